@@ -1,0 +1,138 @@
+"""Reading a checkpoint of any kind (spec: Checkpoints, V2 Checkpoint)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from explorer.errors import CorruptLogError, DeltaError
+from explorer.log.listing import CheckpointFiles
+from explorer.log.parquet_part import ParquetPart, open_part, unusable
+from explorer.log.small_actions import SmallActions
+from explorer.log.tail import EMPTY_TAIL, Tail, replay_json_checkpoint
+from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER
+from explorer.protocol.paths import decode_path, is_absolute
+from explorer.storage.ports import ReadStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """A checkpoint whose few actions are read and whose files are not yet.
+
+    `inline` holds the file actions of a JSON top level; `parts` are the Parquet
+    files that hold the others, `sidecars` the paths of further ones.
+    """
+
+    files: CheckpointFiles
+    small: SmallActions
+    inline: Tail
+    parts: tuple[ParquetPart, ...]
+    sidecars: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TopLevel:
+    """What the files named after the checkpoint hold; the two last as found."""
+
+    small: SmallActions
+    inline: Tail
+    parts: tuple[ParquetPart, ...]
+    sidecars: tuple[Any, ...]
+    described_versions: tuple[Any, ...]
+
+
+def read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Checkpoint:
+    """Read footers and the actions that are few.
+
+    Raises `UnusableCheckpointError`: a file is missing or broken, or a V2 checkpoint
+    lacks what each has. A classic one without protocol or metadata is whole as far
+    as anyone can tell, and the version is refused for it. A file under the
+    classic name may hold V2 content, so sidecars are looked for in every kind.
+    """
+    paths = [f"{LOG_FOLDER}/{name}" for name in files.names]
+    if paths[0].endswith(".json"):
+        found = _read_json(store, paths[0])
+    else:
+        found = _read_parquet(tuple(open_part(store, path) for path in paths))
+    _check(found, files, paths[0])
+    try:
+        sidecars = tuple(_sidecar_path(path) for path in dict.fromkeys(found.sidecars))
+    except UnicodeDecodeError as error:
+        raise unusable(paths[0], "the path of a sidecar is not encoded as a URI") from error
+    return Checkpoint(
+        files=files, small=found.small, inline=found.inline, parts=found.parts, sidecars=sidecars
+    )
+
+
+def _read_json(store: ReadStore, path: str) -> _TopLevel:
+    try:
+        inline = replay_json_checkpoint(store.read(path), path.rpartition("/")[2])
+    except CorruptLogError as error:
+        raise unusable(path, error.reason.rstrip(".")) from error
+    except DeltaError as error:
+        raise unusable(path, error.problem.rstrip(".")) from error
+    return _TopLevel(
+        small=inline.small,
+        inline=inline,
+        parts=(),
+        sidecars=tuple(body.get("path") for body in inline.sidecars),
+        described_versions=inline.checkpoint_versions,
+    )
+
+
+def _read_parquet(parts: tuple[ParquetPart, ...]) -> _TopLevel:
+    small = SmallActions()
+    sidecars: list[Any] = []
+    versions: list[Any] = []
+    for part in parts:
+        for action in part.read_small():
+            if (sidecar := action.get("sidecar")) is not None:
+                sidecars.append(sidecar.get("path"))
+            elif (described := action.get("checkpointMetadata")) is not None:
+                versions.append(described.get("version"))
+            else:
+                try:
+                    small.offer(_without_empty_lists(action), part.path.rpartition("/")[2])
+                except CorruptLogError as error:
+                    raise unusable(part.path, error.reason.rstrip(".")) from error
+    return _TopLevel(
+        small=small,
+        inline=EMPTY_TAIL,
+        parts=parts,
+        sidecars=tuple(sidecars),
+        described_versions=tuple(versions),
+    )
+
+
+def _check(found: _TopLevel, files: CheckpointFiles, path: str) -> None:
+    if not all(isinstance(name, str) and name for name in found.sidecars):
+        raise unusable(path, "it names a sidecar without a path")
+    if files.kind != "v2":
+        return
+    # a text file may be cut off between two lines; what every one holds must be there
+    if found.described_versions != (files.version,):
+        raise unusable(path, "it has no checkpointMetadata of its version")
+    if found.small.protocol is None or found.small.metadata is None:
+        raise unusable(path, "it has no protocol or no metadata")
+
+
+def _sidecar_path(path: str) -> str:
+    decoded = decode_path(path)
+    return decoded if is_absolute(path) else f"{SIDECAR_FOLDER}/{decoded}"
+
+
+def _without_empty_lists(action: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
+    """Below reader 3 and writer 7 the feature lists are absent; some writers of
+    checkpoints store them as empty."""
+    body = action.get("protocol")
+    if body is None:
+        return action
+    kept = dict(body)
+    for names, number, least in (
+        ("readerFeatures", "minReaderVersion", 3),
+        ("writerFeatures", "minWriterVersion", 7),
+    ):
+        version = kept.get(number)
+        if kept.get(names) == [] and isinstance(version, int) and version < least:
+            kept[names] = None
+    return {"protocol": kept}

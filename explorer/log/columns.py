@@ -1,0 +1,196 @@
+"""Columns of Arrow for the actions that are many: adds and removes.
+
+Built from Python values by way of buffers: `pyarrow.array(list)` would import
+pandas, which takes longer than opening a small table.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+Values = Sequence[Any]
+
+DELETION_VECTOR = pa.struct(
+    [
+        pa.field("storage_type", pa.string()),
+        pa.field("path_or_inline_dv", pa.string()),
+        pa.field("offset", pa.int32()),
+        pa.field("size_in_bytes", pa.int32()),
+        pa.field("cardinality", pa.int64()),
+    ]
+)
+# the same fields under their names in the log
+VECTOR_FIELDS = {
+    "storageType": pa.string(),
+    "pathOrInlineDv": pa.string(),
+    "offset": pa.int32(),
+    "sizeInBytes": pa.int32(),
+    "cardinality": pa.int64(),
+}
+STRING_MAP = pa.map_(pa.string(), pa.string())
+TIME = pa.timestamp("ms", "UTC")
+
+
+def string_column(values: Values) -> pa.Array:
+    """Strings or None; raises TypeError for anything else."""
+    validity = _validity(values)
+    plain = values if validity is None else ["" if value is None else value for value in values]
+    text = "".join(plain)
+    if text.isascii():
+        lengths, data = list(map(len, plain)), text.encode()
+    else:
+        encoded = list(map(str.encode, plain))
+        lengths, data = list(map(len, encoded)), b"".join(encoded)
+    return pa.Array.from_buffers(
+        pa.string(), len(values), [validity, _offsets(lengths), pa.py_buffer(data)]
+    )
+
+
+def int64_column(values: Values) -> pa.Array:
+    """Integers of 64 bits or None; raises TypeError or OverflowError for anything else."""
+    return _fixed("q", values, pa.int64())
+
+
+def int32_column(values: Values) -> pa.Array:
+    """Integers of 32 bits or None; raises TypeError or OverflowError for anything else."""
+    return _fixed("i", values, pa.int32())
+
+
+def time_column(values: Values) -> pa.Array:
+    """Milliseconds since the epoch, or None, as UTC timestamps."""
+    return _fixed("q", values, TIME)
+
+
+def bool_column(values: Values) -> pa.Array:
+    """True, False or None; raises TypeError for anything else."""
+    if not {type(value) for value in values} <= {bool, type(None)}:
+        raise TypeError("neither true nor false")
+    bits = np.packbits(
+        np.fromiter((value is True for value in values), np.bool_), bitorder="little"
+    )
+    return pa.Array.from_buffers(
+        pa.bool_(), len(values), [_validity(values), pa.py_buffer(bits.tobytes())]
+    )
+
+
+def string_map_column(values: Values) -> pa.Array:
+    """Mappings of strings to strings or None, or None instead of a mapping."""
+    keys: list[str] = []
+    items: list[str | None] = []
+    for value in values:
+        if value is not None:
+            if not isinstance(value, Mapping):
+                raise TypeError("not an object")
+            keys.extend(value)
+            items.extend(value.values())
+    offsets = _offsets([len(value) if value else 0 for value in values])
+    entries = pa.StructArray.from_arrays(
+        [string_column(keys), string_column(items)],
+        fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())],
+    )
+    return pa.Array.from_buffers(
+        STRING_MAP, len(values), [_validity(values), offsets], children=[entries]
+    )
+
+
+def deletion_vector_column(values: Values) -> pa.Array:
+    """Deletion vector descriptors as in the log, or None (spec: Deletion Vectors)."""
+    bodies: list[Mapping[str, Any]] = []
+    for value in values:
+        if value is not None and not isinstance(value, Mapping):
+            raise TypeError("not an object")
+        bodies.append(value or {})
+    children = [
+        string_column([body.get("storageType") for body in bodies]),
+        string_column([body.get("pathOrInlineDv") for body in bodies]),
+        int32_column([body.get("offset") for body in bodies]),
+        int32_column([body.get("sizeInBytes") for body in bodies]),
+        int64_column([body.get("cardinality") for body in bodies]),
+    ]
+    return pa.Array.from_buffers(
+        DELETION_VECTOR, len(values), [_validity(values)], children=children
+    )
+
+
+# public name -> (name in the log, how its column is built, type)
+ColumnRule = tuple[str, Callable[[Values], pa.Array], pa.DataType]
+
+_SHARED: dict[str, ColumnRule] = {
+    "path": ("path", string_column, pa.string()),
+    "size": ("size", int64_column, pa.int64()),
+    "partition_values": ("partitionValues", string_map_column, STRING_MAP),
+    "deletion_vector": ("deletionVector", deletion_vector_column, DELETION_VECTOR),
+    "base_row_id": ("baseRowId", int64_column, pa.int64()),
+    "default_row_commit_version": ("defaultRowCommitVersion", int64_column, pa.int64()),
+    "stats": ("stats", string_column, pa.string()),
+    "tags": ("tags", string_map_column, STRING_MAP),
+    "data_change": ("dataChange", bool_column, pa.bool_()),
+}
+
+ADD_COLUMNS: dict[str, ColumnRule] = {
+    **_SHARED,
+    "modification_time": ("modificationTime", time_column, TIME),
+    "clustering_provider": ("clusteringProvider", string_column, pa.string()),
+}
+
+REMOVE_COLUMNS: dict[str, ColumnRule] = {
+    **_SHARED,
+    "deletion_timestamp": ("deletionTimestamp", time_column, TIME),
+    "extended_file_metadata": ("extendedFileMetadata", bool_column, pa.bool_()),
+}
+
+
+def batch_of(
+    rules: Mapping[str, ColumnRule], bodies: Sequence[Mapping[str, Any]]
+) -> pa.RecordBatch:
+    """A batch of action bodies, decoded from JSON; raises TypeError or OverflowError
+    for a value of the wrong type."""
+    arrays = [_column(rule, bodies) for rule in rules.values()]
+    return pa.RecordBatch.from_arrays(arrays, names=list(rules))
+
+
+def _column(rule: ColumnRule, bodies: Sequence[Mapping[str, Any]]) -> pa.Array:
+    log_name, build, data_type = rule
+    values = [body.get(log_name) for body in bodies]
+    # most tables use few of the optional fields
+    return pa.nulls(len(values), data_type) if _all_none(values) else build(values)
+
+
+def schema_of(rules: Mapping[str, ColumnRule]) -> pa.Schema:
+    """The schema of `batch_of`."""
+    return pa.schema([(name, data_type) for name, (_, _, data_type) in rules.items()])
+
+
+def empty_table(schema: pa.Schema) -> pa.Table:
+    """No rows of a schema; `Schema.empty_table` would import pandas."""
+    return pa.Table.from_batches([], schema)
+
+
+def _all_none(values: Values) -> bool:
+    return values.count(None) == len(values)
+
+
+def _validity(values: Values) -> pa.Buffer | None:
+    if None not in values:
+        return None
+    mask = np.fromiter((value is not None for value in values), np.bool_, len(values))
+    return pa.py_buffer(np.packbits(mask, bitorder="little").tobytes())
+
+
+def _offsets(lengths: Sequence[int]) -> pa.Buffer:
+    # raises OverflowError past 2 GiB, which the caller's batches never reach
+    return pa.py_buffer(array("i", accumulate(lengths, initial=0)))
+
+
+def _fixed(code: str, values: Values, kind: pa.DataType) -> pa.Array:
+    validity = _validity(values)
+    plain = values if validity is None else [0 if value is None else value for value in values]
+    if bool in set(map(type, plain)):
+        raise TypeError("true or false where a number belongs")
+    return pa.Array.from_buffers(kind, len(values), [validity, pa.py_buffer(array(code, plain))])

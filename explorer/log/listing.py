@@ -1,0 +1,135 @@
+"""What lies in a log folder, by kind (spec: Delta Log Entries, Checkpoints)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from explorer.protocol.filenames import (
+    LOG_FOLDER,
+    LogFileKind,
+    LogFileName,
+    parse_commit_version,
+    parse_log_file_name,
+)
+from explorer.storage.ports import ReadStore
+
+CheckpointKind = Literal["classic", "multi-part", "v2"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointFiles:
+    """The files of one checkpoint; a multi-part one has them in the order of its parts."""
+
+    version: int
+    kind: CheckpointKind
+    names: tuple[str, ...]
+
+    @property
+    def parts(self) -> int:
+        """How many files it consists of, sidecars not counted."""
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogListing:
+    """A log folder at one moment.
+
+    `commits` ascends. `checkpoints` holds the complete ones, oldest first and,
+    within a version, the one to prefer last. `incomplete_checkpoints` lack a part.
+    `foreign` are names outside the grammar.
+    """
+
+    commits: tuple[int, ...]
+    checkpoints: tuple[CheckpointFiles, ...]
+    incomplete_checkpoints: tuple[CheckpointFiles, ...]
+    compactions: tuple[LogFileName, ...]
+    checksums: tuple[int, ...]
+    has_last_checkpoint: bool
+    foreign: tuple[str, ...]
+
+    def without(self, checkpoint: CheckpointFiles) -> LogListing:
+        """The same folder, as if `checkpoint` were not in it."""
+        kept = tuple(found for found in self.checkpoints if found != checkpoint)
+        return replace(self, checkpoints=kept)
+
+    @property
+    def latest_version(self) -> int | None:
+        """The newest version that a commit or a complete checkpoint speaks of."""
+        newest = [self.commits[-1]] if self.commits else []
+        if self.checkpoints:
+            newest.append(self.checkpoints[-1].version)
+        return max(newest, default=None)
+
+
+# a V2 checkpoint names its sidecars and cannot mix with another run's files; a
+# multi-part one is the only kind that a crash can leave half from one writer
+_PREFERENCE: dict[CheckpointKind, int] = {"multi-part": 0, "classic": 1, "v2": 2}
+
+
+def build_listing(names: Iterable[str]) -> LogListing:
+    """Sort names into kinds; the order of `names` does not matter."""
+    commits: list[int] = []
+    checkpoints: list[CheckpointFiles] = []
+    parts: defaultdict[tuple[int, int], dict[int, str]] = defaultdict(dict)
+    compactions: list[LogFileName] = []
+    checksums: list[int] = []
+    foreign: list[str] = []
+    has_hint = False
+    for name in names:
+        if (version := parse_commit_version(name)) is not None:
+            commits.append(version)
+            continue
+        parsed = parse_log_file_name(name)
+        if parsed is None:
+            foreign.append(name)
+        elif parsed.kind is LogFileKind.LAST_CHECKPOINT:
+            has_hint = True
+        elif parsed.version is None:
+            foreign.append(name)
+        elif parsed.kind is LogFileKind.CHECKSUM:
+            checksums.append(parsed.version)
+        elif parsed.kind is LogFileKind.COMPACTION:
+            compactions.append(parsed)
+        elif parsed.part is not None and parsed.num_parts is not None:
+            parts[parsed.version, parsed.num_parts][parsed.part] = name
+        else:
+            kind: CheckpointKind = "v2" if parsed.kind is LogFileKind.CHECKPOINT_V2 else "classic"
+            checkpoints.append(CheckpointFiles(version=parsed.version, kind=kind, names=(name,)))
+    complete, incomplete = _sort_parts(parts)
+    return LogListing(
+        commits=tuple(sorted(commits)),
+        checkpoints=tuple(
+            sorted(
+                checkpoints + complete,
+                key=lambda found: (found.version, _PREFERENCE[found.kind], found.names),
+            )
+        ),
+        incomplete_checkpoints=tuple(sorted(incomplete, key=lambda found: found.version)),
+        compactions=tuple(compactions),
+        checksums=tuple(sorted(checksums)),
+        has_last_checkpoint=has_hint,
+        foreign=tuple(sorted(foreign)),
+    )
+
+
+def list_log(store: ReadStore) -> LogListing:
+    """List the log folder of the table at the store's root."""
+    return build_listing(store.list_names(LOG_FOLDER))
+
+
+def _sort_parts(
+    parts: dict[tuple[int, int], dict[int, str]],
+) -> tuple[list[CheckpointFiles], list[CheckpointFiles]]:
+    complete: list[CheckpointFiles] = []
+    incomplete: list[CheckpointFiles] = []
+    for (version, num_parts), found in parts.items():
+        files = CheckpointFiles(
+            version=version,
+            kind="multi-part",
+            names=tuple(found[part] for part in sorted(found)),
+        )
+        (complete if len(found) == num_parts else incomplete).append(files)
+    return complete, incomplete

@@ -1,0 +1,201 @@
+"""One Parquet file of a checkpoint, or a sidecar (spec: Checkpoints, Sidecar Files).
+
+Only named columns are read, row group by row group. Whatever pyarrow says of a
+file that it cannot read becomes `UnusableCheckpointError`, because there is
+another way then: an older checkpoint, or the commits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import CorruptLogError, DeltaError
+from explorer.log.columns import ADD_COLUMNS, DELETION_VECTOR, REMOVE_COLUMNS, VECTOR_FIELDS
+from explorer.storage.ports import ReadStore
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+FileAction = Literal["add", "remove"]
+
+# a leaf that is never null where the action is there: it tells which row groups matter
+_WITNESS = {
+    "protocol": "minReaderVersion",
+    "metaData": "id",
+    "txn": "appId",
+    "domainMetadata": "domain",
+    "sidecar": "path",
+    "checkpointMetadata": "version",
+}
+
+_RULES = {"add": ADD_COLUMNS, "remove": REMOVE_COLUMNS}
+
+
+class UnusableCheckpointError(CorruptLogError):
+    """A checkpoint that cannot serve; what it holds must be found another way."""
+
+    default_kind = "checkpoint_unusable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetPart:
+    """An opened footer. `path` is relative to the table's root, or absolute."""
+
+    store: ReadStore
+    path: str
+    size: int
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+
+    @property
+    def num_row_groups(self) -> int:
+        """How many row groups there are."""
+        return int(self.metadata.num_row_groups)
+
+    def has(self, action: str, field: str | None = None) -> bool:
+        """Whether the file has the column of an action, or one field of it."""
+        at = self.schema.get_field_index(action)
+        if at < 0:
+            return False
+        kind = self.schema.field(at).type
+        return field is None or (pa.types.is_struct(kind) and kind.get_field_index(field) >= 0)
+
+    def read_small(self) -> Iterator[dict[str, Any]]:
+        """The actions that are few, each as `{name: body}` like a line of a commit."""
+        present = [name for name in _WITNESS if self.has(name)]
+        for group in range(self.num_row_groups):
+            names = [name for name in present if self.may_hold(group, f"{name}.{_WITNESS[name]}")]
+            if not names:
+                continue
+            table = self._read(group, names)
+            for name in names:
+                column = table.column(name)
+                if not pa.types.is_struct(column.type):
+                    raise unusable(self.path, f"its column {name} is no struct")
+                witness = pc.struct_field(column, _WITNESS[name])
+                for body in column.filter(pc.is_valid(witness)).to_pylist():
+                    yield {name: body}
+
+    def read_group(
+        self, group: int, action: FileAction, columns: Sequence[str], extra: Sequence[str] = ()
+    ) -> pa.Table:
+        """One row group's columns (public names of `columns.ADD_COLUMNS` or
+        `REMOVE_COLUMNS`), one row per row of the group, null where it is no such
+        action. `extra` names further leaves as in the log (`stats_parsed.numRecords`)."""
+        rules = _RULES[action]
+        wanted = [rules[name][0] for name in columns if self.has(action, rules[name][0])]
+        leaves = [f"{action}.{name}" for name in [*wanted, *extra]]
+        rows = self.metadata.row_group(group).num_rows
+        table = self._read(group, leaves) if leaves else None
+        arrays: list[pa.ChunkedArray] = []
+        with _unusable_if_unreadable(self.path):
+            for name in columns:
+                log_name, _, data_type = rules[name]
+                if table is None or log_name not in wanted:
+                    arrays.append(pa.chunked_array([pa.nulls(rows, data_type)]))
+                    continue
+                found = pc.struct_field(table.column(action), log_name)
+                arrays.append(_as_type(found, data_type))
+            if table is not None:
+                arrays.extend(
+                    pc.struct_field(table.column(action), name.split(".")) for name in extra
+                )
+        return pa.Table.from_arrays(arrays, names=[*columns, *extra])
+
+    def _read(self, group: int, columns: list[str]) -> pa.Table:
+        with _unusable_if_unreadable(self.path), self.store.open_input(self.path) as source:
+            if source.size() != self.size:
+                raise unusable(self.path, "it was replaced while it was being read")
+            file = _parquet_file(source, self.metadata)
+            table = file.read_row_group(
+                group, columns=columns, use_threads=self.num_row_groups == 1
+            )
+            if table.num_rows != self.metadata.row_group(group).num_rows:
+                raise unusable(self.path, "a row group holds fewer rows than its footer says")
+            return table
+
+    def may_hold(self, group: int, leaf: str) -> bool:
+        """Whether a row group may hold a value of `leaf`, by its footer's null count."""
+        row_group = self.metadata.row_group(group)
+        for at in range(row_group.num_columns):
+            column = row_group.column(at)
+            if column.path_in_schema == leaf:
+                statistics = column.statistics
+                return (
+                    statistics is None
+                    or not statistics.has_null_count
+                    or statistics.null_count < row_group.num_rows
+                )
+        raise unusable(self.path, f"it has no column {leaf}")
+
+
+def open_part(store: ReadStore, path: str) -> ParquetPart:
+    """Read a footer; raises `UnusableCheckpointError` where that fails."""
+    with _unusable_if_unreadable(path), store.open_input(path) as source:
+        file = _parquet_file(source, None)
+        part = ParquetPart(
+            store=store,
+            path=path,
+            size=source.size(),
+            metadata=file.metadata,
+            schema=file.schema_arrow,
+        )
+        for action in _RULES:
+            if part.has(action) and not part.has(action, "path"):
+                raise unusable(path, f"its column {action} has no field path")
+        return part
+
+
+def _parquet_file(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
+    import pyarrow.parquet  # tables without a checkpoint open without it
+
+    return pyarrow.parquet.ParquetFile(source, metadata=metadata)
+
+
+def unusable(path: str, what: str) -> UnusableCheckpointError:
+    """The error for one file of a checkpoint."""
+    return UnusableCheckpointError(
+        f"The checkpoint file {path.rpartition('/')[2]} cannot be used.",
+        reason=f"Reading it failed: {what}.",
+        remedy="Nothing is lost while the commits it covers are there; write a new checkpoint.",
+        spec="Checkpoints",
+    )
+
+
+def _as_type(found: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+    if wanted == DELETION_VECTOR:
+        return pa.chunked_array([_as_vectors(chunk) for chunk in found.chunks], wanted)
+    return found if found.type == wanted else pc.cast(found, wanted)
+
+
+def _as_vectors(found: pa.Array) -> pa.Array:
+    """A struct with the log's field names as `DELETION_VECTOR`; a cast would match
+    the names, find none of them, and answer nulls."""
+    children = []
+    for name, kind in VECTOR_FIELDS.items():
+        present = found.type.get_field_index(name) >= 0
+        child = pc.struct_field(found, name) if present else pa.nulls(len(found), kind)
+        children.append(pc.cast(child, kind))
+    return pa.StructArray.from_arrays(
+        children, fields=list(DELETION_VECTOR), mask=pc.is_null(found)
+    )
+
+
+@contextlib.contextmanager
+def _unusable_if_unreadable(path: str) -> Iterator[None]:
+    try:
+        yield
+    except UnusableCheckpointError:
+        raise
+    except DeltaError as error:
+        raise unusable(path, error.problem.rstrip(".")) from error
+    # what pyarrow raises for broken files; ArrowInvalid is a ValueError
+    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
+        first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise unusable(path, first_line.rstrip(".")) from error

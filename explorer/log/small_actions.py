@@ -1,0 +1,73 @@
+"""The actions that are few: which of them is in force (spec: Action Reconciliation)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from explorer.errors import CorruptLogError, ErrorKind
+from explorer.protocol.actions import (
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    Transaction,
+    parse_domain,
+    parse_metadata,
+    parse_protocol,
+    parse_transaction,
+)
+
+
+@dataclass(slots=True)
+class SmallActions:
+    """What has been found so far, newest first: the first of a kind, or of a key, wins.
+
+    `domains` holds removed domains too: they hide older ones.
+    """
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    transactions: dict[str, Transaction] = field(default_factory=dict)
+    domains: dict[str, DomainMetadata] = field(default_factory=dict)
+
+    def offer(self, action: Mapping[str, Any], place: str) -> None:
+        """Take what one older action adds to the picture."""
+        if self.protocol is None and (body := action.get("protocol")) is not None:
+            self.protocol = parse_protocol(body, place)
+        if self.metadata is None and (body := action.get("metaData")) is not None:
+            self.metadata = parse_metadata(body, place)
+        if (body := action.get("txn")) is not None:
+            found = parse_transaction(body, place)
+            self.transactions.setdefault(found.app_id, found)
+        if (body := action.get("domainMetadata")) is not None:
+            domain = parse_domain(body, place)
+            self.domains.setdefault(domain.domain, domain)
+
+    def required(self, version: int | None) -> tuple[Protocol, Metadata]:
+        """Both actions that every version has; raises `CorruptLogError` where one is missing."""
+        if self.protocol is None:
+            raise _missing("protocol", "protocol_missing", version)
+        if self.metadata is None:
+            raise _missing("metaData", "metadata_missing", version)
+        return self.protocol, self.metadata
+
+    def over(self, older: SmallActions) -> SmallActions:
+        """These, completed by older ones; neither is changed."""
+        return SmallActions(
+            protocol=self.protocol or older.protocol,
+            metadata=self.metadata or older.metadata,
+            transactions={**older.transactions, **self.transactions},
+            domains={**older.domains, **self.domains},
+        )
+
+
+def _missing(action: str, kind: ErrorKind, version: int | None) -> CorruptLogError:
+    which = "The newest version" if version is None else f"Version {version}"
+    return CorruptLogError(
+        f"{which} cannot be read.",
+        reason=f"Its log has a missing {action} action: no commit or checkpoint holds one.",
+        remedy="Check that the log was copied whole, from its first commit on.",
+        kind=kind,
+        spec="Action Reconciliation",
+    )

@@ -1,0 +1,67 @@
+"""How long work reports itself and how it is stopped, for every floor."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from explorer.errors import CancelledError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """One report: `done` of `total` units (None where the total is unknown)."""
+
+    done: int
+    total: int | None
+    label: str
+
+
+ProgressCallback = Callable[[Progress], None]
+"""Called from the working thread; it should return at once."""
+
+
+class Cancel:
+    """A flag that any thread may raise and long work looks at between steps."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def cancel(self) -> None:
+        """Ask the work that holds this flag to stop at its next step."""
+        self._event.set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raise `CancelledError` once `cancel` was called."""
+        if self._event.is_set():
+            raise CancelledError(
+                "The work was cancelled.",
+                reason="Someone asked for it to stop.",
+                remedy="Start it again if the answer is still wanted.",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Who looks on while work runs: handed down as one thing."""
+
+    progress: ProgressCallback | None = None
+    cancel: Cancel | None = None
+
+    def step(self, done: int, total: int | None, label: str) -> None:
+        """Report, and stop with `CancelledError` if that was asked for."""
+        if self.cancel is not None:
+            self.cancel.check()
+        if self.progress is not None:
+            self.progress(Progress(done=done, total=total, label=label))
+
+
+UNWATCHED = Watch()

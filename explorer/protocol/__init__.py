@@ -1,0 +1,1 @@
+"""What the specification says: values in, values out, no I/O."""

@@ -1,0 +1,211 @@
+"""Actions that are few per table (spec: Actions).
+
+Protocol, metadata, transaction identifiers and domain metadata are values of
+their own. Adds and removes are not here: they are many, and live as columns of
+Arrow (`explorer.log.columns`).
+
+`parse_*` take the JSON object of one action, already decoded, and raise
+`CorruptLogError` where a field has the wrong type; fields that the
+specification does not name are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, NoReturn
+
+from explorer.errors import CorruptLogError, brief
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol:
+    """Versions and features that a reader or writer must know (spec: Protocol Evolution).
+
+    The feature lists are None where the action has none, which is not the
+    same as an empty list.
+    """
+
+    min_reader_version: int
+    min_writer_version: int
+    reader_features: tuple[str, ...] | None = None
+    writer_features: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """What a table is (spec: Change Metadata). `schema_string` is kept as in the log."""
+
+    id: str
+    name: str | None = None
+    description: str | None = None
+    format_provider: str = "parquet"
+    format_options: Mapping[str, str] = field(default_factory=dict)
+    schema_string: str | None = None
+    partition_columns: tuple[str, ...] = ()
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    created_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transaction:
+    """Progress of one application (spec: Transaction Identifiers); `last_updated`
+    is in milliseconds since the epoch."""
+
+    app_id: str
+    version: int
+    last_updated: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainMetadata:
+    """Configuration of one metadata domain (spec: Domain Metadata)."""
+
+    domain: str
+    configuration: str
+    removed: bool
+
+
+def parse_protocol(action: Any, place: str) -> Protocol:
+    """The `protocol` action found at `place`."""
+    body = _require_object(action, "protocol", place)
+    return Protocol(
+        min_reader_version=_require_int(body, "minReaderVersion", "protocol", place),
+        min_writer_version=_require_int(body, "minWriterVersion", "protocol", place),
+        reader_features=_optional_strings(body, "readerFeatures", "protocol", place),
+        writer_features=_optional_strings(body, "writerFeatures", "protocol", place),
+    )
+
+
+def parse_metadata(action: Any, place: str) -> Metadata:
+    """The `metaData` action found at `place`."""
+    body = _require_object(action, "metaData", place)
+    provider = "parquet"
+    options: Mapping[str, str] = {}
+    if (form := body.get("format")) is not None:
+        form = _require_object(form, "metaData.format", place)
+        provider = _optional_string(form, "provider", "metaData.format", place) or provider
+        options = _string_map(form.get("options"), "metaData.format.options", place)
+    created = _optional_int(body, "createdTime", "metaData", place)
+    return Metadata(
+        id=_require_string(body, "id", "metaData", place),
+        name=_optional_string(body, "name", "metaData", place),
+        description=_optional_string(body, "description", "metaData", place),
+        format_provider=provider,
+        format_options=options,
+        schema_string=_optional_string(body, "schemaString", "metaData", place),
+        partition_columns=_optional_strings(body, "partitionColumns", "metaData", place) or (),
+        configuration=_string_map(body.get("configuration"), "metaData.configuration", place),
+        created_time=None if created is None else time_of(created, place),
+    )
+
+
+def parse_transaction(action: Any, place: str) -> Transaction:
+    """The `txn` action found at `place`."""
+    body = _require_object(action, "txn", place)
+    return Transaction(
+        app_id=_require_string(body, "appId", "txn", place),
+        version=_require_int(body, "version", "txn", place),
+        last_updated=_optional_int(body, "lastUpdated", "txn", place),
+    )
+
+
+def parse_domain(action: Any, place: str) -> DomainMetadata:
+    """The `domainMetadata` action found at `place`.
+
+    An older revision kept `configuration` as a map of strings; it is rendered
+    as the JSON text that the newer one stores.
+    """
+    body = _require_object(action, "domainMetadata", place)
+    configuration = body.get("configuration")
+    if isinstance(configuration, Mapping):
+        configuration = _render_json(configuration)
+    removed = body.get("removed", False)
+    if not isinstance(removed, bool):
+        _refuse("domainMetadata.removed", "true or false", removed, place)
+    if not isinstance(configuration, str):
+        _refuse("domainMetadata.configuration", "a string", configuration, place)
+    return DomainMetadata(
+        domain=_require_string(body, "domain", "domainMetadata", place),
+        configuration=configuration,
+        removed=removed,
+    )
+
+
+def time_of(milliseconds: int, place: str) -> datetime:
+    """Milliseconds since the epoch as an aware UTC time."""
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        _refuse("a time", "milliseconds within the years 1 to 9999", milliseconds, place)
+
+
+def _render_json(value: Mapping[str, Any]) -> str:
+    import json  # noqa: PLC0415  # only tables of an old revision need it
+
+    return json.dumps(dict(value), separators=(",", ":"))
+
+
+def _refuse(name: str, wanted: str, found: Any, place: str) -> NoReturn:
+    raise CorruptLogError(
+        f"The log is not readable at {place}.",
+        reason=f"`{name}` must be {wanted}, but is {brief(found)}.",
+        remedy="Restore this log file from a backup, or ask the writer that made it for a fix.",
+        spec="Actions",
+    )
+
+
+def _require_object(value: Any, name: str, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        _refuse(name, "an object", value, place)
+    return value
+
+
+def _require_string(body: Mapping[str, Any], key: str, name: str, place: str) -> str:
+    value = body.get(key)
+    if not isinstance(value, str):
+        _refuse(f"{name}.{key}", "a string", value, place)
+    return value
+
+
+def _optional_string(body: Mapping[str, Any], key: str, name: str, place: str) -> str | None:
+    return None if body.get(key) is None else _require_string(body, key, name, place)
+
+
+def _require_int(body: Mapping[str, Any], key: str, name: str, place: str) -> int:
+    value = body.get(key)
+    # bool is an int to Python, not to the specification
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        _refuse(f"{name}.{key}", "a 64-bit integer", value, place)
+    return value
+
+
+def _optional_int(body: Mapping[str, Any], key: str, name: str, place: str) -> int | None:
+    return None if body.get(key) is None else _require_int(body, key, name, place)
+
+
+def _optional_strings(
+    body: Mapping[str, Any], key: str, name: str, place: str
+) -> tuple[str, ...] | None:
+    value = body.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        _refuse(f"{name}.{key}", "an array of strings", value, place)
+    return tuple(value)
+
+
+def _string_map(value: Any, name: str, place: str) -> dict[str, str]:
+    if value is None:
+        return {}
+    # a Parquet map arrives as tuples, which JSON has none of
+    if isinstance(value, list) and all(isinstance(pair, tuple) for pair in value):
+        value = dict(value)
+    body = _require_object(value, name, place)
+    for key, item in body.items():
+        if item is not None and not isinstance(item, str):
+            _refuse(f"{name}.{key}", "a string", item, place)
+    return {key: item for key, item in body.items() if item is not None}

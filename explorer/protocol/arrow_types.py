@@ -1,0 +1,282 @@
+"""Delta types as Arrow types and back
+(spec: Schema Serialization Format, Delta Data Type to Parquet Type Mappings)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import orjson
+import pyarrow as pa
+
+from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.protocol.features.column_mapping import (
+    FIELD_ID_KEY,
+    NESTED_IDS_KEY,
+    physical_schema,
+)
+from explorer.protocol.known_properties import MappingMode
+from explorer.protocol.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    GeoType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    render_type,
+)
+
+_VARIANT: Final = pa.struct(
+    [
+        pa.field("metadata", pa.binary(), nullable=False),
+        pa.field("value", pa.binary(), nullable=False),
+    ]
+)
+_PRIMITIVES: Final[Mapping[str, Any]] = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "integer": pa.int32(),
+    "short": pa.int16(),
+    "byte": pa.int8(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "timestamp_nanos": pa.timestamp("ns", "UTC"),
+    "timestamp_nanos_ntz": pa.timestamp("ns"),
+    # stored as a plain count of months and of microseconds
+    "interval year to month": pa.int32(),
+    "interval day to second": pa.duration("us"),
+    "variant": _VARIANT,
+    "void": pa.null(),
+}
+_TYPED_KEYS: Final = frozenset(
+    {
+        FIELD_ID_KEY,
+        NESTED_IDS_KEY,
+        "__COLLATIONS",
+        "delta.identity.allowExplicitInsert",
+        "delta.identity.highWaterMark",
+        "delta.identity.start",
+        "delta.identity.step",
+        "delta.typeChanges",
+    }
+)
+"""Column metadata whose values are no strings: Arrow's metadata has them as JSON."""
+
+_PARQUET_ID: Final = b"PARQUET:field_id"
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema of a table's rows, under logical names.
+
+    Column metadata becomes Arrow field metadata: strings as they are, other
+    values as JSON. A variant is a struct of two binaries, a geometry or
+    geography its well-known binary. Raises `UnsupportedError` where a type is unknown.
+    """
+    return pa.schema([_arrow_field(item, (item.name,)) for item in schema.fields])
+
+
+def file_schema(schema: StructType, mode: MappingMode) -> pa.Schema:
+    """The Arrow schema to write data files with: physical names and Parquet field ids
+    where columns are mapped, and no void columns (spec: Void Type)."""
+    stored = _without_void(physical_schema(schema, mode))
+    fields = [_arrow_field(item, (item.name,)) for item in stored.fields]
+    return pa.schema([_with_parquet_ids(item, mode) for item in fields])
+
+
+def arrow_type(data_type: DataType) -> pa.DataType:
+    """The Arrow type of one Delta type; raises `UnsupportedError` where it is unknown."""
+    return _arrow_type(data_type, ())
+
+
+def delta_schema(schema: pa.Schema) -> StructType:
+    """The Delta schema that can hold rows of an Arrow schema.
+
+    Large, view, dictionary and fixed-size types become their plain kin, and
+    times of any unit have microseconds. Raises `InvalidArgumentError` where
+    Delta has no such type (unsigned integers, times of day, unions).
+    """
+    return StructType(fields=tuple(_delta_field(item) for item in schema))
+
+
+def _arrow_field(item: StructField, place: tuple[str, ...]) -> pa.Field:
+    metadata = {
+        key: value if isinstance(value, str) else orjson.dumps(value).decode()
+        for key, value in item.metadata.items()
+    }
+    kind = _arrow_type(item.data_type, place)
+    return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata or None)
+
+
+def _arrow_type(data_type: DataType, place: tuple[str, ...]) -> pa.DataType:
+    match data_type:
+        case PrimitiveType(name=name):
+            return _PRIMITIVES[name]
+        case DecimalType(precision=precision, scale=scale):
+            return pa.decimal128(precision, scale)
+        case GeoType():
+            return pa.binary()
+        case StructType(fields=fields):
+            inner = []
+            for item in fields:
+                inner.append(_arrow_field(item, (*place, item.name)))  # noqa: PERF401  # one frame less for each level
+            return pa.struct(inner)
+        case ArrayType(element_type=element, contains_null=contains_null):
+            kind = _arrow_type(element, (*place, "element"))
+            return pa.list_(pa.field("element", kind, nullable=contains_null))
+        case MapType(key_type=key, value_type=value, value_contains_null=contains_null):
+            key_field = pa.field("key", _arrow_type(key, (*place, "key")), nullable=False)
+            kind = _arrow_type(value, (*place, "value"))
+            return pa.map_(key_field, pa.field("value", kind, nullable=contains_null))
+    where = f" of column `{'.'.join(name[:60] for name in place)}`" if place else ""
+    raise UnsupportedError(
+        f"unsupported type {render_type(data_type)[:120]}{where}",
+        reason="No revision of the specification says how its values are stored.",
+        remedy="Leave this column out, or read the table with the engine that wrote it.",
+        spec="Schema Serialization Format",
+    )
+
+
+def _without_void(schema: StructType) -> StructType:
+    fields = []
+    for item in schema.fields:
+        if item.data_type == PrimitiveType(name="void"):
+            continue
+        kind = item.data_type
+        fields.append(
+            replace(item, data_type=_without_void(kind) if isinstance(kind, StructType) else kind)
+        )
+    return StructType(fields=tuple(fields))
+
+
+def _with_parquet_ids(item: pa.Field, mode: MappingMode) -> pa.Field:
+    metadata = dict(item.metadata or {})
+    number = metadata.get(FIELD_ID_KEY.encode())
+    kind = _type_with_parquet_ids(item.type, mode)
+    metadata = {} if mode == "none" or number is None else {_PARQUET_ID: number}
+    return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata or None)
+
+
+def _type_with_parquet_ids(kind: pa.DataType, mode: MappingMode) -> pa.DataType:
+    if pa.types.is_struct(kind):
+        return pa.struct([_with_parquet_ids(item, mode) for item in kind])
+    if pa.types.is_map(kind):
+        key, value = kind.key_field, kind.item_field
+        return pa.map_(_with_parquet_ids(key, mode), _with_parquet_ids(value, mode))
+    if pa.types.is_list(kind):
+        return pa.list_(_with_parquet_ids(kind.value_field, mode))
+    return kind
+
+
+def _delta_field(item: pa.Field) -> StructField:
+    return StructField(
+        name=item.name,
+        data_type=_delta_type(item.type, item.name),
+        nullable=item.nullable,
+        metadata=_delta_metadata(item.metadata or {}),
+    )
+
+
+def _delta_metadata(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for raw_key, raw_value in metadata.items():
+        key = raw_key.decode(errors="replace")
+        if raw_key.startswith((b"PARQUET:", b"ARROW:")):  # of the file format, not of the table
+            continue
+        result[key] = raw_value.decode(errors="replace")
+        if key in _TYPED_KEYS:
+            result[key] = _parse_typed(key, raw_value)
+    return result
+
+
+def _parse_typed(key: str, value: bytes) -> Any:
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError as error:
+        raise InvalidArgumentError(
+            f"The metadata `{key}` of an Arrow field is not JSON.",
+            reason=f"Its values are no plain strings: {error}.",
+            remedy="Leave the key out, or give its value as JSON.",
+            spec="Column Metadata",
+        ) from error
+
+
+def _delta_type(kind: pa.DataType, place: str) -> DataType:
+    types = pa.types
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        return _delta_type(kind.value_type, place)
+    if types.is_struct(kind):
+        fields = []
+        for item in kind:
+            fields.append(_delta_field(item))  # noqa: PERF401  # one frame less for each level
+        return StructType(fields=tuple(fields))
+    if types.is_map(kind):
+        return MapType(
+            key_type=_delta_type(kind.key_type, place),
+            value_type=_delta_type(kind.item_type, place),
+            value_contains_null=kind.item_field.nullable,
+        )
+    if _is_list(kind):
+        return ArrayType(
+            element_type=_delta_type(kind.value_type, place),
+            contains_null=kind.value_field.nullable,
+        )
+    return _delta_leaf(kind, place)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+    )
+
+
+def _delta_leaf(kind: pa.DataType, place: str) -> DataType:
+    types = pa.types
+    if types.is_decimal(kind) and kind.precision <= 38 and 0 <= kind.scale <= kind.precision:
+        return DecimalType(precision=kind.precision, scale=kind.scale)
+    if types.is_timestamp(kind):
+        return PrimitiveType(name="timestamp_ntz" if kind.tz is None else "timestamp")
+    if types.is_fixed_size_binary(kind):
+        return PrimitiveType(name="binary")
+    if (name := _LEAVES.get(kind)) is not None:
+        return PrimitiveType(name=name)
+    raise InvalidArgumentError(
+        f"Delta has no type for the Arrow type {str(kind)[:120]} of column `{place[:120]}`.",
+        reason="A table holds only what the specification can write down.",
+        remedy="Cast the column first, like unsigned integers to the next wider signed ones.",
+        spec="Schema Serialization Format",
+    )
+
+
+_LEAVES: Final[Mapping[Any, str]] = {
+    pa.string(): "string",
+    pa.large_string(): "string",
+    pa.string_view(): "string",
+    pa.binary(): "binary",
+    pa.large_binary(): "binary",
+    pa.binary_view(): "binary",
+    pa.int8(): "byte",
+    pa.int16(): "short",
+    pa.int32(): "integer",
+    pa.int64(): "long",
+    pa.float16(): "float",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    pa.date32(): "date",
+    pa.date64(): "date",
+    pa.duration("us"): "interval day to second",
+    pa.null(): "void",
+}

@@ -1,0 +1,114 @@
+"""Names and ids of columns in files and log (spec: Column Mapping)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from explorer.errors import Problem
+from explorer.protocol.actions import Protocol
+from explorer.protocol.known_properties import COLUMN_MAPPING_MODE, MappingMode
+from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
+from explorer.protocol.schema_walk import FieldPlace, walk_fields
+
+PHYSICAL_NAME_KEY: Final = "delta.columnMapping.physicalName"
+FIELD_ID_KEY: Final = "delta.columnMapping.id"
+NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
+
+_NAME: Final = "columnmapping"  # case does not count in names of features
+
+
+def column_mapping_mode(protocol: Protocol, configuration: Mapping[str, str]) -> MappingMode:
+    """The mode that a reader must honour: `none` unless the protocol supports mapping.
+
+    Reader version 2 supports it, with writer version 7 only if it is listed
+    there; reader version 3 supports it if `readerFeatures` lists it.
+    """
+    return COLUMN_MAPPING_MODE.value_of(configuration) if _is_honoured(protocol) else "none"
+
+
+def physical_name(field: StructField, mode: MappingMode) -> str:
+    """The name of a field in partition values, statistics and, in name mode, data files."""
+    name = field.metadata.get(PHYSICAL_NAME_KEY)
+    return name if mode != "none" and isinstance(name, str) else field.name
+
+
+def field_id(field: StructField) -> int | None:
+    """The id of a field's column in data files, or None where the schema has none."""
+    value = field.metadata.get(FIELD_ID_KEY)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def physical_path(place: FieldPlace, mode: MappingMode) -> tuple[str, ...]:
+    """The physical field path: physical names, with `element`, `key` and `value` between."""
+    return tuple(
+        step if isinstance(step, str) else physical_name(step, mode)
+        for step in (*place.parents, place.field)
+    )
+
+
+def physical_schema(schema: StructType, mode: MappingMode) -> StructType:
+    """The schema with physical names on every level, as data files and statistics have it."""
+    if mode == "none":
+        return schema
+    fields = []
+    for item in schema.fields:
+        inner = _physical_type(item.data_type, mode)
+        fields.append(replace(item, name=physical_name(item, mode), data_type=inner))
+    return StructType(fields=tuple(fields))
+
+
+def validate_mapping(schema: StructType, mode: MappingMode) -> list[Problem]:
+    """Fields without the physical name or id that their mode needs, and ids used twice."""
+    if mode == "none":
+        return []
+    problems: list[Problem] = []
+    seen: dict[int, str] = {}
+    for place in walk_fields(schema):
+        if not isinstance(place.field.metadata.get(PHYSICAL_NAME_KEY), str):
+            problems.append(_problem(f"`{place.path}` has no physical name.", mode))
+        number = field_id(place.field)
+        if number is None:
+            problems.append(_problem(f"`{place.path}` has no column id.", mode))
+        elif number in seen:
+            text = f"`{place.path}` and `{seen[number]}` share the column id {number}."
+            problems.append(_problem(text, mode))
+        else:
+            seen[number] = place.path
+    return problems
+
+
+def _is_honoured(protocol: Protocol) -> bool:
+    if protocol.min_reader_version >= 3:
+        return _is_listed(protocol.reader_features)
+    if protocol.min_writer_version >= 7:
+        return protocol.min_reader_version == 2 and _is_listed(protocol.writer_features)
+    return protocol.min_reader_version == 2
+
+
+def _is_listed(names: tuple[str, ...] | None) -> bool:
+    return any(name.lower() == _NAME for name in names or ())
+
+
+def _physical_type(data_type: DataType, mode: MappingMode) -> DataType:
+    match data_type:
+        case StructType():
+            return physical_schema(data_type, mode)
+        case ArrayType(element_type=element):
+            return replace(data_type, element_type=_physical_type(element, mode))
+        case MapType(key_type=key, value_type=value):
+            inner_key, inner_value = _physical_type(key, mode), _physical_type(value, mode)
+            return replace(data_type, key_type=inner_key, value_type=inner_value)
+        case _:
+            return data_type
+
+
+def _problem(text: str, mode: MappingMode) -> Problem:
+    return Problem(
+        kind="schema_invalid",
+        problem=f"The column {text}",
+        reason=f"With column mapping in {mode} mode every column needs both, and ids differ.",
+        remedy="Restore the commit that changed the schema, or set the mode again.",
+        spec="Column Mapping",
+    )

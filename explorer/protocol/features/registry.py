@@ -1,0 +1,188 @@
+"""The registry of table features and what a table supports (spec: Table Features).
+
+A feature is *supported* when the protocol has it, by a listed name or by the
+number of a version below those that list names; it is *active* when it is
+supported and its metadata requirements are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from explorer.errors import Problem, UnsupportedError
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.features.legacy import LEGACY_FEATURES
+from explorer.protocol.features.named import NAMED_FEATURES
+from explorer.protocol.features.proposed import PROPOSED_FEATURES
+from explorer.protocol.features.table_feature import TableFacts, TableFeature
+from explorer.protocol.schema import StructType
+
+READER_FEATURES_VERSION: Final = 3
+"""The reader version that lists features by name, and the newest one known."""
+
+WRITER_FEATURES_VERSION: Final = 7
+"""The writer version that lists features by name, and the newest one known."""
+
+FEATURES: Final[Mapping[str, TableFeature]] = MappingProxyType(
+    {item.name: item for item in (*LEGACY_FEATURES, *NAMED_FEATURES, *PROPOSED_FEATURES)}
+)
+"""Every known feature by name, in the order in which features are shown."""
+
+_BY_SPELLING: Final[Mapping[str, TableFeature]] = MappingProxyType(
+    {
+        spelling.lower(): item
+        for item in FEATURES.values()
+        for spelling in (item.name, *item.aliases)
+    }
+)
+
+_CATALOG_FEATURES: Final = frozenset({"catalogManaged", "catalogOwned-preview"})
+_UNREADABLE: Final = "The table cannot be read: "
+
+
+def find_feature(name: str) -> TableFeature | None:
+    """The entry for a name in a protocol, or None; old spellings count, and so, as in the
+    reference, does any mixture of upper and lower case."""
+    return _BY_SPELLING.get(name.lower())
+
+
+def listed_features(protocol: Protocol) -> tuple[str, ...]:
+    """The names in both lists of a protocol, known ones under the name of their entry."""
+    names = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
+    return _in_order(names)
+
+
+def supported_features(protocol: Protocol) -> tuple[str, ...]:
+    """The features that a protocol supports: known ones in registry order, then the others.
+
+    Writer version 7 supports only what is listed; below it the number gives
+    support. A feature for readers too needs the number of both.
+    """
+    by_number = [item.name for item in FEATURES.values() if _is_implied(item, protocol)]
+    return _in_order((*by_number, *listed_features(protocol)))
+
+
+def is_supported(protocol: Protocol, name: str) -> bool:
+    """Whether a protocol supports the feature called `name`, under any spelling of it."""
+    item = find_feature(name)
+    return (name if item is None else item.name) in supported_features(protocol)
+
+
+def is_active(name: str, protocol: Protocol, metadata: Metadata, schema: StructType | None) -> bool:
+    """Whether a feature is supported and its metadata requirements are met.
+
+    Without a readable schema, what only columns could tell counts as absent.
+    Of a feature that is not known nothing more can be told than that it is listed.
+    """
+    if not is_supported(protocol, name):
+        return False
+    item = find_feature(name)
+    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    return item is None or item.is_active(facts)
+
+
+def active_features(
+    protocol: Protocol, metadata: Metadata, schema: StructType | None
+) -> tuple[str, ...]:
+    """The features of a table that are active, in the order of `supported_features`."""
+    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    found = ((name, find_feature(name)) for name in supported_features(protocol))
+    return tuple(name for name, item in found if item is None or item.is_active(facts))
+
+
+def validate_reader(protocol: Protocol) -> list[Problem]:
+    """Every reason why this engine must not read a table; none where it may.
+
+    Names that only `writerFeatures` has never stand in a reader's way.
+    """
+    return list(_obstacles(protocol))
+
+
+def check_reader(protocol: Protocol, uri: str) -> None:
+    """Raise `UnsupportedError` where this engine must not read the table at `uri`."""
+    problems = validate_reader(protocol)
+    if not problems:
+        return
+    first = problems[0]
+    texts = [item.problem.removeprefix(_UNREADABLE).removesuffix(".") for item in problems]
+    raise UnsupportedError(
+        f"The table at {uri} cannot be read: {'; '.join(texts)}.",
+        reason=" ".join(dict.fromkeys(item.reason for item in problems)),
+        remedy=" ".join(dict.fromkeys(item.remedy for item in problems)),
+        kind=first.kind,
+        spec=first.spec,
+    )
+
+
+def _is_implied(item: TableFeature, protocol: Protocol) -> bool:
+    if item.legacy_min_writer is None:
+        return False
+    if not item.legacy_min_writer <= protocol.min_writer_version < WRITER_FEATURES_VERSION:
+        return False
+    if item.legacy_min_reader is None:
+        return True
+    return item.legacy_min_reader <= protocol.min_reader_version < READER_FEATURES_VERSION
+
+
+def _in_order(names: Iterable[str]) -> tuple[str, ...]:
+    known: set[str] = set()
+    others: dict[str, None] = {}
+    for name in names:
+        if (item := find_feature(name)) is None:
+            others[name] = None
+        else:
+            known.add(item.name)
+    return (*(name for name in FEATURES if name in known), *others)
+
+
+def _obstacles(protocol: Protocol) -> Iterator[Problem]:
+    version = protocol.min_reader_version
+    if version > READER_FEATURES_VERSION:
+        yield Problem(
+            kind="unsupported_feature",
+            problem=f"{_UNREADABLE}unsupported reader version {version}.",
+            reason=f"The newest version known here is {READER_FEATURES_VERSION}; "
+            "what a newer one asks of readers must not be guessed.",
+            remedy="Read it with a newer release, or with the engine that wrote it.",
+            spec="Reader Version Requirements",
+        )
+    if version == READER_FEATURES_VERSION and protocol.reader_features is None:
+        yield Problem(
+            kind="log_corrupt",
+            problem=f"{_UNREADABLE}reader version {version} without a list of reader features.",
+            reason="At this version the list says what a reader must know; "
+            "without it any answer would be a guess.",
+            remedy="Restore the commit that wrote the protocol.",
+            spec="Table Features",
+        )
+    yield from _feature_obstacles(protocol.reader_features or ())
+
+
+def _feature_obstacles(names: tuple[str, ...]) -> Iterator[Problem]:
+    # listed below version 3 they do not belong there, but a reader may never ignore them
+    entries = {name: find_feature(name) for name in names}
+    unknown = [
+        name
+        for name, item in entries.items()
+        if item is None or not (item.reads or item.name in _CATALOG_FEATURES)
+    ]
+    if unknown:
+        yield Problem(
+            kind="unsupported_feature",
+            problem=f"{_UNREADABLE}unsupported reader feature {', '.join(unknown)}.",
+            reason="A reader must know every feature that the protocol lists for readers.",
+            remedy="Read it with a newer release, or with the engine that wrote it; "
+            "protocol, history and log are still shown.",
+            spec="Table Features",
+        )
+    if any(item is not None and item.name in _CATALOG_FEATURES for item in entries.values()):
+        yield Problem(
+            kind="catalog_managed",
+            problem=f"{_UNREADABLE}catalog-managed table: cannot be read without its catalog.",
+            reason="The catalog decides which commits count; files alone may be behind it.",
+            remedy="Read it through its catalog; protocol, history and log are still shown "
+            "as published.",
+            spec=FEATURES["catalogManaged"].spec,
+        )

@@ -1,0 +1,135 @@
+"""The one grammar of log file names (spec: File Types).
+
+Names look like this, `N` being a version in twenty digits::
+
+    N.json                          commit
+    N.crc                           version checksum
+    N.checkpoint.parquet            checkpoint, classic name (its content may be V2)
+    N.checkpoint.O.P.parquet        part O of P of a multi-part checkpoint (ten digits)
+    N.checkpoint.UUID.json|parquet  V2 checkpoint
+    X.Y.compacted.json              log compaction of versions X to Y
+    _last_checkpoint                hint to the newest checkpoint
+
+Everything else in the log folder is foreign: listed, never interpreted.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from dataclasses import dataclass
+
+LOG_FOLDER = "_delta_log"
+SIDECAR_FOLDER = "_delta_log/_sidecars"
+STAGED_COMMIT_FOLDER = "_delta_log/_staged_commits"
+LAST_CHECKPOINT = "_last_checkpoint"
+MAX_VERSION = 2**63 - 1
+
+
+class LogFileKind(enum.Enum):
+    """What a name in the log folder stands for."""
+
+    COMMIT = "commit"
+    CHECKSUM = "checksum"
+    CHECKPOINT_CLASSIC = "checkpoint"
+    CHECKPOINT_PART = "checkpoint part"
+    CHECKPOINT_V2 = "v2 checkpoint"
+    COMPACTION = "compaction"
+    LAST_CHECKPOINT = "last_checkpoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFileName:
+    """A parsed name.
+
+    `version` is the only, or for a compaction the first, version; None for
+    `_last_checkpoint`. `last_version` is set for compactions, `part` and
+    `num_parts` (1-based) for parts of a checkpoint, `unique` for V2 checkpoints.
+    """
+
+    name: str
+    kind: LogFileKind
+    version: int | None = None
+    last_version: int | None = None
+    part: int | None = None
+    num_parts: int | None = None
+    unique: str | None = None
+
+
+_NAME = re.compile(
+    r"(?P<version>[0-9]{20})\.(?:"
+    r"(?P<commit>json)|(?P<checksum>crc)|(?P<classic>checkpoint\.parquet)"
+    r"|checkpoint\.(?P<part>[0-9]{10})\.(?P<parts>[0-9]{10})\.parquet"
+    r"|checkpoint\.(?P<unique>[0-9a-fA-F-]{36})\.(?:json|parquet)"
+    r"|(?P<last>[0-9]{20})\.compacted\.json)",
+    re.ASCII,
+)
+
+
+_SIMPLE = {
+    "commit": LogFileKind.COMMIT,
+    "checksum": LogFileKind.CHECKSUM,
+    "classic": LogFileKind.CHECKPOINT_CLASSIC,
+    "unique": LogFileKind.CHECKPOINT_V2,
+}
+
+
+def parse_log_file_name(name: str) -> LogFileName | None:
+    """What `name` stands for, or None where it is foreign to the log."""
+    if name == LAST_CHECKPOINT:
+        return LogFileName(name=name, kind=LogFileKind.LAST_CHECKPOINT)
+    match = _NAME.fullmatch(name)
+    if match is None or (version := int(match["version"])) > MAX_VERSION:
+        return None
+    if match["last"]:
+        last = int(match["last"])
+        kind = LogFileKind.COMPACTION
+        fits = version <= last <= MAX_VERSION
+        return (
+            LogFileName(name=name, kind=kind, version=version, last_version=last) if fits else None
+        )
+    if match["part"]:
+        part, parts = int(match["part"]), int(match["parts"])
+        kind = LogFileKind.CHECKPOINT_PART
+        fits = 1 <= part <= parts
+        return (
+            LogFileName(name=name, kind=kind, version=version, part=part, num_parts=parts)
+            if fits
+            else None
+        )
+    kind = next(kind for group, kind in _SIMPLE.items() if match[group])
+    return LogFileName(name=name, kind=kind, version=version, unique=match["unique"])
+
+
+def parse_commit_version(name: str) -> int | None:
+    """The version of a commit file's name, else None.
+
+    The same rule as `parse_log_file_name`, without an object per file: a log
+    may hold a hundred thousand commits.
+    """
+    if len(name) == 25 and name.endswith(".json"):
+        digits = name[:20]
+        if digits.isascii() and digits.isdigit():
+            version = int(digits)
+            return version if version <= MAX_VERSION else None
+    return None
+
+
+def render_commit_name(version: int) -> str:
+    """`00000000000000000012.json` for version 12."""
+    return f"{version:020}.json"
+
+
+def render_commit_path(version: int) -> str:
+    """The path of a commit below the table's root."""
+    return f"{LOG_FOLDER}/{version:020}.json"
+
+
+def render_checksum_name(version: int) -> str:
+    """`00000000000000000012.crc` for version 12."""
+    return f"{version:020}.crc"
+
+
+def render_classic_checkpoint_name(version: int) -> str:
+    """`00000000000000000012.checkpoint.parquet` for version 12."""
+    return f"{version:020}.checkpoint.parquet"

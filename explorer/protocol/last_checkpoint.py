@@ -1,0 +1,187 @@
+"""The hint to the newest checkpoint (spec: Last Checkpoint File Schema, JSON checksum).
+
+The checksum is the MD5 of a canonical form of the JSON: every leaf with its
+path, the pairs sorted by the bytes of their paths. For example
+`{"b": [1, "x y"], "a": null, "checksum": "..."}` becomes
+`"a"=null,"b"+0=1,"b"+1="x%20y"`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+import orjson
+
+from explorer.errors import CorruptLogError
+
+_SPEC = "Last Checkpoint File Schema"
+_PLACE = "_delta_log/_last_checkpoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastCheckpoint:
+    """What `_last_checkpoint` says; a hint that may be stale.
+
+    `size` counts actions; `parts` is set for multi-part checkpoints;
+    `checksum` is None where the file has none, else it was found to be right.
+    """
+
+    version: int
+    size: int
+    parts: int | None = None
+    size_in_bytes: int | None = None
+    num_of_add_files: int | None = None
+    tags: Mapping[str, str] | None = None
+    checksum: str | None = None
+
+
+class _Number(str):
+    """A number of the JSON in its own digits, which the canonical form keeps."""
+
+    __slots__ = ()
+
+
+class _DuplicateKeyError(ValueError):
+    pass
+
+
+def render_last_checkpoint(last: LastCheckpoint) -> bytes:
+    """The bytes of the file, with the checksum computed anew."""
+    body: dict[str, Any] = {"version": last.version, "size": last.size}
+    optional = {
+        "parts": last.parts,
+        "sizeInBytes": last.size_in_bytes,
+        "numOfAddFiles": last.num_of_add_files,
+        "tags": None if last.tags is None else dict(last.tags),
+    }
+    body |= {key: value for key, value in optional.items() if value is not None}
+    body["checksum"] = build_checksum(orjson.dumps(body))
+    return orjson.dumps(body)
+
+
+def parse_last_checkpoint(data: bytes) -> LastCheckpoint:
+    """The hint; raises `CorruptLogError` where it is no JSON object, has duplicate
+    keys, values of a wrong type, or a checksum that does not fit."""
+    body = _decode(data)
+    stated = body.get("checksum")
+    if stated is not None and not (isinstance(stated, str) and stated == _checksum(body)):
+        _refuse("Its checksum does not fit its content.")
+    tags = body.get("tags")
+    if tags is not None and not _is_string_map(tags):
+        _refuse("`tags` must map strings to strings.")
+    version, size = _integer(body, "version"), _integer(body, "size")
+    if version is None or size is None:
+        _refuse("`version` and `size` are required.")
+    return LastCheckpoint(
+        version=version,
+        size=size,
+        parts=_integer(body, "parts"),
+        size_in_bytes=_integer(body, "sizeInBytes"),
+        num_of_add_files=_integer(body, "numOfAddFiles"),
+        tags=tags,
+        checksum=stated,
+    )
+
+
+def build_canonical_form(data: bytes) -> str:
+    """The canonical form of a JSON object; raises `CorruptLogError` where it is none."""
+    return ",".join(f"{path}={value}" for path, value in _canonical_pairs(_decode(data)))
+
+
+def build_checksum(data: bytes) -> str:
+    """The checksum of a JSON object, whatever `checksum` it already holds."""
+    return _checksum(_decode(data))
+
+
+def _checksum(body: Mapping[str, Any]) -> str:
+    form = ",".join(f"{path}={value}" for path, value in _canonical_pairs(body))
+    return hashlib.md5(form.encode(), usedforsecurity=False).hexdigest()
+
+
+def _canonical_pairs(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    without = {key: value for key, value in body.items() if key != "checksum"}
+    # what canonical paths are made of is ASCII: the order of code points is that of bytes
+    return sorted(_leaves(without))
+
+
+def _leaves(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    pending: list[tuple[str, Any]] = [(_quote(key), value) for key, value in body.items()]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, dict):
+            pending.extend((f"{path}+{_quote(key)}", child) for key, child in value.items())
+        elif isinstance(value, list):
+            pending.extend((f"{path}+{number}", child) for number, child in enumerate(value))
+        else:
+            yield path, _canonical_scalar(value)
+
+
+def _canonical_scalar(value: Any) -> str:
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, str):
+        return _quote(value)
+    return {None: "null", True: "true", False: "false"}[value]
+
+
+def _quote(text: str) -> str:
+    # half a surrogate pair is valid JSON, and no valid UTF-8
+    return f'"{quote(text, safe="-._~", errors="surrogatepass")}"'
+
+
+def _decode(data: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(
+            data,
+            parse_int=_Number,
+            parse_float=_Number,
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_unique_keys,
+        )
+    except _DuplicateKeyError:
+        _refuse("A key occurs twice in it.")
+    except (ValueError, RecursionError) as error:
+        _refuse("It is no JSON.", error)
+    if not isinstance(body, dict):
+        _refuse("It is no JSON object.")
+    return body
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    body = dict(pairs)
+    if len(body) != len(pairs):
+        raise _DuplicateKeyError
+    return body
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)  # NaN and its kin are Python's, not JSON's
+
+
+def _integer(body: Mapping[str, Any], key: str) -> int | None:
+    value = body.get(key)
+    if value is None:
+        return None
+    if not (isinstance(value, _Number) and len(value) < 20 and value.isdigit()):
+        _refuse(f"`{key}` must be a whole number, and not below zero.")
+    return int(value)
+
+
+def _is_string_map(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(item, str) and not isinstance(item, _Number) for item in value.values()
+    )
+
+
+def _refuse(reason: str, cause: Exception | None = None) -> NoReturn:
+    raise CorruptLogError(
+        f"The hint {_PLACE} is not usable.",
+        reason=reason,
+        remedy="Nothing is lost: the log is listed instead. The next checkpoint writes it anew.",
+        spec=_SPEC,
+    ) from cause

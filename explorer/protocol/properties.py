@@ -1,0 +1,131 @@
+"""What the properties of a table come to (spec: Table Properties).
+
+Properties live in the configuration of the metadata, as strings;
+`explorer.protocol.known_properties` has those that are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from explorer.errors import Problem
+from explorer.protocol import known_properties as known
+from explorer.protocol.table_property import TableProperty
+
+PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = MappingProxyType(
+    {
+        item.name: item
+        for item in (
+            known.APPEND_ONLY,
+            known.DELETION_VECTORS,
+            known.CHANGE_DATA_FEED,
+            known.COLUMN_MAPPING_MODE,
+            known.COLUMN_MAPPING_MAX_ID,
+            known.IN_COMMIT_TIMESTAMPS,
+            known.IN_COMMIT_TIMESTAMPS_PREVIEW,
+            known.IN_COMMIT_TIMESTAMP_VERSION,
+            known.IN_COMMIT_TIMESTAMP_TIME,
+            known.ROW_TRACKING,
+            known.ROW_TRACKING_SUSPENDED,
+            known.ROW_ID_COLUMN,
+            known.ROW_COMMIT_VERSION_COLUMN,
+            known.TYPE_WIDENING,
+            known.VARIANT_SHREDDING,
+            known.ICEBERG_COMPAT_V1,
+            known.ICEBERG_COMPAT_V2,
+            known.ICEBERG_COMPAT_V3,
+            known.ICEBERG_WRITER_COMPAT_V1,
+            known.ICEBERG_WRITER_COMPAT_V3,
+            known.MATERIALIZE_PARTITION_COLUMNS,
+            known.WRITE_PARTITION_COLUMNS,
+            known.UNIVERSAL_FORMATS,
+            known.CHECKPOINT_INTERVAL,
+            known.CHECKPOINT_POLICY,
+            known.CHECKPOINT_STATS_AS_JSON,
+            known.CHECKPOINT_STATS_AS_STRUCT,
+            known.CHECKPOINT_RETENTION,
+            known.CHECKPOINT_PROTECTION_VERSION,
+            known.LOG_RETENTION,
+            known.LOG_CLEANUP,
+            known.FULL_RETENTION_ROLLBACK,
+            known.DROP_FEATURE_RETENTION,
+            known.DELETED_FILE_RETENTION,
+            known.TRANSACTION_RETENTION,
+            known.SAMPLE_RETENTION,
+            known.ISOLATION_LEVEL,
+            known.INDEXED_COLUMNS,
+            known.STATS_COLUMNS,
+            known.STRING_PREFIX,
+            known.RANDOMIZE_FILE_PREFIXES,
+            known.RANDOM_PREFIX_LENGTH,
+            known.COMPRESSION,
+            known.PARQUET_VERSION,
+            known.TARGET_FILE_SIZE,
+            known.TUNE_FILE_SIZES,
+            known.AUTO_OPTIMIZE,
+            known.AUTO_COMPACT,
+            known.OPTIMIZE_WRITE,
+            known.SYMLINK_MANIFEST,
+            known.COMMIT_COORDINATOR,
+        )
+    }
+)
+"""The known properties by name, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectiveProperty:
+    """A property as it counts for one table.
+
+    `value` is the text in force, None where a known property without a default
+    is not set. `description` is empty for a property that is not known.
+    """
+
+    name: str
+    value: str | None
+    is_default: bool
+    description: str
+    problem: Problem | None = None
+
+
+def effective_properties(configuration: Mapping[str, str]) -> tuple[EffectiveProperty, ...]:
+    """Every known property, in registry order, then what else the table sets, by name."""
+    result = [_effective(item, configuration) for item in PROPERTIES.values()]
+    known = {name for item in PROPERTIES.values() for name in (item.name, *item.aliases)}
+    result.extend(
+        EffectiveProperty(name=name, value=configuration[name], is_default=False, description="")
+        for name in sorted(configuration.keys() - known)
+    )
+    return tuple(result)
+
+
+def validate_properties(configuration: Mapping[str, str]) -> list[Problem]:
+    """A problem for each known property whose value cannot be read."""
+    found = (item.validate(configuration) for item in PROPERTIES.values())
+    return [problem for problem in found if problem is not None]
+
+
+def check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:
+    """The CHECK constraints of a table: SQL expression by name (spec: CHECK Constraints)."""
+    prefix = "delta.constraints."
+    return {
+        name[len(prefix) :]: text
+        for name, text in configuration.items()
+        if name.lower().startswith(prefix)
+    }
+
+
+def _effective(item: TableProperty[Any], configuration: Mapping[str, str]) -> EffectiveProperty:
+    problem = item.validate(configuration)
+    text = item.text_in(configuration)
+    is_default = problem is not None or text is None
+    return EffectiveProperty(
+        name=item.name,
+        value=item.default if is_default else text,
+        is_default=is_default,
+        description=item.description,
+        problem=problem,
+    )

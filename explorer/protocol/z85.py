@@ -1,0 +1,46 @@
+"""Z85, the Base85 variant of deletion vector descriptors (spec: Deletion Vector Descriptor Schema).
+
+Four bytes, big-endian, become five characters: `86 4f d2 6f b5 59 f7 5b`
+becomes `HelloWorld`.
+"""
+
+from __future__ import annotations
+
+_ALPHABET = (
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+)
+_DIGITS = {character: digit for digit, character in enumerate(_ALPHABET)}
+
+
+def render_z85(data: bytes) -> str:
+    """The characters for `data`, filled up with zero bytes to a multiple of four."""
+    padded = data + bytes(-len(data) % 4)
+    characters: list[str] = []
+    for start in range(0, len(padded), 4):
+        word = int.from_bytes(padded[start : start + 4], "big")
+        digits: list[str] = []
+        for _ in range(5):
+            word, digit = divmod(word, 85)
+            digits.append(_ALPHABET[digit])
+        characters.extend(reversed(digits))
+    return "".join(characters)
+
+
+def parse_z85(text: str) -> bytes:
+    """The bytes that `text` stands for, with the zero bytes that filled them up.
+
+    Raises ValueError where `text` is no Z85.
+    """
+    if len(text) % 5:
+        raise ValueError("its length is no multiple of five")
+    words: list[bytes] = []
+    for start in range(0, len(text), 5):
+        word = 0
+        for character in text[start : start + 5]:
+            if (digit := _DIGITS.get(character)) is None:
+                raise ValueError("it holds a character outside the Z85 alphabet")
+            word = word * 85 + digit
+        if word >= 2**32:
+            raise ValueError("five of its characters exceed four bytes")
+        words.append(word.to_bytes(4, "big"))
+    return b"".join(words)

@@ -1,0 +1,104 @@
+"""Where a table lies, as people write it.
+
+Plain paths are taken as they are (`50% off` is a folder of that name); `file:`
+URLs are percent-decoded; every other URL is handed to fsspec unchanged. What
+may be shown never holds user info or a query: that is where credentials hide.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from explorer.errors import InvalidArgumentError
+
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>.*)", re.DOTALL)
+
+# `abfss://container@account`: what stands before the @ is a name, not a user
+_CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})
+_CHAIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)::")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A parsed place: `scheme` is "file" for local folders.
+
+    `target` is the absolute local path, or the URL as fsspec wants it and thus
+    perhaps with secrets; `shown` is free of them. Neither ends in a slash.
+    """
+
+    scheme: str
+    target: str
+    shown: str
+
+    def __repr__(self) -> str:
+        """Only what may be shown."""
+        return f"Location({self.shown!r})"
+
+
+def parse_location(uri: str | os.PathLike[str]) -> Location:
+    """The place that `uri` names; raises `InvalidArgumentError` for what names none."""
+    text = os.fspath(uri) if isinstance(uri, str | os.PathLike) else ""
+    if not isinstance(text, str) or not text.strip() or "\0" in text:
+        raise InvalidArgumentError(
+            "This is not the place of a table.",
+            reason="It is no text, is empty, or holds a NUL character.",
+            remedy="Give a folder, a file: URL or another URL such as s3://bucket/table.",
+        )
+    if (chain := _CHAIN.match(text)) is not None:  # such as simplecache::s3://bucket/table
+        return Location(scheme=chain[1], target=_trimmed(text), shown=_without_secrets(text))
+    match = _SCHEME.fullmatch(text)
+    # a local folder called `a:b` is a folder if it exists; a URL has `//` or is `file:`
+    if match is None or not (match["rest"].startswith("//") or match["scheme"].lower() == "file"):
+        return _local(os.path.expanduser(text))
+    scheme = match["scheme"].lower()
+    if scheme in {"file", "local"}:
+        return _local(_file_url_path(text, match["rest"]))
+    return Location(scheme=scheme, target=_trimmed(text), shown=_without_secrets(text))
+
+
+def _local(path: str) -> Location:
+    absolute = os.path.abspath(path)
+    shown = os.fsencode(absolute).decode("utf-8", "replace")
+    return Location(scheme="file", target=absolute, shown=shown)
+
+
+def _file_url_path(text: str, rest: str) -> str:
+    if rest.startswith("//"):
+        host, slash, path = rest[2:].partition("/")
+        host = host.rpartition("@")[2]
+        if host not in {"", "localhost"}:
+            raise InvalidArgumentError(
+                "This file: URL names another host.",
+                reason=f"Only files of this machine can be opened, and the host is {host!r}.",
+                remedy="Write file:///path with three slashes, or the plain path.",
+            )
+        rest = slash + path
+    if not rest.startswith("/"):
+        raise InvalidArgumentError(
+            "This file: URL has no absolute path.",
+            reason=f"{text!r} does not say which folder is meant.",
+            remedy="Write file:///path with three slashes, or the plain path.",
+        )
+    return unquote(rest)
+
+
+def _trimmed(text: str) -> str:
+    """Without slashes at the end; those of `memory://`, a store's root, stay."""
+    start, separator, rest = text.rpartition("://")
+    return f"{start}{separator}{rest.rstrip('/')}"
+
+
+def _without_secrets(text: str) -> str:
+    # of a chain only the last URL says where the table lies
+    scheme, _, rest = text.rpartition("::")[2].partition("://")
+    rest = re.split(r"[?#]", rest, maxsplit=1)[0]
+    host = rest.partition("/")[0]
+    if "@" in rest and ":" in host and not host.rpartition(":")[2].isdigit():
+        # a password may hold a slash: what counts is behind the last @
+        rest = rest.rpartition("@")[2]
+    elif "@" in host and scheme.lower() not in _CONTAINERS:
+        rest = rest.partition("@")[2]
+    return f"{scheme}://{rest}".rstrip("/") if rest.strip("/") else f"{scheme}://"

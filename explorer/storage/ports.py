@@ -1,0 +1,98 @@
+"""The two ports through which every byte passes.
+
+A `ReadStore` cannot change anything: snapshots, inspection and planning hold
+nothing else. A `WriteStore` is given only to the committer (and, later, to the
+one maintenance executor). Paths are relative to the table's root, decoded,
+with `/` between the parts.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectInfo:
+    """One stored object: its name inside the folder that was listed, its size
+    in bytes, and its modification time in milliseconds since the epoch (UTC)."""
+
+    name: str
+    size: int
+    modified_ms: int
+
+
+class PutOutcome(enum.Enum):
+    """What `put_if_absent` can honestly answer."""
+
+    CREATED = "created"
+    ALREADY_THERE = "already there"
+    UNKNOWN = "unknown"
+
+
+@runtime_checkable
+class ReadStore(Protocol):
+    """Reads below one root.
+
+    Every method raises `NotFoundError` for what is not there and
+    `StorageError` where the store refuses or fails.
+    """
+
+    @property
+    def uri(self) -> str:
+        """The root as it may be shown: no secret, no trailing slash."""
+        ...
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether `folder` is there."""
+        ...
+
+    def list_names(self, folder: str) -> list[str]:
+        """Names of the objects directly inside `folder`, sorted, folders left out."""
+        ...
+
+    def list_folder(self, folder: str) -> list[ObjectInfo]:
+        """The objects directly inside `folder`, sorted by name, folders left out."""
+        ...
+
+    def stat(self, path: str) -> ObjectInfo:
+        """Size and modification time of one object; `name` is its last part."""
+        ...
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """The whole object, or its first `limit` bytes."""
+        ...
+
+    def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
+        """`read` of each, in the order of `paths`, fetched ahead where that helps."""
+        ...
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """The object for random access; the caller closes it."""
+        ...
+
+
+@runtime_checkable
+class WriteStore(ReadStore, Protocol):
+    """A `ReadStore` that may also change what lies below its root."""
+
+    def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
+        """Create `path` with exactly `data`, or leave what is there untouched.
+
+        Raises `UnsupportedError` where the store cannot promise that.
+        After `UNKNOWN` the caller re-reads.
+        """
+        ...
+
+    def write(self, path: str, data: bytes) -> None:
+        """Write an object whose name nobody else uses, or which may be replaced
+        (`_last_checkpoint`). Readers see the old content or the new, never a part."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Remove one object; one that is already gone is no error."""
+        ...

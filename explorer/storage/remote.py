@@ -1,0 +1,189 @@
+"""Every store that fsspec reaches, read through its own implementation.
+
+No listing comes from fsspec's cache (new commits would go unseen) and no
+instance is shared between callers (credentials would be).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+
+from explorer.errors import (
+    DeltaError,
+    InvalidArgumentError,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+)
+from explorer.storage.location import Location
+from explorer.storage.ports import ObjectInfo
+
+# a request to an object store takes about 50 ms, whatever its size
+_AHEAD = 32
+
+_EXTRAS = {
+    "s3": "s3",
+    "s3a": "s3",
+    "gs": "gcs",
+    "gcs": "gcs",
+    "abfs": "azure",
+    "abfss": "azure",
+    "az": "azure",
+}
+
+
+class RemoteStore:
+    """A `ReadStore` over an fsspec file system."""
+
+    def __init__(self, location: Location, storage_options: Mapping[str, Any]) -> None:
+        self._shown = location.shown
+        try:
+            file_system, root = fsspec.core.url_to_fs(
+                location.target,
+                use_listings_cache=False,
+                skip_instance_cache=True,
+                **storage_options,
+            )
+        except ImportError as error:
+            extra = _EXTRAS.get(location.scheme)
+            raise UnsupportedError(
+                f"{self._shown} cannot be opened yet.",
+                reason=f"The package that reaches {location.scheme}:// is not installed.",
+                remedy=f'Install it: pip install "delta-explorer[{extra}]".'
+                if extra
+                else "Install the fsspec implementation of this scheme.",
+                kind="missing_dependency",
+            ) from error
+        except (ValueError, TypeError) as error:
+            raise InvalidArgumentError(
+                f"{self._shown} cannot be opened.",
+                reason=f"The scheme {location.scheme}:// or a storage option is not known.",
+                remedy="Check the URL and the names of the storage options.",
+            ) from error
+        self._fs: Any = file_system
+        self._root = str(root).rstrip("/")
+
+    def __repr__(self) -> str:
+        """The root, without secrets."""
+        return f"RemoteStore({self._shown!r})"
+
+    @property
+    def uri(self) -> str:
+        """The root as it may be shown."""
+        return self._shown
+
+    def _full(self, path: str) -> str:
+        if "://" in path:
+            return str(self._fs._strip_protocol(path))
+        return f"{self._root}/{path}" if path else self._root
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether `folder` is there: on object stores, whether anything lies below it."""
+        with _speaking_of(folder, self._shown):
+            return bool(self._fs.isdir(self._full(folder)))
+
+    def list_names(self, folder: str) -> list[str]:
+        """Names of the objects directly inside `folder`, sorted."""
+        return [info.name for info in self.list_folder(folder)]
+
+    def list_folder(self, folder: str) -> list[ObjectInfo]:
+        """The objects directly inside `folder`, sorted by name."""
+        full = self._full(folder)
+        with _speaking_of(folder, self._shown):
+            self._fs.invalidate_cache(full)
+            entries = self._fs.ls(full, detail=True)
+        found = [_info(entry) for entry in entries if entry.get("type") != "directory"]
+        # object stores may list a marker for the folder itself
+        return sorted((info for info in found if info.name), key=lambda info: info.name)
+
+    def stat(self, path: str) -> ObjectInfo:
+        """Size and modification time of one object."""
+        with _speaking_of(path, self._shown):
+            return _info(self._fs.info(self._full(path)))
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        """The whole object, or its first `limit` bytes."""
+        with _speaking_of(path, self._shown):
+            return bytes(self._fs.cat_file(self._full(path), start=0, end=limit))
+
+    def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
+        """Objects in order, up to `_AHEAD` requests at once."""
+        with ThreadPoolExecutor(_AHEAD, thread_name_prefix="delta-explorer-read") as pool:
+            waiting: deque[Future[bytes]] = deque()
+            try:
+                for path in paths:
+                    waiting.append(pool.submit(self.read, path, limit))
+                    if len(waiting) >= _AHEAD:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for left in waiting:
+                    left.cancel()
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """The object for random access, fetched by ranges."""
+        with _speaking_of(path, self._shown):
+            return pa.PythonFile(self._fs.open(self._full(path), "rb"), mode="r")
+
+
+def _info(entry: Mapping[str, Any]) -> ObjectInfo:
+    name = str(entry["name"]).rstrip("/").rpartition("/")[2]
+    return ObjectInfo(
+        name=name if entry.get("type") != "directory" else "",
+        size=int(entry.get("size") or 0),
+        modified_ms=_modified_ms(entry),
+    )
+
+
+def _modified_ms(entry: Mapping[str, Any]) -> int:
+    """The modification time under whichever key the implementation keeps it; 0 if unknown."""
+    for key in ("LastModified", "last_modified", "mtime", "updated", "modified", "created"):
+        value = entry.get(key)
+        if isinstance(value, datetime):
+            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+            return int(aware.timestamp() * 1000)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return int(value * 1000)
+        if isinstance(value, str):
+            with contextlib.suppress(ValueError):
+                return int(datetime.fromisoformat(value).timestamp() * 1000)
+    return 0
+
+
+@contextlib.contextmanager
+def _speaking_of(path: str, root: str) -> Iterator[None]:
+    shown = f"{root}/{path if len(path) <= 200 else path[:200] + '…'}"
+    try:
+        yield
+    except DeltaError:
+        raise
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFoundError(
+            f"{shown} is not there.",
+            reason="The store has no such object.",
+            remedy="Check the path, and whether a cleanup removed it.",
+        ) from error
+    except PermissionError as error:
+        raise StorageError(
+            f"{shown} may not be read.",
+            reason="The store refused access.",
+            remedy="Check the credentials and their rights on this place.",
+            kind="storage_refused",
+        ) from error
+    # each implementation lets its client's own errors through, with no common base
+    except Exception as error:
+        raise StorageError(
+            f"{shown} could not be read.",
+            # the client's own words may hold a signed URL or a key
+            reason=f"The store failed with {type(error).__name__}.",
+            remedy="Check the address, the network and the credentials, then try again.",
+        ) from error

@@ -1,0 +1,283 @@
+"""One version of a table, unchanging."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import DeltaError, InvalidArgumentError, Problem
+from explorer.log.columns import ADD_COLUMNS, REMOVE_COLUMNS, empty_table
+from explorer.log.load import LoadedVersion
+from explorer.log.parquet_part import FileAction, UnusableCheckpointError
+from explorer.log.segment import LogSegment
+from explorer.protocol.actions import DomainMetadata, Transaction
+from explorer.protocol.arrow_types import arrow_schema
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.protocol.schema import StructType, parse_schema
+from explorer.storage.ports import ReadStore
+from explorer.table.logical_names import with_logical_names
+
+FILE_COLUMNS = (*ADD_COLUMNS, "num_records")
+TOMBSTONE_COLUMNS = tuple(REMOVE_COLUMNS)
+
+_FILES_BY_DEFAULT = (
+    "path",
+    "size",
+    "modification_time",
+    "partition_values",
+    "deletion_vector",
+    "base_row_id",
+    "default_row_commit_version",
+)
+
+Answer = TypeVar("Answer")
+Reload = Callable[[LoadedVersion], LoadedVersion]
+
+
+class Snapshot:
+    """What a table holds at one version.
+
+    Made by `Table.snapshot`. Everything that the log must be read further for is
+    read when it is first asked for, and only the columns named. It may be shared
+    between threads.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: ReadStore,
+        loaded: LoadedVersion,
+        time_of: Callable[[], datetime | None],
+        reload: Reload,
+        problems: Sequence[Problem] = (),
+    ) -> None:
+        self._store = store
+        self._loaded = loaded
+        self._time_of = time_of
+        self._reload = reload
+        self._problems = tuple(problems)
+        self._lock = threading.RLock()
+        self._totals: dict[str, int | None] = {}
+        self.protocol, self.metadata = loaded.small.required(loaded.segment.version)
+
+    def __repr__(self) -> str:
+        """Where and which."""
+        return f"Snapshot({self.uri!r}, version={self.version})"
+
+    @property
+    def uri(self) -> str:
+        """The table's place, as it may be shown."""
+        return self._store.uri
+
+    @property
+    def version(self) -> int:
+        """The version that this is."""
+        return self._loaded.segment.version
+
+    @cached_property
+    def timestamp(self) -> datetime | None:
+        """When it was committed, in UTC; None where the commit itself is gone."""
+        return self._time_of()
+
+    @property
+    def segment(self) -> LogSegment:
+        """The checkpoint and commits that it was put together from."""
+        return self._loaded.segment
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the log but did not stand in the way, as far as it was read."""
+        return (*self._problems, *self._loaded.problems)
+
+    @cached_property
+    def schema(self) -> StructType:
+        """The table's columns (spec: Schema Serialization Format); a table that
+        does not say has none."""
+        text = self.metadata.schema_string
+        return parse_schema(text) if text is not None else StructType(fields=())
+
+    @cached_property
+    def arrow_schema(self) -> pa.Schema:
+        """The same as Arrow types."""
+        return arrow_schema(self.schema)
+
+    @property
+    def transactions(self) -> Mapping[str, Transaction]:
+        """The newest transaction identifier of each application; none expired."""
+        return dict(self._loaded.small.transactions)
+
+    @property
+    def domains(self) -> Mapping[str, DomainMetadata]:
+        """The metadata domains in force; removed ones are left out."""
+        held = self._loaded.small.domains
+        return {name: domain for name, domain in held.items() if not domain.removed}
+
+    @property
+    def num_files(self) -> int:
+        """How many live files there are."""
+        return self._total("num_files", lambda: self._count("add")) or 0
+
+    @property
+    def num_tombstones(self) -> int:
+        """How many tombstones there are, however old."""
+        return self._total("num_tombstones", lambda: self._count("remove")) or 0
+
+    @property
+    def size_in_bytes(self) -> int:
+        """The bytes of the live files, as the log says."""
+        return self._total("size", lambda: _sum(self._raw("add", ["size"]).column("size"))) or 0
+
+    @property
+    def num_deletion_vectors(self) -> int:
+        """How many live files have a deletion vector."""
+        return self._total("vectors", lambda: self._vectors()[0]) or 0
+
+    @property
+    def num_deleted_rows(self) -> int:
+        """How many rows deletion vectors hide, by their cardinalities."""
+        return self._total("deleted", lambda: self._vectors()[1]) or 0
+
+    @property
+    def num_rows(self) -> int | None:
+        """Live rows by statistics; None where a file has no `numRecords`."""
+        return self._total("rows", self._count_rows)
+
+    def files(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """The live files, one row each, with just these columns.
+
+        On request also `stats` (as stored), `num_records` (physical), `tags`,
+        `clustering_provider` and `data_change`.
+        """
+        wanted = _checked(columns, _FILES_BY_DEFAULT, FILE_COLUMNS)
+        return self._logical(self._raw("add", wanted))
+
+    def tombstones(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """The tombstones, one row each, with just these columns; none is dropped by age."""
+        wanted = _checked(columns, TOMBSTONE_COLUMNS, TOMBSTONE_COLUMNS)
+        return self._logical(self._raw("remove", wanted))
+
+    def physical_files(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
+        """Adds or removes with the keys of `partition_values` as in the log."""
+        every = FILE_COLUMNS if action == "add" else TOMBSTONE_COLUMNS
+        return self._raw(action, _checked(columns, (), every))
+
+    @property
+    def file_state(self) -> LiveFiles:
+        """The live files as a `FileState`."""
+        return LiveFiles(self)
+
+    def _raw(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
+        def read(loaded: LoadedVersion) -> pa.Table:
+            tables = list(loaded.state.tables(action, columns))
+            schema = loaded.state.schema(action, columns)
+            return pa.concat_tables(tables) if tables else empty_table(schema)
+
+        return self._whatever_serves(read)
+
+    def _count(self, action: FileAction) -> int:
+        return self._whatever_serves(lambda loaded: loaded.state.count(action))
+
+    def _whatever_serves(self, question: Callable[[LoadedVersion], Answer]) -> Answer:
+        """Ask the loaded version; if its checkpoint turns out to be broken, the
+        version is loaded again without it."""
+        while True:
+            loaded = self._loaded
+            try:
+                return question(loaded)
+            except UnusableCheckpointError as error:
+                with self._lock:
+                    if self._loaded is loaded:
+                        self._loaded = self._without_checkpoint(loaded, error)
+
+    def _without_checkpoint(
+        self, loaded: LoadedVersion, error: UnusableCheckpointError
+    ) -> LoadedVersion:
+        checkpoint = loaded.segment.checkpoint
+        if checkpoint is None:
+            raise error
+        try:
+            found = self._reload(loaded)
+        except DeltaError:
+            # whatever stands in the way of the other route, this is why it was tried
+            raise error from None
+        self._problems += (Problem.of(error, checkpoint.names[0]),)
+        return found
+
+    def _total(self, name: str, compute: Callable[[], int | None]) -> int | None:
+        with self._lock:
+            if name not in self._totals:
+                self._totals[name] = compute()
+            return self._totals[name]
+
+    def _vectors(self) -> tuple[int, int]:
+        vectors = self._raw("add", ["deletion_vector"]).column("deletion_vector")
+        cardinality = pc.struct_field(vectors, "cardinality")
+        return len(vectors) - vectors.null_count, _sum(cardinality)
+
+    def _count_rows(self) -> int | None:
+        counts = self._raw("add", ["num_records"]).column("num_records")
+        if counts.null_count:
+            return None
+        return _sum(counts) - self.num_deleted_rows
+
+    def _logical(self, files: pa.Table) -> pa.Table:
+        at = files.schema.get_field_index("partition_values")
+        mode = column_mapping_mode(self.protocol, self.metadata.configuration)
+        if at < 0 or mode == "none" or not self.metadata.partition_columns:
+            return files
+        names = {physical_name(field, mode): field.name for field in self.schema.fields}
+        return files.set_column(at, "partition_values", with_logical_names(files.column(at), names))
+
+
+class LiveFiles:
+    """A `FileState` over a snapshot."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    @property
+    def count(self) -> int:
+        """How many live files there are."""
+        return self._snapshot.num_files
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The live files in batches."""
+        yield from self._snapshot.files(columns).to_batches()
+
+    def find(self, path: str, columns: Sequence[str]) -> pa.Table:
+        """The live files of one path."""
+        found = self._snapshot.files([*dict.fromkeys(["path", *columns])])
+        return found.filter(pc.equal(found.column("path"), path)).select(list(columns))
+
+
+def _checked(
+    columns: Sequence[str] | None, default: Sequence[str], every: Sequence[str]
+) -> list[str]:
+    wanted = list(default if columns is None else columns)
+    unknown = [name for name in wanted if name not in every]
+    if unknown:
+        raise InvalidArgumentError(
+            f"There is no column {unknown[0]!r} here.",
+            reason="Only what the log says of a file can be asked for.",
+            remedy=f"Choose from {', '.join(sorted(every))}.",
+        )
+    if len(set(wanted)) != len(wanted):
+        raise InvalidArgumentError(
+            "A column is named twice.",
+            reason="Each column of the answer has a name of its own.",
+            remedy="Name every column once.",
+        )
+    return wanted
+
+
+def _sum(numbers: pa.ChunkedArray) -> int:
+    """The sum of 64-bit integers, nulls left out; Arrow's own wraps around."""
+    if abs(pc.sum(pc.cast(numbers, pa.float64())).as_py() or 0) < 2**62:
+        return pc.sum(numbers).as_py() or 0
+    return sum(number or 0 for number in numbers.to_pylist())

@@ -1,0 +1,235 @@
+"""A Delta table: a place, a store, and what is kept for the next look."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import InvalidArgumentError, NotFoundError
+from explorer.log.listing import LogListing, list_log
+from explorer.log.load import LoadedVersion, load_protocol_and_metadata, load_version
+from explorer.log.segment import build_segment, missing_versions
+from explorer.log.small_actions import SmallActions
+from explorer.log.state import KeyCache
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.features.consistency import validate_protocol
+from explorer.protocol.features.registry import check_reader
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.storage.open import open_read_store
+from explorer.storage.ports import ReadStore
+from explorer.table.history import read_history
+from explorer.table.snapshot import Snapshot
+from explorer.table.times import (
+    commit_time,
+    in_commit_times,
+    parse_timestamp,
+    render_time,
+    version_at,
+)
+
+DEFAULT_CACHE_BYTES = 256 * 2**20
+
+
+class Table:
+    """A table at one place; it may be shared between threads.
+
+    It keeps what it read of the newest version, and the keys of the checkpoint
+    behind it, so that the next `snapshot` reads only what is new: at most
+    `cache_bytes` of keys and as much of commits.
+    """
+
+    def __init__(self, store: ReadStore, *, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+        self.store = store
+        self._cache_bytes = cache_bytes
+        self._cache = KeyCache(cache_bytes)
+        self._held: LoadedVersion | None = None
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        """The place, without secrets."""
+        return f"Table({self.uri!r})"
+
+    @property
+    def uri(self) -> str:
+        """The place, as it may be shown."""
+        return self.store.uri
+
+    def listing(self) -> LogListing:
+        """The log folder as it is now."""
+        try:
+            return list_log(self.store)
+        except NotFoundError as error:
+            raise _no_table(self.store) from error
+
+    def latest_version(self) -> int:
+        """The newest version that the log speaks of, listed anew."""
+        return build_segment(self.listing()).version
+
+    def snapshot(
+        self,
+        version: int | None = None,
+        timestamp: str | datetime | None = None,
+        *,
+        progress: ProgressCallback | None = None,
+        cancel: Cancel | None = None,
+    ) -> Snapshot:
+        """The table at `version`, at `timestamp`, or as it is now.
+
+        Raises `NotFoundError` for a version or time out of range,
+        `CorruptLogError` where the log leaves no right answer, and
+        `UnsupportedError` where the table needs a reader feature that is not
+        known or a catalog.
+        """
+        if version is not None and timestamp is not None:
+            raise InvalidArgumentError(
+                "A version and a time were both given.",
+                reason="They may name different versions.",
+                remedy="Give one of them.",
+            )
+        _check_version(version)
+        listing = self.listing()
+        if timestamp is not None:
+            version = self._version_at(listing, parse_timestamp(timestamp))
+        loaded = self._load(listing, version, Watch(progress=progress, cancel=cancel))
+        protocol, metadata = loaded.small.required(loaded.segment.version)
+        check_reader(protocol, self.uri)
+        return Snapshot(
+            store=self.store,
+            loaded=loaded,
+            time_of=lambda: self._time_of(listing, loaded.segment.version, protocol, metadata),
+            reload=self._load_without,
+            problems=validate_protocol(protocol),
+        )
+
+    def history(self, limit: int | None = None) -> pa.Table:
+        """The newest `limit` commits, or all that are left, newest first; also for
+        a table whose snapshot is refused."""
+        return read_history(self.store, self.listing(), limit)
+
+    def protocol(self, version: int | None = None) -> Protocol:
+        """The protocol at a version, also where a snapshot is refused."""
+        found = self._small(version)
+        return found.protocol or found.required(version)[0]
+
+    def metadata(self, version: int | None = None) -> Metadata:
+        """The metadata at a version, also where a snapshot is refused."""
+        found = self._small(version)
+        return found.metadata or found.required(version)[1]
+
+    def _small(self, version: int | None) -> SmallActions:
+        _check_version(version)
+        return load_protocol_and_metadata(self.store, self.listing(), version)
+
+    def _load(self, listing: LogListing, version: int | None, watch: Watch) -> LoadedVersion:
+        with self._lock:
+            held = self._held
+        loaded = load_version(self.store, listing, version, self._cache, held, watch)
+        newer = held is None or loaded.segment.version >= held.segment.version
+        if newer and loaded.nbytes <= self._cache_bytes:
+            with self._lock:
+                self._held = loaded
+        return loaded
+
+    def _load_without(self, failed: LoadedVersion) -> LoadedVersion:
+        broken, listing = failed.segment.checkpoint, failed.listing
+        if broken is not None:
+            listing = listing.without(broken)
+        with self._lock:
+            if self._held is failed:
+                self._held = None
+        return load_version(self.store, listing, failed.segment.version, self._cache)
+
+    def _time_of(
+        self, listing: LogListing, version: int, protocol: Protocol, metadata: Metadata
+    ) -> datetime | None:
+        run = _contiguous_run(listing.commits)
+        if version not in run and version not in listing.commits:
+            return None
+        active = in_commit_times(protocol, metadata)
+        chain = run if version in run else (version,)
+        return render_time(commit_time(self.store, chain, version, active))
+
+    def _version_at(self, listing: LogListing, wanted_ms: int) -> int:
+        commits = _travellable(listing)
+        if not commits:
+            build_segment(listing)  # says what is missing
+            raise _no_commits(self.uri)
+        small = load_protocol_and_metadata(self.store, listing, None)
+        protocol, metadata = small.required(commits[-1])
+        return version_at(self.store, commits, wanted_ms, in_commit_times(protocol, metadata))
+
+
+def open_table(
+    uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
+) -> Table:
+    """The table at a path, a `file:` URL or any URL that fsspec knows.
+
+    Raises `NotFoundError` where no table lies there.
+    """
+    store = open_read_store(uri, storage_options)
+    if not store.has_folder(LOG_FOLDER):
+        raise _no_table(store)
+    return Table(store)
+
+
+def _contiguous_run(commits: tuple[int, ...]) -> tuple[int, ...]:
+    """The commits from the last gap on."""
+    if not commits:
+        return ()
+    gaps = missing_versions(commits, commits[0], commits[-1])
+    first = gaps[-1][-1] + 1 if gaps else commits[0]
+    return commits[commits.index(first) :]
+
+
+def _travellable(listing: LogListing) -> tuple[int, ...]:
+    """The commits since the last gap from which on every version can be put together."""
+    run = _contiguous_run(listing.commits)
+    if not run or run[0] == 0:
+        return run
+    start = next(
+        (found.version for found in listing.checkpoints if found.version >= run[0] - 1), None
+    )
+    return () if start is None else tuple(version for version in run if version >= start)
+
+
+def _check_version(version: int | None) -> None:
+    if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
+        raise InvalidArgumentError(
+            f"{version!r} is no version.",
+            reason="Versions are whole numbers.",
+            remedy="Give a number such as 12; for a time use timestamp.",
+        )
+
+
+def _no_table(store: ReadStore) -> NotFoundError:
+    if not store.has_folder(""):
+        return NotFoundError(
+            f"There is no table at {store.uri}.",
+            reason="No such folder exists.",
+            remedy="Check the path; it must name the folder that holds _delta_log.",
+        )
+    inside = LOG_FOLDER in store.uri.split("/")
+    return NotFoundError(
+        f"There is no Delta table at {store.uri}.",
+        reason="The folder is there but has no _delta_log in it.",
+        remedy="Name the folder above _delta_log."
+        if inside
+        else "Name the folder that holds _delta_log; plain Parquet files are no Delta table.",
+        spec="File Types",
+    )
+
+
+def _no_commits(uri: str) -> NotFoundError:
+    return NotFoundError(
+        f"Times are not known for the table at {uri}.",
+        reason="Its log holds no commit from which a version can be put together.",
+        remedy="Ask for a version instead of a time.",
+        kind="timestamp_out_of_range",
+        spec="Delta Log Entries",
+    )

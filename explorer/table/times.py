@@ -1,0 +1,167 @@
+"""When a version was committed, and which version a moment belongs to
+(spec: In-Commit Timestamps, Time Travel).
+
+Where in-commit timestamps are active they are the truth; before that it is the
+modification time of the commit file, made monotonic.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
+from explorer.log.commit_info import monotonic, read_commit_info
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.filenames import LOG_FOLDER, parse_commit_version, render_commit_path
+from explorer.storage.ports import ReadStore
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InCommitTimes:
+    """From which version on in-commit timestamps count; `since_ms` is that
+    version's own, None where they count from the first version."""
+
+    since_version: int
+    since_ms: int | None
+
+
+def in_commit_times(protocol: Protocol, metadata: Metadata) -> InCommitTimes | None:
+    """Whether, and from where, in-commit timestamps are active; None where they are not."""
+    configuration = metadata.configuration
+    named = set(protocol.writer_features or ())
+    if not named & {"inCommitTimestamp", "inCommitTimestamp-preview"}:
+        return None
+    if configuration.get("delta.enableInCommitTimestamps", "").lower() != "true":
+        return None
+    version = configuration.get("delta.inCommitTimestampEnablementVersion")
+    since = configuration.get("delta.inCommitTimestampEnablementTimestamp")
+    if version is None or since is None:
+        return InCommitTimes(since_version=0, since_ms=None)
+    try:
+        return InCommitTimes(since_version=int(version), since_ms=int(since))
+    except ValueError as error:
+        raise CorruptLogError(
+            "It cannot be told when in-commit timestamps were enabled.",
+            reason="`delta.inCommitTimestampEnablementVersion` or `…Timestamp` is no number.",
+            remedy="Ask for a version instead of a time, and correct the table's properties.",
+            spec="In-Commit Timestamps",
+        ) from error
+
+
+def parse_timestamp(value: str | datetime) -> int:
+    """Milliseconds since the epoch; raises `InvalidArgumentError` for a time without a zone."""
+    try:
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
+    except (ValueError, TypeError) as error:
+        raise InvalidArgumentError(
+            f"{brief(value)} is no time.",
+            reason="It is not written as ISO 8601.",
+            remedy="Write it like 2026-11-01T00:00:00Z.",
+        ) from error
+    if moment.tzinfo is None:
+        raise InvalidArgumentError(
+            f"{value} has no time zone.",
+            reason="The same words mean different moments in different places.",
+            remedy="Add Z for UTC, or an offset such as +02:00.",
+        )
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def render_time(milliseconds: int) -> datetime:
+    """Milliseconds since the epoch as an aware UTC time; the nearest representable one
+    where the log claims more."""
+    latest = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+    earliest = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+    return _EPOCH + timedelta(milliseconds=min(max(milliseconds, earliest), latest))
+
+
+def modification_times(store: ReadStore, versions: Sequence[int]) -> list[int]:
+    """Modification times of commit files as they are, in milliseconds."""
+    if len(versions) <= 64:
+        return [store.stat(render_commit_path(version)).modified_ms for version in versions]
+    wanted = set(versions)
+    listed = {
+        version: info.modified_ms
+        for info in store.list_folder(LOG_FOLDER)
+        if (version := parse_commit_version(info.name)) in wanted
+    }
+    missing = wanted - listed.keys()
+    listed |= {version: store.stat(render_commit_path(version)).modified_ms for version in missing}
+    return [listed[version] for version in versions]
+
+
+def commit_time(
+    store: ReadStore, commits: Sequence[int], version: int, active: InCommitTimes | None
+) -> int:
+    """The time of one version, in milliseconds; `commits` is the contiguous run that ends there
+    or later and begins with the oldest that counts."""
+    if active is not None and version >= active.since_version:
+        return _in_commit_ms(store, version)
+    chain = [number for number in commits if number <= version]
+    return monotonic(modification_times(store, chain))[-1]
+
+
+def version_at(
+    store: ReadStore, commits: Sequence[int], wanted_ms: int, active: InCommitTimes | None
+) -> int:
+    """The newest version committed at or before `wanted_ms`.
+
+    `commits` ascend and are those that can be travelled to. Raises `NotFoundError`
+    before the first and after the last of them, as the reference does. Where
+    in-commit timestamps were switched on later, a moment is looked up only on its
+    own side of the switch.
+    """
+    first_new = len(commits) if active is None else bisect_left(commits, active.since_version)
+    old, new = commits[:first_new], commits[first_new:]
+    since_ms = None if active is None else active.since_ms
+    if new and (not old or since_ms is None or wanted_ms >= since_ms):
+        chosen, time_of = new, _in_commit_lookup(store)
+    else:
+        chosen, time_of = old, _file_lookup(store, old)
+    if wanted_ms < (first := time_of(chosen[0])):
+        raise _out_of_range(wanted_ms, "before", chosen[0], first)
+    # a version beyond the switch exists, so that no moment before it is too late
+    if chosen[-1] == commits[-1] and wanted_ms > (last := time_of(chosen[-1])):
+        raise _out_of_range(wanted_ms, "after", chosen[-1], last)
+    return chosen[bisect_right(chosen, wanted_ms, key=time_of) - 1]
+
+
+def _in_commit_lookup(store: ReadStore) -> Callable[[int], int]:
+    return lambda version: _in_commit_ms(store, version)
+
+
+def _file_lookup(store: ReadStore, commits: Sequence[int]) -> Callable[[int], int]:
+    times = dict(zip(commits, monotonic(modification_times(store, commits)), strict=True))
+    return times.__getitem__
+
+
+def _in_commit_ms(store: ReadStore, version: int) -> int:
+    found = read_commit_info(store, version)
+    if found.in_commit_ms is None:
+        raise CorruptLogError(
+            f"Version {version} has no in-commit timestamp.",
+            reason="The table's properties say that every commit since the switch carries one.",
+            remedy="Ask for a version instead of a time.",
+            spec="In-Commit Timestamps",
+        )
+    return found.in_commit_ms
+
+
+def _out_of_range(wanted_ms: int, side: str, version: int, at_ms: int) -> NotFoundError:
+    wanted, at = (
+        render_time(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        for value in (wanted_ms, at_ms)
+    )
+    which = "earliest" if side == "before" else "latest"
+    return NotFoundError(
+        f"No version of this table belongs to {wanted}.",
+        reason=f"The {which} version that can be read, {version}, was committed at {at}.",
+        remedy=f"Ask for a time not {side} {at}, or for version {version}.",
+        kind="timestamp_out_of_range",
+        spec="In-Commit Timestamps",
+    )

@@ -1,0 +1,229 @@
+"""Delta types as Arrow types and back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.protocol.arrow_types import arrow_schema, arrow_type, delta_schema, file_schema
+from explorer.protocol.schema import (
+    PRIMITIVE_NAMES,
+    ArrayType,
+    DecimalType,
+    GeoType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    UnknownType,
+    parse_schema,
+    parse_type_name,
+)
+
+VARIANT = pa.struct(
+    [
+        pa.field("metadata", pa.binary(), nullable=False),
+        pa.field("value", pa.binary(), nullable=False),
+    ]
+)
+
+
+def one(data_type, **kw):
+    return StructType(fields=(StructField(name="a", data_type=data_type, **kw),))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("string", pa.string()),
+        ("long", pa.int64()),
+        ("integer", pa.int32()),
+        ("short", pa.int16()),
+        ("byte", pa.int8()),
+        ("float", pa.float32()),
+        ("double", pa.float64()),
+        ("decimal(38,18)", pa.decimal128(38, 18)),
+        ("boolean", pa.bool_()),
+        ("binary", pa.binary()),
+        ("date", pa.date32()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestamp_ntz", pa.timestamp("us")),
+        ("timestamp_nanos", pa.timestamp("ns", "UTC")),
+        ("timestamp_nanos_ntz", pa.timestamp("ns")),
+        ("variant", VARIANT),
+        ("void", pa.null()),
+        ("geometry(OGC:CRS84)", pa.binary()),
+        ("interval year to month", pa.int32()),
+        ("interval day to second", pa.duration("us")),
+    ],
+)
+def test_each_type_has_its_arrow_type(name, expected):
+    assert arrow_type(parse_type_name(name)) == expected
+
+
+def test_no_primitive_type_is_left_out():
+    for name in PRIMITIVE_NAMES:
+        assert arrow_type(PrimitiveType(name=name)) is not None
+
+
+def test_nested_types_use_the_standard_names_and_keep_nullability():
+    schema = parse_schema(
+        json.dumps(
+            {
+                "type": "struct",
+                "fields": [
+                    {
+                        "name": "m",
+                        "nullable": False,
+                        "metadata": {},
+                        "type": {
+                            "type": "map",
+                            "keyType": "string",
+                            "valueType": {
+                                "type": "array",
+                                "elementType": "long",
+                                "containsNull": False,
+                            },
+                            "valueContainsNull": True,
+                        },
+                    }
+                ],
+            }
+        )
+    )
+    result = arrow_schema(schema)
+    kind = result.field("m").type
+    assert not result.field("m").nullable
+    assert (kind.key_field.name, kind.key_field.nullable) == ("key", False)
+    assert (kind.item_field.name, kind.item_field.nullable) == ("value", True)
+    assert (kind.item_type.value_field.name, kind.item_type.value_field.nullable) == (
+        "element",
+        False,
+    )
+    assert delta_schema(result) == schema
+
+
+def test_an_unknown_type_is_refused_by_name_and_place():
+    inner = one(ArrayType(element_type=UnknownType(text="money"), contains_null=True))
+    with pytest.raises(UnsupportedError) as caught:
+        arrow_schema(StructType(fields=(StructField(name="s", data_type=inner),)))
+    assert "unsupported type money of column `s.a.element`" in caught.value.problem
+    assert caught.value.kind == "unsupported_feature"
+
+
+def test_column_metadata_becomes_field_metadata_and_comes_back():
+    metadata = {
+        "comment": "42",
+        "delta.columnMapping.id": 7,
+        "delta.columnMapping.physicalName": "col-7",
+        "delta.identity.allowExplicitInsert": False,
+        "delta.typeChanges": [{"fromType": "byte", "toType": "short"}],
+    }
+    schema = one(PrimitiveType(name="short"), metadata=metadata)
+    result = arrow_schema(schema)
+    assert result.field("a").metadata[b"comment"] == b"42"
+    assert result.field("a").metadata[b"delta.columnMapping.id"] == b"7"
+    assert delta_schema(result) == schema
+
+
+def test_metadata_that_should_be_json_and_is_not_is_refused():
+    broken = pa.schema([pa.field("a", pa.int64(), metadata={"delta.columnMapping.id": "x"})])
+    with pytest.raises(InvalidArgumentError, match=r"delta\.columnMapping\.id"):
+        delta_schema(broken)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        (pa.large_string(), PrimitiveType(name="string")),
+        (pa.string_view(), PrimitiveType(name="string")),
+        (pa.dictionary(pa.int32(), pa.string()), PrimitiveType(name="string")),
+        (pa.binary(16), PrimitiveType(name="binary")),
+        (pa.timestamp("ns", "Europe/Berlin"), PrimitiveType(name="timestamp")),
+        (pa.timestamp("s"), PrimitiveType(name="timestamp_ntz")),
+        (pa.date64(), PrimitiveType(name="date")),
+        (pa.decimal256(20, 3), DecimalType(precision=20, scale=3)),
+        (pa.null(), PrimitiveType(name="void")),
+        (
+            pa.large_list(pa.int8()),
+            ArrayType(element_type=PrimitiveType(name="byte"), contains_null=True),
+        ),
+    ],
+)
+def test_arrow_kin_become_the_plain_delta_type(kind, expected):
+    assert delta_schema(pa.schema([("a", kind)])).fields[0].data_type == expected
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.uint64(), pa.time64("us"), pa.decimal256(50, 0), pa.month_day_nano_interval()],
+    ids=str,
+)
+def test_an_arrow_type_that_delta_lacks_is_refused_by_name(kind):
+    with pytest.raises(InvalidArgumentError) as caught:
+        delta_schema(pa.schema([("price", kind)]))
+    assert str(kind) in caught.value.problem
+    assert "`price`" in caught.value.problem
+
+
+def mapped(name, number, data_type, physical):
+    return StructField(
+        name=name,
+        data_type=data_type,
+        metadata={
+            "delta.columnMapping.id": number,
+            "delta.columnMapping.physicalName": physical,
+        },
+    )
+
+
+def test_data_files_get_physical_names_field_ids_and_no_void_columns(tmp_path):
+    inner = StructType(fields=(mapped("x", 2, PrimitiveType(name="long"), "col-x"),))
+    schema = StructType(
+        fields=(
+            mapped("s", 1, inner, "col-s"),
+            mapped("nothing", 3, PrimitiveType(name="void"), "col-n"),
+        )
+    )
+    stored = file_schema(schema, "name")
+    assert stored.names == ["col-s"]
+    pq.write_table(pa.table({"col-s": [{"col-x": 1}]}, schema=stored), tmp_path / "f.parquet")
+    read = pq.read_schema(tmp_path / "f.parquet")
+    assert read.field("col-s").metadata[b"PARQUET:field_id"] == b"1"
+    assert read.field("col-s").type.field("col-x").metadata[b"PARQUET:field_id"] == b"2"
+
+
+def test_data_files_of_an_unmapped_table_have_display_names_and_no_ids():
+    schema = StructType(fields=(mapped("a", 1, GeoType(name="geometry"), "col-a"),))
+    stored = file_schema(schema, "none")
+    assert stored.names == ["a"]
+    assert stored.field("a").metadata is None
+
+
+def last_schema(table: Path):
+    text = None
+    for log in sorted((table / "_delta_log").glob("*.json")):
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if '"metaData"' in line:
+                text = json.loads(line)["metaData"].get("schemaString") or text
+    return None if text is None else parse_schema(text)
+
+
+def test_every_schema_of_the_corpus_has_an_arrow_schema(corpus):
+    seen = 0
+    for table in sorted((corpus / "tables").iterdir()):
+        if (schema := last_schema(table)) is not None:
+            seen += 1
+            assert tuple(arrow_schema(schema).names) == schema.names
+    assert seen > 120
+
+
+def test_the_rows_shipped_with_a_table_fit_its_arrow_schema(corpus):
+    table = corpus / "tables" / "dat-all_primitive_types"
+    rows = pq.read_table(corpus / "expected" / "dat-all_primitive_types" / "latest")
+    wanted = arrow_schema(last_schema(table))
+    assert rows.select(wanted.names).cast(wanted).num_rows == 5
