@@ -87,6 +87,12 @@ class CorruptLogError(DeltaError):
     default_kind: ClassVar[ErrorKind] = "log_corrupt"
 
 
+class UnusableCheckpointError(CorruptLogError):
+    """A checkpoint that cannot serve; what it holds must be found another way."""
+
+    default_kind = "checkpoint_unusable"
+
+
 class UnsupportedError(DeltaError):
     """The table, or the store, needs something that this reader must not guess."""
 

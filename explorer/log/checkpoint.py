@@ -107,6 +107,10 @@ def _read_parquet(parts: tuple[ParquetPart, ...]) -> _TopLevel:
 def _check(found: _TopLevel, files: CheckpointFiles, path: str) -> None:
     if not all(isinstance(name, str) and name for name in found.sidecars):
         raise unusable(path, "it names a sidecar without a path")
+    for name in ("protocol", "metaData"):
+        # each version has both, so that every writer of checkpoints writes the columns
+        if found.parts and not any(part.has(name) for part in found.parts):
+            raise unusable(path, f"it has no column {name}")
     if files.kind != "v2":
         return
     # a text file may be cut off between two lines; what every one holds must be there

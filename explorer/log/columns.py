@@ -14,6 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from explorer.log.action_fields import (
+    ADD_FIELDS,
+    REMOVE_FIELDS,
+    FieldKind,
+    Fields,
+    FileAction,
+)
+
 Values = Sequence[Any]
 
 DELETION_VECTOR = pa.struct(
@@ -121,38 +129,44 @@ def deletion_vector_column(values: Values) -> pa.Array:
 # public name -> (name in the log, how its column is built, type)
 ColumnRule = tuple[str, Callable[[Values], pa.Array], pa.DataType]
 
-_SHARED: dict[str, ColumnRule] = {
-    "path": ("path", string_column, pa.string()),
-    "size": ("size", int64_column, pa.int64()),
-    "partition_values": ("partitionValues", string_map_column, STRING_MAP),
-    "deletion_vector": ("deletionVector", deletion_vector_column, DELETION_VECTOR),
-    "base_row_id": ("baseRowId", int64_column, pa.int64()),
-    "default_row_commit_version": ("defaultRowCommitVersion", int64_column, pa.int64()),
-    "stats": ("stats", string_column, pa.string()),
-    "tags": ("tags", string_map_column, STRING_MAP),
-    "data_change": ("dataChange", bool_column, pa.bool_()),
-}
-
-ADD_COLUMNS: dict[str, ColumnRule] = {
-    **_SHARED,
-    "modification_time": ("modificationTime", time_column, TIME),
-    "clustering_provider": ("clusteringProvider", string_column, pa.string()),
-}
-
-REMOVE_COLUMNS: dict[str, ColumnRule] = {
-    **_SHARED,
-    "deletion_timestamp": ("deletionTimestamp", time_column, TIME),
-    "extended_file_metadata": ("extendedFileMetadata", bool_column, pa.bool_()),
+_BY_KIND: dict[FieldKind, tuple[Callable[[Values], pa.Array], pa.DataType]] = {
+    "string": (string_column, pa.string()),
+    "int64": (int64_column, pa.int64()),
+    "time": (time_column, TIME),
+    "bool": (bool_column, pa.bool_()),
+    "string_map": (string_map_column, STRING_MAP),
+    "deletion_vector": (deletion_vector_column, DELETION_VECTOR),
 }
 
 
-def batch_of(
-    rules: Mapping[str, ColumnRule], bodies: Sequence[Mapping[str, Any]]
-) -> pa.RecordBatch:
+def _rules(fields: Fields) -> dict[str, ColumnRule]:
+    return {name: (log_name, *_BY_KIND[kind]) for name, (log_name, kind) in fields.items()}
+
+
+ADD_COLUMNS = _rules(ADD_FIELDS)
+REMOVE_COLUMNS = _rules(REMOVE_FIELDS)
+COLUMNS: Mapping[FileAction, Mapping[str, ColumnRule]] = {
+    "add": ADD_COLUMNS,
+    "remove": REMOVE_COLUMNS,
+}
+
+
+def batch_of(action: FileAction, bodies: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
     """A batch of action bodies, decoded from JSON; raises TypeError or OverflowError
-    for a value of the wrong type."""
+    for a value that does not fit (`action_fields.misfit` says which)."""
+    rules = COLUMNS[action]
     arrays = [_column(rule, bodies) for rule in rules.values()]
     return pa.RecordBatch.from_arrays(arrays, names=list(rules))
+
+
+def table_of(
+    action: FileAction,
+    batches: Sequence[pa.RecordBatch],
+    older: Sequence[Mapping[str, Any]],
+) -> pa.Table:
+    """One table of `older` bodies and the batches after them."""
+    first = [batch_of(action, older)] if older else []
+    return pa.Table.from_batches([*first, *batches], schema_of(COLUMNS[action]))
 
 
 def _column(rule: ColumnRule, bodies: Sequence[Mapping[str, Any]]) -> pa.Array:
@@ -163,7 +177,7 @@ def _column(rule: ColumnRule, bodies: Sequence[Mapping[str, Any]]) -> pa.Array:
 
 
 def schema_of(rules: Mapping[str, ColumnRule]) -> pa.Schema:
-    """The schema of `batch_of`."""
+    """The schema that the rules make."""
     return pa.schema([(name, data_type) for name, (_, _, data_type) in rules.items()])
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from explorer.errors import CorruptLogError, Problem
-from explorer.log.checkpoint import Checkpoint, read_checkpoint
+from explorer.errors import CorruptLogError, Problem, UnusableCheckpointError
+from explorer.log.action_fields import FileAction
 from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.key_cache import KeyCache
 from explorer.log.listing import LogListing
-from explorer.log.parquet_part import UnusableCheckpointError
 from explorer.log.segment import LogSegment, build_segment
 from explorer.log.small_actions import SmallActions
-from explorer.log.state import KeyCache, LogState
-from explorer.log.tail import Tail, extend_tail, replay_commits
+from explorer.log.tail import Tail, replay_commits
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.storage.ports import ReadStore
 
+if TYPE_CHECKING:
+    from explorer.log.checkpoint import Checkpoint
+    from explorer.log.state import LogState
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class LoadedVersion:
     """One version, read as far as opening needs: its few actions and its commits.
 
@@ -31,13 +36,28 @@ class LoadedVersion:
     checkpoint: Checkpoint | None
     tail: Tail
     small: SmallActions
-    state: LogState
     problems: tuple[Problem, ...]
+    store: ReadStore
+    cache: KeyCache
+
+    @cached_property
+    def state(self) -> LogState:
+        """Its files; made when first asked for, because it brings Arrow with it."""
+        from explorer.log.state import LogState  # noqa: PLC0415  # see above
+
+        return LogState(self.store, self.checkpoint, self.tail, self.cache)
+
+    def count(self, action: FileAction) -> int:
+        """How many live files ("add") or tombstones ("remove") there are."""
+        if self.checkpoint is None:
+            rows = self.tail.add_rows if action == "add" else self.tail.remove_rows
+            return rows.num_rows
+        return self.state.count(action)
 
     @property
     def nbytes(self) -> int:
         """What keeping it costs, the cache of keys not counted."""
-        return int(self.tail.adds.nbytes + self.tail.removes.nbytes)
+        return self.tail.add_rows.nbytes + self.tail.remove_rows.nbytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +92,9 @@ def load_version(
         checkpoint=checkpoint,
         tail=tail,
         small=tail.small if checkpoint is None else tail.small.over(checkpoint.small),
-        state=LogState(store, checkpoint, tail, cache),
         problems=(*_incomplete(listing, segment), *choice.problems, *tail.problems),
+        store=store,
+        cache=cache,
     )
 
 
@@ -111,6 +132,9 @@ def _choose(
             if held and held.checkpoint and held.checkpoint.files == segment.checkpoint:
                 checkpoint = held.checkpoint
             else:
+                # a table without a checkpoint opens without pyarrow
+                from explorer.log.checkpoint import read_checkpoint  # noqa: PLC0415  # see above
+
                 try:
                     checkpoint = read_checkpoint(store, segment.checkpoint)
                 except UnusableCheckpointError as error:
@@ -133,7 +157,11 @@ def _tail(store: ReadStore, choice: _Choice, held: LoadedVersion | None, watch: 
     ):
         return replay_commits(store, wanted, watch)
     new = range(held.segment.version + 1, wanted.stop)
-    return extend_tail(replay_commits(store, new, watch), held.tail) if new else held.tail
+    if not new:
+        return held.tail
+    from explorer.log.extend import extend_tail  # noqa: PLC0415  # it brings Arrow with it
+
+    return extend_tail(replay_commits(store, new, watch), held.tail)
 
 
 def _incomplete(listing: LogListing, segment: LogSegment) -> list[Problem]:

@@ -10,19 +10,23 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import CorruptLogError, DeltaError
-from explorer.log.columns import ADD_COLUMNS, DELETION_VECTOR, REMOVE_COLUMNS, VECTOR_FIELDS
+from explorer.errors import DeltaError, UnusableCheckpointError
+from explorer.log.action_fields import FileAction
+from explorer.log.columns import COLUMNS, DELETION_VECTOR, VECTOR_FIELDS
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-FileAction = Literal["add", "remove"]
+# readers count the rows of a group in 32 bits
+_MAX_ROWS = 2**31
+
+Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
 
 # a leaf that is never null where the action is there: it tells which row groups matter
 _WITNESS = {
@@ -33,14 +37,6 @@ _WITNESS = {
     "sidecar": "path",
     "checkpointMetadata": "version",
 }
-
-_RULES = {"add": ADD_COLUMNS, "remove": REMOVE_COLUMNS}
-
-
-class UnusableCheckpointError(CorruptLogError):
-    """A checkpoint that cannot serve; what it holds must be found another way."""
-
-    default_kind = "checkpoint_unusable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +74,10 @@ class ParquetPart:
                 column = table.column(name)
                 if not pa.types.is_struct(column.type):
                     raise unusable(self.path, f"its column {name} is no struct")
-                witness = pc.struct_field(column, _WITNESS[name])
-                for body in column.filter(pc.is_valid(witness)).to_pylist():
-                    yield {name: body}
+                with _unusable_if_unreadable(self.path):
+                    witness = pc.struct_field(column, _WITNESS[name])
+                    bodies = column.filter(pc.is_valid(witness)).to_pylist()
+                yield from ({name: body} for body in bodies)
 
     def read_group(
         self, group: int, action: FileAction, columns: Sequence[str], extra: Sequence[str] = ()
@@ -88,7 +85,7 @@ class ParquetPart:
         """One row group's columns (public names of `columns.ADD_COLUMNS` or
         `REMOVE_COLUMNS`), one row per row of the group, null where it is no such
         action. `extra` names further leaves as in the log (`stats_parsed.numRecords`)."""
-        rules = _RULES[action]
+        rules = COLUMNS[action]
         wanted = [rules[name][0] for name in columns if self.has(action, rules[name][0])]
         leaves = [f"{action}.{name}" for name in [*wanted, *extra]]
         rows = self.metadata.row_group(group).num_rows
@@ -116,6 +113,8 @@ class ParquetPart:
             table = file.read_row_group(
                 group, columns=columns, use_threads=self.num_row_groups == 1
             )
+            # Parquet does not promise that text is UTF-8
+            table.validate(full=True)
             if table.num_rows != self.metadata.row_group(group).num_rows:
                 raise unusable(self.path, "a row group holds fewer rows than its footer says")
             return table
@@ -146,7 +145,10 @@ def open_part(store: ReadStore, path: str) -> ParquetPart:
             metadata=file.metadata,
             schema=file.schema_arrow,
         )
-        for action in _RULES:
+        for group in range(part.num_row_groups):
+            if not 0 <= part.metadata.row_group(group).num_rows < _MAX_ROWS:
+                raise unusable(path, "its footer claims an impossible number of rows")
+        for action in COLUMNS:
             if part.has(action) and not part.has(action, "path"):
                 raise unusable(path, f"its column {action} has no field path")
         return part
@@ -168,10 +170,30 @@ def unusable(path: str, what: str) -> UnusableCheckpointError:
     )
 
 
-def _as_type(found: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+def _as_type(found: Column, wanted: pa.DataType) -> Column:
     if wanted == DELETION_VECTOR:
         return pa.chunked_array([_as_vectors(chunk) for chunk in found.chunks], wanted)
-    return found if found.type == wanted else pc.cast(found, wanted)
+    if found.type == wanted:
+        return found
+    if not _is_kin(found.type, wanted):
+        raise ValueError(f"a column of type {found.type} where {wanted} belongs")
+    return pc.cast(found, wanted)
+
+
+def _is_kin(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a cast keeps the meaning; Arrow would also turn numbers into text."""
+    kinds = pa.types
+    if kinds.is_map(wanted):
+        return kinds.is_map(found) and all(
+            _is_kin(inner, pa.string()) for inner in (found.key_type, found.item_type)
+        )
+    if kinds.is_string(wanted):
+        texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view, kinds.is_binary)
+        return any(is_text(found) for is_text in texts)
+    if kinds.is_timestamp(wanted):
+        return kinds.is_timestamp(found) or kinds.is_int64(found)
+    both_integers: bool = kinds.is_integer(wanted) and kinds.is_integer(found)
+    return both_integers
 
 
 def _as_vectors(found: pa.Array) -> pa.Array:
@@ -181,7 +203,7 @@ def _as_vectors(found: pa.Array) -> pa.Array:
     for name, kind in VECTOR_FIELDS.items():
         present = found.type.get_field_index(name) >= 0
         child = pc.struct_field(found, name) if present else pa.nulls(len(found), kind)
-        children.append(pc.cast(child, kind))
+        children.append(child if child.type == kind else _as_type(child, kind))
     return pa.StructArray.from_arrays(
         children, fields=list(DELETION_VECTOR), mask=pc.is_null(found)
     )

@@ -17,6 +17,8 @@ def record_counts(stats: pa.ChunkedArray, parsed: pa.ChunkedArray | None) -> pa.
 
     Null where neither says, and where the JSON is broken or the number is none.
     """
+    if parsed is not None and not pa.types.is_integer(parsed.type):
+        parsed = None  # a column of another type says nothing
     if parsed is not None and parsed.null_count == 0:
         return pc.cast(parsed, pa.int64())
     chunks = [_counts(chunk) for chunk in stats.chunks]

@@ -8,7 +8,7 @@ group, two at a time.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,17 +17,18 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.log.action_fields import FileAction
 from explorer.log.checkpoint import Checkpoint
-from explorer.log.columns import ADD_COLUMNS, REMOVE_COLUMNS
-from explorer.log.keys import keys_of, keys_of_arrays
-from explorer.log.parquet_part import FileAction, ParquetPart, open_part
+from explorer.log.columns import COLUMNS
+from explorer.log.key_cache import KeyCache
+from explorer.log.key_columns import GroupKeys, decided_keys, keys_of, keys_of_arrays
+from explorer.log.parquet_part import ParquetPart, open_part
 from explorer.log.record_counts import record_counts
 from explorer.log.tail import EMPTY_TAIL, Tail
 from explorer.storage.ports import ReadStore
 
 _TYPES = {
-    "add": {name: rule[2] for name, rule in ADD_COLUMNS.items()},
-    "remove": {name: rule[2] for name, rule in REMOVE_COLUMNS.items()},
+    action: {name: rule[2] for name, rule in rules.items()} for action, rules in COLUMNS.items()
 }
 _NUM_RECORDS = "num_records"
 _STATS_PARSED_COUNT = "stats_parsed.numRecords"
@@ -38,51 +39,6 @@ _READERS = 2
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
-
-
-class KeyCache:
-    """Paths and keys of checkpoint row groups, bounded in bytes, oldest use dropped first."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._held: OrderedDict[tuple[int, int, FileAction], tuple[ParquetPart, _GroupKeys]] = (
-            OrderedDict()
-        )
-        self._bytes = 0
-        self._lock = threading.Lock()
-
-    def get(self, part: ParquetPart, group: int, action: FileAction) -> _GroupKeys | None:
-        """What is held of one row group."""
-        with self._lock:
-            at = (id(part), group, action)
-            if (found := self._held.get(at)) is None:
-                return None
-            self._held.move_to_end(at)
-            return found[1]
-
-    def put(self, part: ParquetPart, group: int, action: FileAction, keys: _GroupKeys) -> None:
-        """Hold it, as long as there is room. The part is held too, so its id stays its own."""
-        if keys.nbytes > self._max_bytes:
-            return
-        with self._lock:
-            at = (id(part), group, action)
-            if at not in self._held:
-                self._held[at] = (part, keys)
-                self._bytes += keys.nbytes
-            while self._bytes > self._max_bytes:
-                _, (_, dropped) = self._held.popitem(last=False)
-                self._bytes -= dropped.nbytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _GroupKeys:
-    paths: pa.ChunkedArray
-    keys: pa.ChunkedArray
-
-    @property
-    def nbytes(self) -> int:
-        shared = self.keys is self.paths
-        return int(self.paths.nbytes + (0 if shared else self.keys.nbytes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +61,7 @@ class LogState:
         self._checkpoint = checkpoint
         self._tail = tail
         self._cache = cache
-        self._decided = tail.decided_keys if checkpoint and tail.decides_files else None
+        self._decided = decided_keys(tail) if checkpoint and tail.decides_files else None
         self._lock = threading.RLock()
         self._live: dict[FileAction, list[_LiveGroup]] = {}
         self._opened: list[ParquetPart] | None = None
@@ -178,7 +134,7 @@ class LogState:
             mask = None
         return _LiveGroup(part=part, group=group, mask=mask, count=count)
 
-    def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> _GroupKeys:
+    def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
         if (held := self._cache.get(part, group, action)) is not None:
             return held
         vectors = part.has(action, "deletionVector") and part.may_hold(
@@ -194,7 +150,7 @@ class LogState:
             chunks = [keys_of_arrays(chunk, None) for chunk in paths.chunks]
             same = all(new is old for new, old in zip(chunks, paths.chunks, strict=True))
             keys = paths if same else pa.chunked_array(chunks, pa.string())
-        held = _GroupKeys(paths=paths, keys=keys)
+        held = GroupKeys(paths=paths, keys=keys)
         self._cache.put(part, group, action, held)
         return held
 

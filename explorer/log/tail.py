@@ -10,31 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from explorer.errors import CorruptLogError, NotFoundError, Problem, brief
-from explorer.log.columns import (
-    ADD_COLUMNS,
-    REMOVE_COLUMNS,
-    ColumnRule,
-    batch_of,
-    empty_table,
-    schema_of,
-)
+from explorer.errors import CorruptLogError, NotFoundError, Problem
+from explorer.log.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.commit_file import lines_backwards, parse_action
-from explorer.log.keys import file_key, keys_of
+from explorer.log.keys import file_key
 from explorer.log.small_actions import SmallActions
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.storage.ports import ReadStore
 
-# a batch is closed at either: enough rows to be worth an Arrow batch, few
-# enough bytes that 32-bit offsets never overflow
-_BATCH_ROWS = 8192
-_BATCH_BYTES = 64 * 2**20
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _PROGRESS_EVERY = 256
 
@@ -48,30 +36,31 @@ class Tail:
     `checkpointMetadata` says), mean nothing in commits.
     """
 
-    adds: pa.Table
-    removes: pa.Table
+    add_rows: ActionRows
+    remove_rows: ActionRows
     small: SmallActions
     problems: tuple[Problem, ...] = ()
     sidecars: tuple[Mapping[str, Any], ...] = ()
     checkpoint_versions: tuple[Any, ...] = ()
 
     @property
-    def decided_keys(self) -> pa.ChunkedArray:
-        """The key of every file that it speaks of."""
-        return pa.chunked_array(
-            [*keys_of(self.adds).chunks, *keys_of(self.removes).chunks], pa.string()
-        )
+    def adds(self) -> pa.Table:
+        """The live files, as columns."""
+        return self.add_rows.table
+
+    @property
+    def removes(self) -> pa.Table:
+        """The tombstones, as columns."""
+        return self.remove_rows.table
 
     @property
     def decides_files(self) -> bool:
         """Whether it speaks of any file."""
-        return bool(self.adds.num_rows or self.removes.num_rows)
+        return bool(self.add_rows.num_rows or self.remove_rows.num_rows)
 
 
 EMPTY_TAIL = Tail(
-    adds=empty_table(schema_of(ADD_COLUMNS)),
-    removes=empty_table(schema_of(REMOVE_COLUMNS)),
-    small=SmallActions(),
+    add_rows=ActionRows("add"), remove_rows=ActionRows("remove"), small=SmallActions()
 )
 
 
@@ -103,73 +92,12 @@ def replay_json_checkpoint(data: bytes, name: str) -> Tail:
     return builder.build()
 
 
-def extend_tail(newer: Tail, older: Tail) -> Tail:
-    """The tail of both runs of commits, `newer` following `older` without a gap."""
-    adds, removes = older.adds, older.removes
-    if newer.decides_files:
-        decided = newer.decided_keys
-        adds = adds.filter(pc.invert(pc.is_in(keys_of(adds), value_set=decided)))
-        removes = removes.filter(pc.invert(pc.is_in(keys_of(removes), value_set=decided)))
-    return Tail(
-        adds=pa.concat_tables([adds, newer.adds]),
-        removes=pa.concat_tables([removes, newer.removes]),
-        small=newer.small.over(older.small),
-        problems=older.problems + newer.problems,
-    )
-
-
-class _Collector:
-    """Bodies of one kind of action on their way into batches."""
-
-    def __init__(self, name: str, rules: Mapping[str, ColumnRule]) -> None:
-        self._name = name
-        self._rules = rules
-        self._bodies: list[Mapping[str, Any]] = []
-        self._places: list[tuple[str, int]] = []
-        self._bytes = 0
-        self._batches: list[pa.RecordBatch] = []
-
-    def add(self, body: Mapping[str, Any], file: str, line: int, size: int) -> None:
-        self._bodies.append(body)
-        self._places.append((file, line))
-        self._bytes += size
-        if len(self._bodies) >= _BATCH_ROWS or self._bytes >= _BATCH_BYTES:
-            self._flush()
-
-    def _flush(self) -> None:
-        if not self._bodies:
-            return
-        self._bodies.reverse()
-        try:
-            self._batches.append(batch_of(self._rules, self._bodies))
-        except (TypeError, OverflowError):
-            self._places.reverse()
-            raise self._wrong_type() from None
-        self._bodies, self._places, self._bytes = [], [], 0
-
-    def table(self) -> pa.Table:
-        """Everything collected, oldest first, although it came newest first."""
-        self._flush()
-        return pa.Table.from_batches(self._batches[::-1], schema_of(self._rules))
-
-    def _wrong_type(self) -> CorruptLogError:
-        for body, (file, line) in zip(self._bodies, self._places, strict=True):
-            for log_name, build, data_type in self._rules.values():
-                try:
-                    build([body.get(log_name)])
-                except (TypeError, OverflowError):
-                    return _wrong_field(
-                        f"{self._name}.{log_name}", str(data_type), body.get(log_name), file, line
-                    )
-        return _wrong_field(self._name, "an action", None, *self._places[0])
-
-
 class _TailBuilder:
     def __init__(self) -> None:
         # key -> the log file that decided it; gone when the replay is
         self._decided: dict[str, str] = {}
-        self._adds = _Collector("add", ADD_COLUMNS)
-        self._removes = _Collector("remove", REMOVE_COLUMNS)
+        self._adds = ActionCollector("add")
+        self._removes = ActionCollector("remove")
         self._small = SmallActions()
         self._sidecars: list[Mapping[str, Any]] = []
         self._checkpoint_versions: list[Any] = []
@@ -203,12 +131,12 @@ class _TailBuilder:
     def _is_news(self, kind: str, body: Any, name: str, number: int) -> bool:
         """Whether nothing newer has decided the file of this action."""
         if type(body) is not dict:
-            raise _wrong_field(kind, "an object", body, name, number)
+            raise wrong_field(kind, "an object", body, name, number)
         if type(path := body.get("path")) is not str:
-            raise _wrong_field(f"{kind}.path", "a string", path, name, number)
+            raise wrong_field(f"{kind}.path", "a string", path, name, number)
         if (vector := body.get("deletionVector")) is not None and not _is_vector(vector):
             wanted = "an object with storageType and pathOrInlineDv"
-            raise _wrong_field(f"{kind}.deletionVector", wanted, vector, name, number)
+            raise wrong_field(f"{kind}.deletionVector", wanted, vector, name, number)
         key = file_key(path, vector)
         decided_by = self._decided.get(key)
         if decided_by is None:
@@ -221,8 +149,8 @@ class _TailBuilder:
     def build(self) -> Tail:
         """What was decided."""
         return Tail(
-            adds=self._adds.table(),
-            removes=self._removes.table(),
+            add_rows=self._adds.rows(),
+            remove_rows=self._removes.rows(),
             small=self._small,
             problems=tuple(self._problems),
             sidecars=tuple(self._sidecars),
@@ -235,15 +163,6 @@ def _is_vector(value: Any) -> bool:
         type(value) is dict
         and type(value.get("storageType")) is str
         and type(value.get("pathOrInlineDv")) is str
-    )
-
-
-def _wrong_field(name: str, wanted: str, found: Any, file: str, line: int) -> CorruptLogError:
-    return CorruptLogError(
-        f"The log is not readable at {file}:{line}.",
-        reason=f"`{name}` must be of type {wanted}, but is {brief(found)}.",
-        remedy="Restore this log file from a backup; versions before it can still be opened.",
-        spec="Add File and Remove File",
     )
 
 

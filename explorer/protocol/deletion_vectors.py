@@ -131,7 +131,7 @@ def parse_vector(content: bytes) -> BitMap64:
         _refuse("A deletion vector is not readable.", f"It begins with {magic}, not {_MAGIC}.")
     try:
         return BitMap64.deserialize(content[4:])
-    except ValueError as error:
+    except (ValueError, IndexError) as error:  # IndexError: nothing behind the magic
         _refuse("A deletion vector is not readable.", "It holds no roaring bitmap.", error)
 
 

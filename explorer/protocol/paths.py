@@ -8,7 +8,6 @@ partition folder `a%20b` that Hive escaping made stands as `a%2520b` in the log.
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, unquote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -18,11 +17,17 @@ _SAFE = "/-._~!$&'()*+,;=:@"
 
 def decode_path(path: str) -> str:
     """The store's name of a path of the log: `a%20b` becomes `a b`."""
-    return unquote(path, errors="strict") if "%" in path else path
+    if "%" not in path:
+        return path
+    from urllib.parse import unquote  # noqa: PLC0415  # a small table opens without it
+
+    return unquote(path, errors="strict")
 
 
 def encode_path(path: str) -> str:
     """The way back: `a b` becomes `a%20b`, `50%` becomes `50%25`."""
+    from urllib.parse import quote  # noqa: PLC0415  # as above
+
     return quote(path, safe=_SAFE)
 
 

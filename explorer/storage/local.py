@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import uuid
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from explorer.errors import NotFoundError, StorageError, UnsupportedError
+from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
 from explorer.storage.ports import ObjectInfo, PutOutcome
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # `_` and `.` hide a name from every reader of the log and of the table
 _TEMPORARY_PREFIX = ".tmp-"
@@ -50,14 +51,14 @@ class LocalStore:
     def list_names(self, folder: str) -> list[str]:
         """Names of the files directly inside `folder`, sorted."""
         with _speaking_of(folder), os.scandir(self._full(folder)) as entries:
-            return sorted(_text(entry.name) for entry in entries if not entry.is_dir())
+            return sorted(_text(entry.name) for entry in entries if entry.is_file())
 
     def list_folder(self, folder: str) -> list[ObjectInfo]:
         """The files directly inside `folder`, sorted by name."""
         found: list[ObjectInfo] = []
         with _speaking_of(folder), os.scandir(self._full(folder)) as entries:
             for entry in entries:
-                if entry.is_dir():
+                if not entry.is_file():
                     continue
                 # a file that went away between the listing and this look was never there
                 with contextlib.suppress(FileNotFoundError):
@@ -71,22 +72,18 @@ class LocalStore:
 
     def read(self, path: str, limit: int | None = None) -> bytes:
         """The whole file, or its first `limit` bytes."""
-        with _speaking_of(path):
+        # not `_speaking_of`: a log may be a hundred thousand of these
+        try:
             descriptor = os.open(self._full(path), os.O_RDONLY | os.O_CLOEXEC)
             try:
-                wanted = os.fstat(descriptor).st_size if limit is None else limit
-                data = os.read(descriptor, wanted) if wanted else b""
-                if len(data) == wanted:
-                    return data
-                # one read returns at most 2 GiB, and less where a signal came between
-                pieces = [data]
-                while wanted > (got := sum(map(len, pieces))):
-                    if not (piece := os.read(descriptor, wanted - got)):
-                        break
-                    pieces.append(piece)
-                return b"".join(pieces)
+                size = os.fstat(descriptor).st_size
+                wanted = size if limit is None else min(size, limit)
+                data = os.read(descriptor, wanted)
+                return data if len(data) == wanted else data + _read_on(descriptor, wanted, data)
             finally:
                 os.close(descriptor)
+        except (OSError, ValueError) as error:
+            raise _told(path, error) from error
 
     def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
         """One after the other: threads make thousands of tiny reads slower."""
@@ -94,15 +91,18 @@ class LocalStore:
 
     def open_input(self, path: str) -> pa.NativeFile:
         """The file for random access."""
+        from pyarrow import OSFile  # noqa: PLC0415  # a small table opens without Arrow
+
         with _speaking_of(path):
-            return pa.OSFile(self._full(path), "rb")
+            return OSFile(self._full(path), "rb")
 
     def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
         """Link a finished, synced temporary file to `path`; a link never replaces."""
         target = self._full(path)
         folder = os.path.dirname(target)
-        temporary = f"{folder}/{_TEMPORARY_PREFIX}{uuid.uuid4().hex}"
+        temporary = f"{folder}/{_TEMPORARY_PREFIX}{os.urandom(16).hex()}"
         with _speaking_of(path):
+            os.makedirs(folder, exist_ok=True)
             try:
                 _write_synced(temporary, data)
                 os.link(temporary, target)
@@ -121,14 +121,17 @@ class LocalStore:
             finally:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(temporary)
+        try:
             _sync_folder(folder)
+        except OSError:  # it is there, and may be gone after a power cut
+            return PutOutcome.UNKNOWN
         return PutOutcome.CREATED
 
     def write(self, path: str, data: bytes) -> None:
         """Write beside `path`, then rename over it."""
         target = self._full(path)
         folder = os.path.dirname(target)
-        temporary = f"{folder}/{_TEMPORARY_PREFIX}{uuid.uuid4().hex}"
+        temporary = f"{folder}/{_TEMPORARY_PREFIX}{os.urandom(16).hex()}"
         with _speaking_of(path):
             os.makedirs(folder, exist_ok=True)
             try:
@@ -175,29 +178,43 @@ def _sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
+def _read_on(descriptor: int, wanted: int, start: bytes) -> bytes:
+    """What is missing: one read returns at most 2 GiB, and less where a signal came between."""
+    pieces: list[bytes] = []
+    missing = wanted - len(start)
+    while missing and (piece := os.read(descriptor, missing)):
+        pieces.append(piece)
+        missing -= len(piece)
+    return b"".join(pieces)
+
+
 @contextlib.contextmanager
 def _speaking_of(path: str) -> Iterator[None]:
-    """Turn what the operating system says about `path` into our errors."""
-    shown = path if len(path) <= 200 else path[:200] + "…"
     try:
         yield
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFoundError(
+    except (OSError, ValueError) as error:
+        raise _told(path, error) from error
+
+
+def _told(path: str, error: OSError | ValueError) -> DeltaError:
+    """What the operating system says about `path`, as our error."""
+    shown = path if len(path) <= 200 else path[:200] + "…"
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return NotFoundError(
             f"{shown} is not there.",
             reason="The file system has no such file or folder.",
             remedy="Check the path, and whether a cleanup removed it.",
-        ) from error
-    except PermissionError as error:
-        raise StorageError(
+        )
+    if isinstance(error, PermissionError):
+        return StorageError(
             f"{shown} may not be read or written.",
             reason="The file system refused access.",
             remedy="Ask for the permission, or run as a user who has it.",
             kind="storage_refused",
-        ) from error
-    except (OSError, ValueError) as error:
-        detail = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise StorageError(
-            f"{shown} could not be read or written.",
-            reason=f"The file system says: {detail}.",
-            remedy="Check the path and the disk, then try again.",
-        ) from error
+        )
+    detail = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return StorageError(
+        f"{shown} could not be read or written.",
+        reason=f"The file system says: {detail}.",
+        remedy="Check the path and the disk, then try again.",
+    )

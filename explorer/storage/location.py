@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from explorer.errors import InvalidArgumentError
 
@@ -82,6 +81,8 @@ def _file_url_path(text: str, rest: str) -> str:
             reason=f"{text!r} does not say which folder is meant.",
             remedy="Write file:///path with three slashes, or the plain path.",
         )
+    from urllib.parse import unquote  # noqa: PLC0415  # plain paths do without it
+
     return unquote(rest)
 
 

@@ -7,9 +7,10 @@ They take it instead of a table in memory, so that a state computed elsewhere
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class FileState(Protocol):

@@ -115,7 +115,7 @@ def _batch(
 def _texts(value: Any) -> dict[str, str | None] | None:
     if not isinstance(value, Mapping):
         return None
-    return {key: text_of(item) for key, item in value.items()}
+    return {key: item if type(item) is str else text_of(item) for key, item in value.items()}
 
 
 def _bounded(value: int | None) -> int | None:

@@ -6,25 +6,27 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from explorer.errors import DeltaError, InvalidArgumentError, Problem
-from explorer.log.columns import ADD_COLUMNS, REMOVE_COLUMNS, empty_table
+from explorer.errors import (
+    DeltaError,
+    InvalidArgumentError,
+    Problem,
+    UnusableCheckpointError,
+)
+from explorer.log.action_fields import ADD_FIELDS, REMOVE_FIELDS, FileAction
 from explorer.log.load import LoadedVersion
-from explorer.log.parquet_part import FileAction, UnusableCheckpointError
 from explorer.log.segment import LogSegment
 from explorer.protocol.actions import DomainMetadata, Transaction
-from explorer.protocol.arrow_types import arrow_schema
-from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
-from explorer.protocol.schema import StructType, parse_schema
 from explorer.storage.ports import ReadStore
-from explorer.table.logical_names import with_logical_names
 
-FILE_COLUMNS = (*ADD_COLUMNS, "num_records")
-TOMBSTONE_COLUMNS = tuple(REMOVE_COLUMNS)
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from explorer.protocol.schema import StructType
+
+FILE_COLUMNS = (*ADD_FIELDS, "num_records")
+TOMBSTONE_COLUMNS = tuple(REMOVE_FIELDS)
 
 _FILES_BY_DEFAULT = (
     "path",
@@ -99,12 +101,17 @@ class Snapshot:
     def schema(self) -> StructType:
         """The table's columns (spec: Schema Serialization Format); a table that
         does not say has none."""
+        # the types of schemas take longer to load than a small table to open
+        from explorer.protocol.schema import StructType, parse_schema  # noqa: PLC0415  # see above
+
         text = self.metadata.schema_string
         return parse_schema(text) if text is not None else StructType(fields=())
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
         """The same as Arrow types."""
+        from explorer.protocol.arrow_types import arrow_schema  # noqa: PLC0415  # brings Arrow
+
         return arrow_schema(self.schema)
 
     @property
@@ -131,7 +138,7 @@ class Snapshot:
     @property
     def size_in_bytes(self) -> int:
         """The bytes of the live files, as the log says."""
-        return self._total("size", lambda: _sum(self._raw("add", ["size"]).column("size"))) or 0
+        return self._total("size", lambda: self._sum("size")) or 0
 
     @property
     def num_deletion_vectors(self) -> int:
@@ -173,15 +180,12 @@ class Snapshot:
         return LiveFiles(self)
 
     def _raw(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
-        def read(loaded: LoadedVersion) -> pa.Table:
-            tables = list(loaded.state.tables(action, columns))
-            schema = loaded.state.schema(action, columns)
-            return pa.concat_tables(tables) if tables else empty_table(schema)
+        from explorer.table.frames import read_files  # noqa: PLC0415  # brings Arrow
 
-        return self._whatever_serves(read)
+        return self._whatever_serves(lambda loaded: read_files(loaded, action, columns))
 
     def _count(self, action: FileAction) -> int:
-        return self._whatever_serves(lambda loaded: loaded.state.count(action))
+        return self._whatever_serves(lambda loaded: loaded.count(action))
 
     def _whatever_serves(self, question: Callable[[LoadedVersion], Answer]) -> Answer:
         """Ask the loaded version; if its checkpoint turns out to be broken, the
@@ -215,24 +219,34 @@ class Snapshot:
                 self._totals[name] = compute()
             return self._totals[name]
 
+    def _sum(self, column: str) -> int:
+        from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
+
+        return sum_of(self._raw("add", [column]).column(column))
+
     def _vectors(self) -> tuple[int, int]:
-        vectors = self._raw("add", ["deletion_vector"]).column("deletion_vector")
-        cardinality = pc.struct_field(vectors, "cardinality")
-        return len(vectors) - vectors.null_count, _sum(cardinality)
+        from explorer.table.frames import count_vectors  # noqa: PLC0415  # brings Arrow
+
+        return count_vectors(self._raw("add", ["deletion_vector"]).column("deletion_vector"))
 
     def _count_rows(self) -> int | None:
+        from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
+
         counts = self._raw("add", ["num_records"]).column("num_records")
-        if counts.null_count:
-            return None
-        return _sum(counts) - self.num_deleted_rows
+        return None if counts.null_count else sum_of(counts) - self.num_deleted_rows
 
     def _logical(self, files: pa.Table) -> pa.Table:
-        at = files.schema.get_field_index("partition_values")
+        from explorer.protocol.features.column_mapping import (  # noqa: PLC0415  # see `schema`
+            column_mapping_mode,
+            physical_name,
+        )
+        from explorer.table.frames import with_logical_names  # noqa: PLC0415  # brings Arrow
+
         mode = column_mapping_mode(self.protocol, self.metadata.configuration)
-        if at < 0 or mode == "none" or not self.metadata.partition_columns:
+        if mode == "none" or not self.metadata.partition_columns:
             return files
         names = {physical_name(field, mode): field.name for field in self.schema.fields}
-        return files.set_column(at, "partition_values", with_logical_names(files.column(at), names))
+        return with_logical_names(files, names)
 
 
 class LiveFiles:
@@ -252,8 +266,9 @@ class LiveFiles:
 
     def find(self, path: str, columns: Sequence[str]) -> pa.Table:
         """The live files of one path."""
-        found = self._snapshot.files([*dict.fromkeys(["path", *columns])])
-        return found.filter(pc.equal(found.column("path"), path)).select(list(columns))
+        from explorer.table.frames import rows_of  # noqa: PLC0415  # brings Arrow
+
+        return rows_of(self._snapshot.files([*dict.fromkeys(["path", *columns])]), path, columns)
 
 
 def _checked(
@@ -274,10 +289,3 @@ def _checked(
             remedy="Name every column once.",
         )
     return wanted
-
-
-def _sum(numbers: pa.ChunkedArray) -> int:
-    """The sum of 64-bit integers, nulls left out; Arrow's own wraps around."""
-    if abs(pc.sum(pc.cast(numbers, pa.float64())).as_py() or 0) < 2**62:
-        return pc.sum(numbers).as_py() or 0
-    return sum(number or 0 for number in numbers.to_pylist())

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from datetime import datetime
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from explorer.errors import InvalidArgumentError, NotFoundError
+from explorer.log.key_cache import KeyCache
 from explorer.log.listing import LogListing, list_log
 from explorer.log.load import LoadedVersion, load_protocol_and_metadata, load_version
 from explorer.log.segment import build_segment, missing_versions
 from explorer.log.small_actions import SmallActions
-from explorer.log.state import KeyCache
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.consistency import validate_protocol
@@ -23,15 +20,12 @@ from explorer.protocol.features.registry import check_reader
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.storage.open import open_read_store
 from explorer.storage.ports import ReadStore
-from explorer.table.history import read_history
 from explorer.table.snapshot import Snapshot
-from explorer.table.times import (
-    commit_time,
-    in_commit_times,
-    parse_timestamp,
-    render_time,
-    version_at,
-)
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import pyarrow as pa
 
 DEFAULT_CACHE_BYTES = 256 * 2**20
 
@@ -95,7 +89,7 @@ class Table:
         _check_version(version)
         listing = self.listing()
         if timestamp is not None:
-            version = self._version_at(listing, parse_timestamp(timestamp))
+            version = self._version_at(listing, timestamp)
         loaded = self._load(listing, version, Watch(progress=progress, cancel=cancel))
         protocol, metadata = loaded.small.required(loaded.segment.version)
         check_reader(protocol, self.uri)
@@ -110,6 +104,8 @@ class Table:
     def history(self, limit: int | None = None) -> pa.Table:
         """The newest `limit` commits, or all that are left, newest first; also for
         a table whose snapshot is refused."""
+        from explorer.table.history import read_history  # noqa: PLC0415  # brings Arrow
+
         return read_history(self.store, self.listing(), limit)
 
     def protocol(self, version: int | None = None) -> Protocol:
@@ -151,11 +147,24 @@ class Table:
         run = _contiguous_run(listing.commits)
         if version not in run and version not in listing.commits:
             return None
+        from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for
+            commit_time,
+            in_commit_times,
+            render_time,
+        )
+
         active = in_commit_times(protocol, metadata)
         chain = run if version in run else (version,)
         return render_time(commit_time(self.store, chain, version, active))
 
-    def _version_at(self, listing: LogListing, wanted_ms: int) -> int:
+    def _version_at(self, listing: LogListing, timestamp: str | datetime) -> int:
+        from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for
+            in_commit_times,
+            parse_timestamp,
+            version_at,
+        )
+
+        wanted_ms = parse_timestamp(timestamp)
         commits = _travellable(listing)
         if not commits:
             build_segment(listing)  # says what is missing

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Final
 
 from explorer.protocol import known_properties as known
-from explorer.protocol.features.column_mapping import column_mapping_mode
 from explorer.protocol.features.table_feature import (
     TableFacts,
     TableFeature,
@@ -17,6 +16,11 @@ from explorer.protocol.features.table_feature import (
 
 
 def _is_mapped(facts: TableFacts) -> bool:
+    # it brings the types of schemas, which opening a table does without
+    from explorer.protocol.features.column_mapping import (  # noqa: PLC0415  # see above
+        column_mapping_mode,
+    )
+
     return column_mapping_mode(facts.protocol, facts.metadata.configuration) != "none"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from explorer.errors import Problem, UnsupportedError
 from explorer.protocol.actions import Metadata, Protocol
@@ -17,7 +17,9 @@ from explorer.protocol.features.legacy import LEGACY_FEATURES
 from explorer.protocol.features.named import NAMED_FEATURES
 from explorer.protocol.features.proposed import PROPOSED_FEATURES
 from explorer.protocol.features.table_feature import TableFacts, TableFeature
-from explorer.protocol.schema import StructType
+
+if TYPE_CHECKING:
+    from explorer.protocol.schema import StructType
 
 READER_FEATURES_VERSION: Final = 3
 """The reader version that lists features by name, and the newest one known."""

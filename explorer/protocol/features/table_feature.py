@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.schema import DataType, StructType
-from explorer.protocol.schema_walk import walk_fields, walk_types
 from explorer.protocol.table_property import TableProperty
+
+if TYPE_CHECKING:
+    # opening a table asks only for names; its columns are looked at later
+    from explorer.protocol.schema import DataType, StructType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,8 @@ def by_column_metadata(prefix: str) -> ActivityRule:
     """For features that a column, nested or not, uses through metadata keys of one family."""
 
     def rule(facts: TableFacts) -> bool:
+        from explorer.protocol.schema_walk import walk_fields  # noqa: PLC0415  # see above
+
         places = () if facts.schema is None else walk_fields(facts.schema)
         return any(key.startswith(prefix) for place in places for key in place.field.metadata)
 
@@ -84,6 +88,8 @@ def by_column_type(*names: str) -> ActivityRule:
     """For features that a column, nested or not, uses through its type."""
 
     def rule(facts: TableFacts) -> bool:
+        from explorer.protocol.schema_walk import walk_types  # noqa: PLC0415  # see above
+
         kinds = () if facts.schema is None else walk_types(facts.schema)
         return any(_type_name(kind) in names for kind in kinds)
 

@@ -1,0 +1,1 @@
+"""The command line: `delta-explorer VERB URI [options]`."""

@@ -1,0 +1,112 @@
+"""`history` for people: one line a version, newest first, like `git log --oneline`."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import orjson
+from rich.console import Console
+
+from explorer.cli.listings import Column, Row, print_listing, print_note
+from explorer.cli.wording import UNKNOWN, render_change, render_size_change, render_time
+
+_COLOURS = {
+    "CREATE": "magenta",
+    "DELETE": "red",
+    "MERGE": "cyan",
+    "OPTIMIZE": "blue",
+    "RESTORE": "magenta",
+    "STREAMING": "green",
+    "UPDATE": "yellow",
+    "VACUUM": "blue",
+    "WRITE": "green",
+}
+_DETAILS = ("mode", "predicate", "zOrderBy", "version", "columns", "properties")
+_EXPRESSION_ID = re.compile(r"(?<=\w)#[0-9]+L?")
+_SAYS_NOTHING = ("", "[]", "{}", "null", None)
+
+
+def list_versions(console: Console, rows: list[dict[str, Any]]) -> None:
+    """Rows of `explorer.inspect.timeline`, each with the `operation_parameters` of history."""
+    if not rows:
+        print_note(console, "no commit is left in the log, only a checkpoint")
+    print_listing(console, _COLUMNS, rows)
+    if any(row["is_checkpoint"] for row in rows):
+        print_note(console, "* a checkpoint stands at this version")
+    for newer, older in pairwise(rows):
+        if newer["version"] - older["version"] > 1:
+            first, last = older["version"] + 1, newer["version"] - 1
+            gap = f"version {first} is" if first == last else f"versions {first} to {last} are"
+            print_note(console, f"! {gap} missing from the log")
+    for row in rows:
+        if row["problem"]:
+            print_note(console, f"! version {row['version']}: {row['problem']}")
+
+
+def _version(row: Row) -> str:
+    return f"{row['version']}{'*' if row['is_checkpoint'] else ' '}"
+
+
+def _operation(row: Row) -> str:
+    if row["problem"]:
+        return "! not readable"
+    return row["operation"] or UNKNOWN
+
+
+def _operation_colour(row: Row) -> str:
+    if row["problem"]:
+        return "bold red"
+    return _COLOURS.get((row["operation"] or "").partition(" ")[0], "")
+
+
+def _change(added: str, removed: str) -> Any:
+    def render(row: Row) -> str:
+        both = render_change(row[added], row[removed])
+        return UNKNOWN if both == f"+{UNKNOWN} -{UNKNOWN}" else both
+
+    return render
+
+
+def _size(row: Row) -> str:
+    return render_size_change(row["bytes_added"], row["bytes_removed"])
+
+
+def _detail(row: Row) -> str:
+    parameters: Mapping[str, Any] = row.get("operation_parameters") or {}
+    known = [name for name in _DETAILS if parameters.get(name) not in _SAYS_NOTHING]
+    return " ".join(f"{name}={_readable(parameters[name])}" for name in known)
+
+
+def _readable(value: str) -> str:
+    """Spark writes a predicate as a list of one string, each column with an id: `id#27L`."""
+    if value.startswith('["') and value.endswith('"]'):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            value = " and ".join(map(str, orjson.loads(value)))
+    return _EXPRESSION_ID.sub("", value)
+
+
+_COLUMNS = (
+    Column(title="version", render=_version, align="right", style=lambda _: "bold"),
+    Column(title="time (UTC)", render=lambda row: render_time(row["timestamp"])),
+    Column(
+        title="operation",
+        render=_operation,
+        style=_operation_colour,
+        limit=24,
+    ),
+    Column(title="files", render=_change("files_added", "files_removed")),
+    Column(title="rows", render=_change("rows_added", "rows_removed")),
+    Column(title="size", render=_size, from_width=100),
+    Column(title="user", render=lambda row: row["user_name"] or "", shrinks=True),
+    Column(
+        title="engine",
+        render=lambda row: row["engine_info"] or "",
+        shrinks=True,
+        from_width=110,
+    ),
+    Column(title="detail", render=_detail, shrinks=True, from_width=130),
+)

@@ -1,0 +1,111 @@
+"""Arguments and options that several verbs share, and how their text is read."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+from explorer.errors import InvalidArgumentError
+
+Uri = Annotated[
+    str,
+    typer.Argument(metavar="URI", help="The table: a folder, or a URL such as s3://bucket/orders."),
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON (one document, or one per line for lists).")
+]
+StorageOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="KEY=VALUE",
+        help="A storage option, such as anon=true; may be given several times.",
+    ),
+]
+Version = Annotated[
+    int | None, typer.Option("--version", "-v", metavar="N", help="Look at this version.")
+]
+Timestamp = Annotated[
+    str | None,
+    typer.Option(
+        "--timestamp",
+        "-t",
+        metavar="T",
+        help="Look at the version that was current then, such as 2026-11-01T00:00:00Z.",
+    ),
+]
+Limit = Annotated[
+    int | None, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N rows.")
+]
+
+_WORDS: dict[str, bool] = {"true": True, "false": False}
+
+
+def parse_storage_options(pairs: list[str] | None) -> dict[str, Any] | None:
+    """`["anon=true", "key=…"]` as a dict, or None without any.
+
+    `true` and `false` are truth values and `{…}` and `[…]` are JSON; all else,
+    numbers too, stays text, because a key may look like a number. No message
+    repeats a value: it may be a secret.
+    """
+    if not pairs:
+        return None
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise InvalidArgumentError(
+                "A storage option is not readable.",
+                reason="--option takes KEY=VALUE, with a key before the first equals sign.",
+                remedy="Write it as --option anon=true, once for each option.",
+            )
+        options[key] = _parse_value(key, value)
+    return options
+
+
+def _parse_value(key: str, value: str) -> Any:
+    if value.lower() in _WORDS:
+        return _WORDS[value.lower()]
+    if value[:1] not in ("{", "["):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError as error:
+        raise InvalidArgumentError(
+            f"The storage option {key} is not readable.",
+            reason="Its value begins like JSON but is none.",
+            remedy="Quote it for the shell, as in --option 'client_kwargs={\"verify\": false}'.",
+        ) from error
+
+
+def check_one_point_in_time(version: int | None, timestamp: str | None) -> None:
+    """Refuse a version together with a timestamp."""
+    if version is not None and timestamp is not None:
+        raise InvalidArgumentError(
+            "Both a version and a timestamp were given.",
+            reason="Each of them alone names one state of the table.",
+            remedy="Leave out --version or --timestamp.",
+        )
+
+
+def parse_instant(text: str) -> datetime:
+    """An ISO 8601 time with a zone, `2026-11-01T12:00:00Z`."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise _unreadable_instant(text) from error
+    if instant.tzinfo is None:
+        raise _unreadable_instant(text)
+    return instant
+
+
+def _unreadable_instant(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"The time {text[:60]!r} is not readable.",
+        reason="A time is written by ISO 8601 with its zone.",
+        remedy="Write it as 2026-11-01T12:00:00Z.",
+    )

@@ -1,0 +1,82 @@
+"""Numbers, sizes, times and text of a table as words for a terminal.
+
+Everything that a table says (paths, names, operations, properties) is hostile
+until `printable` has seen it: a terminal obeys escape sequences, and a path may
+hold one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+UNKNOWN = "?"
+"""What stands where the log does not say; never 0."""
+
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_CUT = "..."
+
+
+def printable(text: str, limit: int | None = None) -> str:
+    r"""`text` with nothing in it that a terminal would obey.
+
+    Control and format characters (escape sequences, line ends, reversed
+    writing, zero width) and lone surrogates appear as Python escapes: a line
+    feed as `\n`, an escape as `\x1b`. With a limit, longer text is cut.
+    """
+    if limit is not None and len(text) > limit:
+        text = text[: max(limit - len(_CUT), 0)] + _CUT
+    if text.isprintable():
+        return text
+    return "".join(_escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def render_count(count: int | None) -> str:
+    """`1234567` as `1,234,567`."""
+    return UNKNOWN if count is None else f"{count:,}"
+
+
+def render_size(size: int | None) -> str:
+    """Bytes in binary units: `1536` as `1.5 KiB`."""
+    if size is None:
+        return UNKNOWN
+    if abs(size) < 1024:
+        return f"{size} B"
+    value = float(size)
+    for unit in _UNITS:
+        value /= 1024
+        if abs(value) < 1023.95 or unit == _UNITS[-1]:
+            break
+    return f"{value:.1f} {unit}"
+
+
+def render_time(time: datetime | None) -> str:
+    """A UTC time to the second, without the zone: `2026-11-01 10:22:03`."""
+    return UNKNOWN if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
+
+
+def render_change(added: int | None, removed: int | None) -> str:
+    """What came and went: `+3 -2`; nothing for two zeros, `?` for what is unknown."""
+    return _render_pair(added, removed, render_count)
+
+
+def render_size_change(added: int | None, removed: int | None) -> str:
+    """`render_change` for bytes: `+1.5 KiB -300 B`."""
+    return _render_pair(added, removed, render_size)
+
+
+def _render_pair(
+    added: int | None, removed: int | None, render: Callable[[int | None], str]
+) -> str:
+    parts = []
+    if added != 0:
+        parts.append(f"+{render(added)}")
+    if removed != 0:
+        parts.append(f"-{render(removed)}")
+    return " ".join(parts)

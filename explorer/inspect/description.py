@@ -1,0 +1,177 @@
+"""One table at one version, in figures: the document of `inspect --json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow.compute as pc
+
+from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
+from explorer.inspect.feature_states import feature_states
+from explorer.inspect.version_checksum import validate_checksum
+from explorer.log.segment import LogSegment, build_segment
+from explorer.progress import Cancel, ProgressCallback
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.features.column_mapping import column_mapping_mode, validate_mapping
+from explorer.protocol.features.consistency import validate_protocol
+from explorer.protocol.properties import validate_properties
+from explorer.protocol.schema import parse_schema
+from explorer.protocol.schema_walk import validate_schema
+from explorer.storage.ports import ReadStore
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+from explorer.table.times import render_time
+
+_FIGURES = (
+    "num_files",
+    "size_in_bytes",
+    "num_tombstones",
+    "num_rows",
+    "num_deleted_rows",
+    "num_deletion_vectors",
+)
+
+
+def describe(
+    table: Table,
+    *,
+    version: int | None = None,
+    timestamp: datetime | str | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> dict[str, Any]:
+    """Plain data about the table at a version, at a time, or now.
+
+    Times are ISO 8601 text in UTC; a figure that is not known is None, never 0.
+    `file_sizes` has the smallest, median and largest file in bytes. Where the
+    table must not be read (a reader feature that is not known, a catalog), its
+    protocol, metadata and features are given all the same, the figures are None
+    and the refusal stands among `problems`.
+    """
+    try:
+        snapshot = table.snapshot(version, timestamp, progress=progress, cancel=cancel)
+    except UnsupportedError as refusal:
+        return _describe_refused(table, version, refusal)
+    return _describe_snapshot(table.store, snapshot)
+
+
+def _describe_snapshot(store: ReadStore, snapshot: Snapshot) -> dict[str, Any]:
+    protocol, metadata = snapshot.protocol, snapshot.metadata
+    # read before the problems: looking at the files may find some
+    figures = {name: getattr(snapshot, name) for name in _FIGURES}
+    sizes = _file_sizes(snapshot)
+    disagreements = validate_checksum(store, snapshot)
+    contradictions = _contradictions(protocol, metadata)
+    return {
+        "uri": snapshot.uri,
+        "version": snapshot.version,
+        "timestamp": _render_time(snapshot.timestamp),
+        "protocol": _protocol(protocol),
+        "metadata": _metadata(metadata),
+        **figures,
+        "file_sizes": sizes,
+        **_segment(snapshot.segment),
+        "features": _features(protocol, metadata),
+        "problems": _problems([*snapshot.problems, *disagreements, *contradictions]),
+    }
+
+
+def _describe_refused(
+    table: Table, version: int | None, refusal: UnsupportedError
+) -> dict[str, Any]:
+    protocol, metadata = table.protocol(version), table.metadata(version)
+    segment = build_segment(table.listing(), version)
+    return {
+        "uri": table.uri,
+        "version": segment.version,
+        "timestamp": _render_time(_time_from_history(table, segment.version)),
+        "protocol": _protocol(protocol),
+        "metadata": _metadata(metadata),
+        **dict.fromkeys(_FIGURES),
+        "file_sizes": None,
+        **_segment(segment),
+        "features": _features(protocol, metadata),
+        "problems": _problems([Problem.of(refusal), *_contradictions(protocol, metadata)]),
+    }
+
+
+def _protocol(protocol: Protocol) -> dict[str, Any]:
+    listed = asdict(protocol)
+    for name in ("reader_features", "writer_features"):
+        listed[name] = None if listed[name] is None else list(listed[name])
+    return listed
+
+
+def _metadata(metadata: Metadata) -> dict[str, Any]:
+    return {
+        "id": metadata.id,
+        "name": metadata.name,
+        "description": metadata.description,
+        "partition_columns": list(metadata.partition_columns),
+        "configuration": dict(metadata.configuration),
+        "created_time": _render_time(metadata.created_time),
+        "format": metadata.format_provider,
+    }
+
+
+def _segment(segment: LogSegment) -> dict[str, Any]:
+    checkpoint = segment.checkpoint
+    return {
+        "checkpoint": None
+        if checkpoint is None
+        else {"version": checkpoint.version, "kind": checkpoint.kind},
+        "commits_since_checkpoint": len(segment.commits),
+    }
+
+
+def _features(protocol: Protocol, metadata: Metadata) -> dict[str, dict[str, bool]]:
+    return {name: asdict(state) for name, state in feature_states(protocol, metadata).items()}
+
+
+def _file_sizes(snapshot: Snapshot) -> dict[str, int] | None:
+    if not snapshot.num_files:
+        return None
+    sizes = snapshot.files(["size"]).column("size")
+    ends = pc.min_max(sizes).as_py()
+    median = pc.quantile(sizes, 0.5, interpolation="lower")[0].as_py()
+    return {"smallest": ends["min"], "median": median, "largest": ends["max"]}
+
+
+def _contradictions(protocol: Protocol, metadata: Metadata) -> Iterator[Problem]:
+    """What protocol, properties and schema say against the specification."""
+    yield from validate_protocol(protocol)
+    yield from validate_properties(metadata.configuration)
+    if metadata.schema_string is None:
+        return
+    try:
+        schema = parse_schema(metadata.schema_string)
+    except CorruptLogError as error:
+        yield Problem.of(error)
+        return
+    yield from validate_schema(schema)
+    yield from validate_mapping(schema, column_mapping_mode(protocol, metadata.configuration))
+
+
+def _problems(problems: Iterable[Problem]) -> list[dict[str, str | None]]:
+    # one rule may be broken on two floors; it is told once
+    return [problem.as_dict() for problem in dict.fromkeys(problems)]
+
+
+def _time_from_history(table: Table, version: int) -> datetime | None:
+    try:
+        newest = table.history(1)
+    except DeltaError:
+        return None
+    if newest.num_rows and newest.column("version")[0].as_py() == version:
+        # the value, not `as_py`: turning a timestamp into Python imports pandas
+        return render_time(newest.column("timestamp")[0].value)
+    return None
+
+
+def _render_time(time: datetime | None) -> str | None:
+    if time is None:
+        return None
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

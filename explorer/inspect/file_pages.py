@@ -1,0 +1,180 @@
+"""The live files of a version, a page at a time.
+
+A sort of a million paths takes a second; the order is kept, so that every other
+page of it takes milliseconds. What is kept is bounded by `_MAX_SNAPSHOTS` and
+`_MAX_ORDERS`, and goes away with its snapshot.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import InvalidArgumentError
+from explorer.table.snapshot import Snapshot
+
+COLUMNS = (
+    "path",
+    "size",
+    "modification_time",
+    "partition_values",
+    "num_records",
+    "deletion_vector",
+)
+_SORTABLE = ("path", "size", "modification_time", "num_records", "deleted_rows")
+_PARTITION = "partition_values."
+_PAIRS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.string())]))
+
+_MAX_SNAPSHOTS = 2
+"""Two, so that a comparison of versions does not sort again and again."""
+_MAX_ORDERS = 6
+"""Eight bytes a file each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesPage:
+    """Rows of one page, and how many files the filter leaves in all."""
+
+    rows: pa.Table
+    total: int
+
+
+def files_page(  # noqa: PLR0913  # a page is offset, limit, order and filter
+    snapshot: Snapshot,
+    *,
+    offset: int,
+    limit: int | None,
+    sort_by: str = "path",
+    descending: bool = False,
+    contains: str | None = None,
+    columns: Sequence[str] = COLUMNS,
+) -> FilesPage:
+    """`limit` files (all where None) from `offset` on, in the order of `sort_by`.
+
+    `columns` are names of `Snapshot.files`; each is read when it is first asked
+    for, and `num_records` and `stats` of a million files take seconds. `sort_by`
+    is `path`, `size`, `modification_time`, `num_records`, `deleted_rows` or
+    `partition_values.NAME`; nulls come last. `contains` leaves only files with
+    that text in their path or in a partition value, whatever the case.
+    """
+    files = _FILES.of(snapshot)
+    order = files.order(sort_by, "descending" if descending else "ascending", contains or "")
+    start = max(offset, 0)
+    stop = len(order) if limit is None else min(start + max(limit, 0), len(order))
+    positions = order.slice(start, max(stop - start, 0))
+    rows = files.table(columns).take(positions)
+    return FilesPage(rows=rows, total=len(order))
+
+
+class _SortedFiles:
+    """The files of one snapshot and the orders in which they were asked for."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        # weakly, or what is kept here would keep its snapshot
+        self._snapshot = weakref.ref(snapshot)
+        self._columns: dict[str, pa.ChunkedArray] = {}
+        self._orders: OrderedDict[tuple[str, str, str], pa.Array] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """These columns of all files, in the order of the log."""
+        with self._lock:
+            missing = [name for name in columns if name not in self._columns]
+            snapshot = self._snapshot()
+            if missing and snapshot is not None:
+                found = snapshot.files(missing)
+                self._columns.update(zip(found.column_names, found.columns, strict=True))
+            return pa.Table.from_arrays([self._columns[name] for name in columns], list(columns))
+
+    def order(self, sort_by: str, direction: str, contains: str) -> pa.Array:
+        """Positions of the files that `contains` leaves, in order."""
+        wanted = (sort_by, direction, contains)
+        with self._lock:
+            if wanted not in self._orders:
+                self._orders[wanted] = self._build_order(*wanted)
+            self._orders.move_to_end(wanted)
+            while len(self._orders) > _MAX_ORDERS:
+                self._orders.popitem(last=False)
+            return self._orders[wanted]
+
+    def _build_order(self, sort_by: str, direction: str, contains: str) -> pa.Array:
+        if contains:
+            everything = self.order(sort_by, direction, "")
+            searched = self.table(["path", "partition_values"])
+            return everything.filter(_matches(searched, contains).take(everything))
+        keys = pa.Table.from_arrays([self._sort_key(sort_by)], ["key"])
+        return pc.sort_indices(keys, sort_keys=[("key", direction)])
+
+    def _sort_key(self, sort_by: str) -> pa.ChunkedArray:
+        if sort_by.startswith(_PARTITION):
+            values = self.table(["partition_values"]).column(0)
+            return pc.map_lookup(values, sort_by.removeprefix(_PARTITION), "first")
+        if sort_by not in _SORTABLE:
+            raise InvalidArgumentError(
+                f"Files cannot be sorted by {sort_by[:60]!r}.",
+                reason="Only what every file says of itself gives an order.",
+                remedy=f"Choose from {', '.join(_SORTABLE)} or {_PARTITION}NAME.",
+            )
+        if sort_by == "deleted_rows":
+            vectors = self.table(["deletion_vector"]).column(0)
+            return pc.struct_field(vectors, "cardinality")
+        return self.table([sort_by]).column(0)
+
+
+class _RecentFiles:
+    """The files of the snapshots that were looked at last."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[int, tuple[weakref.ref[Snapshot], _SortedFiles]] = OrderedDict()
+        self._lock = threading.RLock()  # a snapshot may be collected while it is held
+
+    def of(self, snapshot: Snapshot) -> _SortedFiles:
+        """The files of `snapshot`; they are read when they are asked for."""
+        at = id(snapshot)
+        with self._lock:
+            held = self._held.get(at)
+            # an id may be used again once its snapshot is gone
+            if held is not None and held[0]() is snapshot:
+                self._held.move_to_end(at)
+                return held[1]
+            files = _SortedFiles(snapshot)
+            self._held[at] = (weakref.ref(snapshot, lambda _: self._forget(at)), files)
+            self._held.move_to_end(at)
+            while len(self._held) > _MAX_SNAPSHOTS:
+                self._held.popitem(last=False)
+            return files
+
+    def _forget(self, at: int) -> None:
+        with self._lock:
+            held = self._held.get(at)
+            if held is not None and held[0]() is None:
+                del self._held[at]
+
+
+_FILES = _RecentFiles()
+
+
+def _matches(table: pa.Table, text: str) -> pa.ChunkedArray:
+    """Which files have `text` in their path or in a partition value."""
+    found = pc.match_substring(table.column("path"), text, ignore_case=True)
+    in_values = [_matches_values(chunk, text) for chunk in table.column("partition_values").chunks]
+    return pc.or_(found, pa.chunked_array(in_values, pa.bool_()))
+
+
+def _matches_values(maps: pa.MapArray, text: str) -> pa.Array:
+    """Which of `maps` have `text` in a value."""
+    lists = maps.cast(_PAIRS)
+    in_value = pc.match_substring(
+        pc.struct_field(pc.list_flatten(lists), "value"), text, ignore_case=True
+    )
+    found = np.zeros(len(maps), np.bool_)
+    found[pc.list_parent_indices(lists).filter(in_value).to_numpy()] = True
+    bits = pa.py_buffer(np.packbits(found, bitorder="little").tobytes())
+    return pa.Array.from_buffers(pa.bool_(), len(found), [None, bits])

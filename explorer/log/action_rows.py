@@ -1,0 +1,118 @@
+"""File actions on their way from lines of JSON into columns of Arrow."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from explorer.errors import CorruptLogError, brief
+from explorer.log.action_fields import FileAction, misfit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# a batch is closed at either: enough rows to be worth an Arrow batch, few
+# enough bytes that 32-bit offsets never overflow
+_BATCH_ROWS = 8192
+_BATCH_BYTES = 64 * 2**20
+
+# up to so many rows wait for the first question: importing Arrow costs more
+# than everything else that opening such a table does
+_KEPT_ROWS = 512
+
+
+class ActionRows:
+    """The adds or removes that are in force, oldest first; all their values fit.
+
+    A few may still be as they were in the log; they become columns when
+    `table` is first asked for. Safe to share between threads.
+    """
+
+    def __init__(
+        self,
+        action: FileAction,
+        batches: Sequence[pa.RecordBatch] = (),
+        waiting: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self._action = action
+        self._batches = list(batches)
+        self._waiting = list(waiting)
+        self._table: pa.Table | None = None
+        self._lock = threading.Lock()
+        self.num_rows: int = len(self._waiting) + sum(batch.num_rows for batch in self._batches)
+
+    @property
+    def table(self) -> pa.Table:
+        """All of them, with the columns of `ADD_COLUMNS` or `REMOVE_COLUMNS`."""
+        from explorer.log.columns import table_of  # noqa: PLC0415  # see `_KEPT_ROWS`
+
+        with self._lock:
+            if self._table is None:
+                self._table = table_of(self._action, self._batches, self._waiting)
+                self._batches, self._waiting = [], []
+            return self._table
+
+    @property
+    def nbytes(self) -> int:
+        """What keeping them costs, roughly where they are not columns yet."""
+        if self._table is not None:
+            return int(self._table.nbytes)
+        held = sum(int(batch.nbytes) for batch in self._batches)
+        return held + 1024 * len(self._waiting)
+
+
+class ActionCollector:
+    """Takes bodies of one kind of action newest first and gives them back oldest first."""
+
+    def __init__(self, action: FileAction) -> None:
+        self._action = action
+        self._bodies: list[Mapping[str, Any]] = []
+        self._places: list[tuple[str, int]] = []
+        self._bytes = 0
+        self._batches: list[pa.RecordBatch] = []
+
+    def add(self, body: Mapping[str, Any], file: str, line: int, size: int) -> None:
+        """Take the body on one line, of `size` bytes, of a log file."""
+        self._bodies.append(body)
+        self._places.append((file, line))
+        self._bytes += size
+        if len(self._bodies) >= _BATCH_ROWS or self._bytes >= _BATCH_BYTES:
+            self._flush()
+
+    def rows(self) -> ActionRows:
+        """All that was taken; raises `CorruptLogError` where a value does not fit."""
+        if self._batches or len(self._bodies) > _KEPT_ROWS:
+            self._flush()
+        else:
+            self._check()
+        return ActionRows(self._action, self._batches[::-1], self._bodies[::-1])
+
+    def _flush(self) -> None:
+        if not self._bodies:
+            return
+        from explorer.log.columns import batch_of  # noqa: PLC0415  # see `_KEPT_ROWS`
+
+        try:
+            self._batches.append(batch_of(self._action, self._bodies[::-1]))
+        except (TypeError, OverflowError):
+            self._check()
+            raise
+        self._bodies, self._places, self._bytes = [], [], 0
+
+    def _check(self) -> None:
+        """Find the value that does not fit, newest first, and say where it stands."""
+        for body, (file, line) in zip(self._bodies, self._places, strict=True):
+            if (found := misfit(self._action, body)) is not None:
+                name, wanted = found
+                raise wrong_field(name, wanted, body.get(name.partition(".")[2]), file, line)
+
+
+def wrong_field(name: str, wanted: str, found: Any, file: str, line: int) -> CorruptLogError:
+    """The error for a value of the wrong type at `file:line`."""
+    return CorruptLogError(
+        f"The log is not readable at {file}:{line}.",
+        reason=f"`{name}` must be {wanted}, but is {brief(found)}.",
+        remedy="Restore this log file from a backup; versions before it can still be opened.",
+        spec="Add File and Remove File",
+    )

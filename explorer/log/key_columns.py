@@ -1,0 +1,69 @@
+"""Keys of files as columns: the rule of `keys.file_key` without a Python object per file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.columns import string_column
+from explorer.log.tail import Tail
+
+# scalars by way of an array: a plain string would make pyarrow import pandas
+_AT, _NUL, _NOTHING = (string_column(["@", "\0", ""])[at] for at in range(3))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupKeys:
+    """One row group's paths, and its keys: the same object where no file has a vector."""
+
+    paths: pa.ChunkedArray
+    keys: pa.ChunkedArray
+
+    @property
+    def nbytes(self) -> int:
+        """What holding them costs."""
+        shared = self.keys is self.paths
+        return int(self.paths.nbytes + (0 if shared else self.keys.nbytes))
+
+
+def decided_keys(tail: Tail) -> pa.ChunkedArray:
+    """The key of every file that a run of commits speaks of."""
+    chunks = [*keys_of(tail.adds).chunks, *keys_of(tail.removes).chunks]
+    return pa.chunked_array(chunks, pa.string())
+
+
+def keys_of(files: pa.Table) -> pa.ChunkedArray:
+    """The keys of a table with the columns `path` and `deletion_vector`; the same
+    rule as `file_key`, without a Python object per file."""
+    chunks = [
+        keys_of_arrays(batch.column("path"), batch.column("deletion_vector"))
+        for batch in files.select(["path", "deletion_vector"]).to_batches()
+    ]
+    return pa.chunked_array(chunks, pa.string())
+
+
+def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
+    """The keys of paths and, where there are any, vectors (struct as in `columns`)."""
+    paths = _normalised(paths)
+    if vectors is None or vectors.null_count == len(vectors):
+        return paths
+    kind, inline, offset = (
+        pc.struct_field(vectors, name) for name in ("storage_type", "path_or_inline_dv", "offset")
+    )
+    suffix = pc.coalesce(
+        pc.binary_join_element_wise(_AT, pc.cast(offset, pa.string()), _NOTHING), _NOTHING
+    )
+    unique = pc.binary_join_element_wise(
+        pc.binary_join_element_wise(paths, kind, _NUL), inline, suffix, _NOTHING
+    )
+    return pc.if_else(pc.is_valid(vectors), unique, paths)
+
+
+def _normalised(paths: pa.Array) -> pa.Array:
+    local = pc.or_(pc.starts_with(paths, "/"), pc.starts_with(paths, "file:", ignore_case=True))
+    if not pc.any(local).as_py():
+        return paths
+    plain = pc.replace_substring_regex(paths, r"^(?i:file:)?/*", "file:/")
+    return pc.if_else(local, plain, paths)

@@ -1,0 +1,68 @@
+"""The files of a version as tables and figures; the part of `Snapshot` that needs Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.action_fields import FileAction
+from explorer.log.columns import empty_table, string_column
+from explorer.log.load import LoadedVersion
+
+
+def read_files(loaded: LoadedVersion, action: FileAction, columns: Sequence[str]) -> pa.Table:
+    """All adds or removes in force, with just these columns, as the log has them."""
+    tables = list(loaded.state.tables(action, columns))
+    if not tables:
+        return empty_table(loaded.state.schema(action, columns))
+    return pa.concat_tables(tables)
+
+
+def rows_of(files: pa.Table, path: str, columns: Sequence[str]) -> pa.Table:
+    """The rows of one path, with just these columns."""
+    found = pc.is_in(files.column("path"), value_set=string_column([path]))
+    return files.filter(found).select(list(columns))
+
+
+def sum_of(numbers: pa.ChunkedArray) -> int:
+    """The sum of 64-bit integers, nulls left out; Arrow's own wraps around."""
+    if abs(pc.sum(pc.cast(numbers, pa.float64(), safe=False)).as_py() or 0) < 2**62:
+        return pc.sum(numbers).as_py() or 0
+    return sum(number or 0 for number in numbers.to_pylist())
+
+
+def count_vectors(vectors: pa.ChunkedArray) -> tuple[int, int]:
+    """How many deletion vectors there are, and how many rows they hide."""
+    cardinality = pc.struct_field(vectors, "cardinality")
+    return len(vectors) - vectors.null_count, sum_of(cardinality)
+
+
+def with_logical_names(files: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    """Files with the keys of their partition values, physical names, replaced by
+    `names` (spec: Column Mapping); a key that `names` lacks stays as it is."""
+    at = files.schema.get_field_index("partition_values")
+    if at < 0:
+        return files
+    values = files.column(at)
+    renamed = pa.chunked_array([_renamed(chunk, names) for chunk in values.chunks], values.type)
+    return files.set_column(at, "partition_values", renamed)
+
+
+def _renamed(values: pa.MapArray, names: Mapping[str, str]) -> pa.Array:
+    # a map's children are not sliced with it, so its own offsets stay right
+    keys = pc.dictionary_encode(values.keys)
+    logical = [names.get(key, key) for key in keys.dictionary.to_pylist()]
+    pairs = pa.StructArray.from_arrays(
+        [string_column(logical).take(keys.indices), values.items],
+        fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())],
+    )
+    return pa.Array.from_buffers(
+        values.type,
+        len(values),
+        values.buffers()[:2],
+        null_count=values.null_count,
+        offset=values.offset,
+        children=[pairs],
+    )

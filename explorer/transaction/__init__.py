@@ -1,0 +1,1 @@
+"""How a version comes into being: staged actions, conflicts, the commit loop."""
