@@ -17,6 +17,7 @@ ErrorKind = Literal[
     "catalog_managed",
     "checkpoint_unusable",
     "commit_conflict",
+    "internal_error",
     "invalid_argument",
     "limit_exceeded",
     "log_corrupt",

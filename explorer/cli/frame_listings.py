@@ -93,7 +93,7 @@ _SCHEMA = (
     Column(title="comment", render=lambda row: row["comment"] or "", shrinks=True),
 )
 _FEATURES = (
-    Column(title="feature", render=lambda row: row["name"], style=lambda _: "bold"),
+    Column(title="feature", render=lambda row: row["name"], style=lambda _: "bold", limit=40),
     Column(title="state", render=_state, style=_state_colour),
     Column(title="kind", render=lambda row: row["kind"]),
     Column(title="since", render=_since),

@@ -178,7 +178,10 @@ def _render_parquet(content: CheckpointContent, cancel: Cancel) -> tuple[bytes, 
 
     schema, num_adds, num_rows = _schema(content.metadata), 0, 0
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, schema, compression="zstd", store_schema=False) as writer:
+    writer = pq.ParquetWriter(
+        sink, schema, compression="zstd", store_schema=False, write_page_checksum=True
+    )
+    with writer:
         for batch in _batches(content, schema):
             cancel.check()
             writer.write_batch(batch, row_group_size=_ROWS_PER_GROUP)

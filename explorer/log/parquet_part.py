@@ -23,6 +23,12 @@ from explorer.storage.ports import ReadStore
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
+# without these a checkpoint would answer nulls where commits have values
+_REQUIRED: dict[FileAction, tuple[str, ...]] = {
+    "add": ("path", "partitionValues", "size", "modificationTime"),
+    "remove": ("path",),
+}
+
 # readers count the rows of a group in 32 bits
 _MAX_ROWS = 2**31
 
@@ -64,19 +70,24 @@ class ParquetPart:
 
     def read_small(self) -> Iterator[dict[str, Any]]:
         """The actions that are few, each as `{name: body}` like a line of a commit."""
-        present = [name for name in _WITNESS if self.has(name)]
-        for group in range(self.num_row_groups):
-            names = [name for name in present if self.may_hold(group, f"{name}.{_WITNESS[name]}")]
-            if not names:
+        leaves = {name: f"{name}.{leaf}" for name, leaf in _WITNESS.items() if self.has(name)}
+        for name, leaf in leaves.items():
+            if not self.has(name, _WITNESS[name]):
+                raise unusable(self.path, f"it has no column {leaf}")
+        for group in range(self.num_row_groups if leaves else 0):
+            witnesses = self._read(group, list(leaves.values()))
+            with _unusable_if_unreadable(self.path):
+                present = {
+                    name: pc.is_valid(pc.struct_field(witnesses.column(name), _WITNESS[name]))
+                    for name in leaves
+                }
+                present = {name: mask for name, mask in present.items() if pc.any(mask).as_py()}
+            if not present:
                 continue
-            table = self._read(group, names)
-            for name in names:
-                column = table.column(name)
-                if not pa.types.is_struct(column.type):
-                    raise unusable(self.path, f"its column {name} is no struct")
+            table = self._read(group, list(present))
+            for name, mask in present.items():
                 with _unusable_if_unreadable(self.path):
-                    witness = pc.struct_field(column, _WITNESS[name])
-                    bodies = column.filter(pc.is_valid(witness)).to_pylist()
+                    bodies = table.column(name).filter(mask).to_pylist()
                 yield from ({name: body} for body in bodies)
 
     def read_group(
@@ -119,19 +130,18 @@ class ParquetPart:
                 raise unusable(self.path, "a row group holds fewer rows than its footer says")
             return table
 
-    def may_hold(self, group: int, leaf: str) -> bool:
-        """Whether a row group may hold a value of `leaf`, by its footer's null count."""
-        row_group = self.metadata.row_group(group)
-        for at in range(row_group.num_columns):
-            column = row_group.column(at)
-            if column.path_in_schema == leaf:
-                statistics = column.statistics
-                return (
-                    statistics is None
-                    or not statistics.has_null_count
-                    or statistics.null_count < row_group.num_rows
-                )
-        raise unusable(self.path, f"it has no column {leaf}")
+    def has_vectors(self, group: int, action: FileAction) -> bool:
+        """Whether any file of a row group has a deletion vector.
+
+        Asked of the values: pyarrow ends the process where the statistics of a
+        footer are broken, and a column of nulls costs nothing to read.
+        """
+        if not self.has(action, "deletionVector"):
+            return False
+        column = self._read(group, [f"{action}.deletionVector.storageType"]).column(action)
+        with _unusable_if_unreadable(self.path):
+            kinds = pc.struct_field(column, ["deletionVector", "storageType"])
+        return bool(kinds.null_count < len(kinds))
 
 
 def open_part(store: ReadStore, path: str) -> ParquetPart:
@@ -149,15 +159,17 @@ def open_part(store: ReadStore, path: str) -> ParquetPart:
             if not 0 <= part.metadata.row_group(group).num_rows < _MAX_ROWS:
                 raise unusable(path, "its footer claims an impossible number of rows")
         for action in COLUMNS:
-            if part.has(action) and not part.has(action, "path"):
-                raise unusable(path, f"its column {action} has no field path")
+            for field in _REQUIRED[action] if part.has(action) else ():
+                if not part.has(action, field):
+                    raise unusable(path, f"it has no column {action}.{field}")
         return part
 
 
 def _parquet_file(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
     import pyarrow.parquet  # tables without a checkpoint open without it
 
-    return pyarrow.parquet.ParquetFile(source, metadata=metadata)
+    # without it a flipped bit becomes another path or another size, unseen
+    return pyarrow.parquet.ParquetFile(source, metadata=metadata, page_checksum_verification=True)
 
 
 def unusable(path: str, what: str) -> UnusableCheckpointError:
@@ -184,16 +196,14 @@ def _is_kin(found: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether a cast keeps the meaning; Arrow would also turn numbers into text."""
     kinds = pa.types
     if kinds.is_map(wanted):
-        return kinds.is_map(found) and all(
-            _is_kin(inner, pa.string()) for inner in (found.key_type, found.item_type)
-        )
+        inner = (found.key_type, found.item_type) if kinds.is_map(found) else ()
+        return bool(inner) and all(_is_kin(kind, pa.string()) for kind in inner)
     if kinds.is_string(wanted):
         texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view, kinds.is_binary)
         return any(is_text(found) for is_text in texts)
     if kinds.is_timestamp(wanted):
-        return kinds.is_timestamp(found) or kinds.is_int64(found)
-    both_integers: bool = kinds.is_integer(wanted) and kinds.is_integer(found)
-    return both_integers
+        return bool(kinds.is_timestamp(found) or kinds.is_int64(found))
+    return bool(kinds.is_integer(wanted) and kinds.is_integer(found))
 
 
 def _as_vectors(found: pa.Array) -> pa.Array:

@@ -115,7 +115,6 @@ class LogState:
                     for part in self._parts()
                     if part.has(action)
                     for group in range(part.num_row_groups)
-                    if part.may_hold(group, f"{action}.path")
                 ]
                 found = list(_ahead(lambda job: self._mask(*job, action), jobs))
                 self._live[action] = found
@@ -137,9 +136,7 @@ class LogState:
     def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
         if (held := self._cache.get(part, group, action)) is not None:
             return held
-        vectors = part.has(action, "deletionVector") and part.may_hold(
-            group, f"{action}.deletionVector.storageType"
-        )
+        vectors = part.has_vectors(group, action)
         table = part.read_group(group, action, ["path", "deletion_vector"] if vectors else ["path"])
         paths = table.column("path")
         if vectors:

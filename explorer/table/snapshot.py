@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from explorer.protocol.schema import StructType
 
-FILE_COLUMNS = (*ADD_FIELDS, "num_records")
+_NUM_RECORDS = "num_records"
+FILE_COLUMNS = (*ADD_FIELDS, _NUM_RECORDS)
 TOMBSTONE_COLUMNS = tuple(REMOVE_FIELDS)
 
 _FILES_BY_DEFAULT = (
@@ -66,6 +67,7 @@ class Snapshot:
         self._problems = tuple(problems)
         self._lock = threading.RLock()
         self._totals: dict[str, int | None] = {}
+        self._kept_counts: tuple[LoadedVersion, pa.Table] | None = None
         self.protocol, self.metadata = loaded.small.required(loaded.segment.version)
 
     def __repr__(self) -> str:
@@ -182,7 +184,28 @@ class Snapshot:
     def _raw(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
         from explorer.table.frames import read_files  # noqa: PLC0415  # brings Arrow
 
-        return self._whatever_serves(lambda loaded: read_files(loaded, action, columns))
+        def read(loaded: LoadedVersion) -> pa.Table:
+            if _NUM_RECORDS not in columns:
+                return read_files(loaded, action, columns)
+            stored = [name for name in columns if name != _NUM_RECORDS]
+            counts = self._counts(loaded)
+            if not stored:
+                return counts
+            files = read_files(loaded, action, stored)
+            return files.append_column(_NUM_RECORDS, counts.column(0)).select(list(columns))
+
+        return self._whatever_serves(read)
+
+    def _counts(self, loaded: LoadedVersion) -> pa.Table:
+        """`num_records` of all live files; kept, because finding them means parsing all
+        statistics, and they take eight bytes a file. Rows are in the order of `loaded`."""
+        from explorer.table.frames import read_files  # noqa: PLC0415  # brings Arrow
+
+        kept = self._kept_counts
+        if kept is None or kept[0] is not loaded:
+            kept = (loaded, read_files(loaded, "add", [_NUM_RECORDS]))
+            self._kept_counts = kept
+        return kept[1]
 
     def _count(self, action: FileAction) -> int:
         return self._whatever_serves(lambda loaded: loaded.count(action))
@@ -211,6 +234,10 @@ class Snapshot:
             # whatever stands in the way of the other route, this is why it was tried
             raise error from None
         self._problems += (Problem.of(error, checkpoint.names[0]),)
+        # what the broken checkpoint said of these may be as wrong as its files
+        self.protocol, self.metadata = found.small.required(found.segment.version)
+        for derived in ("schema", "arrow_schema"):
+            self.__dict__.pop(derived, None)
         return found
 
     def _total(self, name: str, compute: Callable[[], int | None]) -> int | None:
@@ -232,7 +259,7 @@ class Snapshot:
     def _count_rows(self) -> int | None:
         from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
 
-        counts = self._raw("add", ["num_records"]).column("num_records")
+        counts = self._raw("add", [_NUM_RECORDS]).column(_NUM_RECORDS)
         return None if counts.null_count else sum_of(counts) - self.num_deleted_rows
 
     def _logical(self, files: pa.Table) -> pa.Table:
