@@ -6,7 +6,11 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column
+from explorer.log.columns import bool_column, int64_column
+
+_HEAD = r'^\{"numRecords":(?P<count>0|[1-9][0-9]{0,17})[,}]'
+
+_FALSE = bool_column([False])[0]
 
 # below this, reading one by one is cheaper than halving once more
 _ONE_BY_ONE = 64
@@ -15,7 +19,7 @@ _ONE_BY_ONE = 64
 def record_counts(stats: pa.ChunkedArray, parsed: pa.ChunkedArray | None) -> pa.ChunkedArray:
     """Physical rows per file: `parsed` where it speaks, else from the JSON in `stats`.
 
-    Null where neither says, and where the JSON is broken or the number is none.
+    Null where neither says, and where the number is none.
     """
     if parsed is not None and not pa.types.is_integer(parsed.type):
         parsed = None  # a column of another type says nothing
@@ -27,20 +31,16 @@ def record_counts(stats: pa.ChunkedArray, parsed: pa.ChunkedArray | None) -> pa.
 
 
 def _counts(stats: pa.Array) -> pa.Array:
-    if not len(stats):
-        return int64_column([])
-    present = stats.drop_null() if stats.null_count else stats
-    if not len(present):
-        return pa.nulls(len(stats), pa.int64())
-    numbers = _read(present)
-    if not stats.null_count:
+    """Nearly every writer puts the number first, and there it is taken as it stands,
+    without parsing the rest: many times faster. (Of two keys of that name in one object
+    the first counts then; such statistics have no right answer.)"""
+    heads = pc.extract_regex(stats, _HEAD)
+    numbers = pc.cast(pc.struct_field(heads, "count"), pa.int64())
+    plain = pc.coalesce(pc.and_(pc.is_valid(heads), pc.ends_with(stats, "}")), _FALSE)
+    others = pc.and_(stats.is_valid(), pc.invert(plain))
+    if not pc.any(others).as_py():
         return numbers
-    # put the nulls back: each value takes its running number among the present
-    position = pc.cumulative_sum(pc.cast(stats.is_valid(), pa.int64()))
-    index = pc.if_else(
-        stats.is_valid(), pc.subtract(position, int64_column([1])[0]), int64_column([None])[0]
-    )
-    return numbers.take(index)
+    return pc.replace_with_mask(numbers, others, _read(stats.filter(others)))
 
 
 def _read(stats: pa.Array) -> pa.Array:

@@ -154,24 +154,24 @@ class LogState:
     def _read(self, live: _LiveGroup, action: FileAction, columns: Sequence[str]) -> pa.Table:
         part, group = live.part, live.group
         stored = [name for name in columns if name not in {"path", _NUM_RECORDS}]
-        extra: list[str] = []
-        if _NUM_RECORDS in columns:
-            if _has_leaf(part, f"{action}.{_STATS_PARSED_COUNT}"):
-                extra.append(_STATS_PARSED_COUNT)
-            if "stats" not in stored:
-                stored.append("stats")
         arrays: dict[str, pa.ChunkedArray] = {}
-        if stored or extra:
-            table = part.read_group(group, action, stored, extra)
-            if live.mask is not None:
-                table = table.filter(live.mask)
+        if stored:
+            table = part.read_group(group, action, stored)
             arrays = dict(zip(table.column_names, table.columns, strict=True))
         if "path" in columns:
-            paths = self._group_keys(part, group, action).paths
-            arrays["path"] = paths if live.mask is None else paths.filter(live.mask)
+            arrays["path"] = self._group_keys(part, group, action).paths
         if _NUM_RECORDS in columns:
-            arrays[_NUM_RECORDS] = record_counts(arrays["stats"], arrays.get(_STATS_PARSED_COUNT))
-        return pa.Table.from_arrays([arrays[name] for name in columns], names=list(columns))
+            arrays[_NUM_RECORDS] = _read_counts(part, group, action)
+        found = pa.Table.from_arrays([arrays[name] for name in columns], names=list(columns))
+        return found if live.mask is None else found.filter(live.mask)
+
+
+def _read_counts(part: ParquetPart, group: int, action: FileAction) -> pa.ChunkedArray:
+    """The counts of a whole row group: masking numbers is cheaper than masking statistics."""
+    parsed = _STATS_PARSED_COUNT
+    extra = [parsed] if _has_leaf(part, f"{action}.{parsed}") else []
+    table = part.read_group(group, action, ["stats"], extra)
+    return record_counts(table.column("stats"), table.column(parsed) if extra else None)
 
 
 def _has_leaf(part: ParquetPart, leaf: str) -> bool:
