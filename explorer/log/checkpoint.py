@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from explorer.errors import CorruptLogError, DeltaError
+from explorer.errors import CorruptLogError, DeltaError, StorageError
 from explorer.log.listing import CheckpointFiles
-from explorer.log.parquet_part import ParquetPart, open_part, unusable
+from explorer.log.parquet_part import ParquetPart, open_part, store_failed, unusable
 from explorer.log.small_actions import SmallActions
 from explorer.log.tail import EMPTY_TAIL, Tail, replay_json_checkpoint
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER
@@ -16,18 +17,26 @@ from explorer.storage.ports import ReadStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sidecar:
+    """A file of actions that a checkpoint names; `size` in bytes, where it says so."""
+
+    path: str
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """A checkpoint whose few actions are read and whose files are not yet.
 
     `inline` holds the file actions of a JSON top level; `parts` are the Parquet
-    files that hold the others, `sidecars` the paths of further ones.
+    files that hold the others, `sidecars` the further ones.
     """
 
     files: CheckpointFiles
     small: SmallActions
     inline: Tail
     parts: tuple[ParquetPart, ...]
-    sidecars: tuple[str, ...]
+    sidecars: tuple[Sidecar, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +46,7 @@ class _TopLevel:
     small: SmallActions
     inline: Tail
     parts: tuple[ParquetPart, ...]
-    sidecars: tuple[Any, ...]
+    sidecars: tuple[tuple[Any, Any], ...]
     described_versions: tuple[Any, ...]
 
 
@@ -56,7 +65,7 @@ def read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Checkpoint:
         found = _read_parquet(tuple(open_part(store, path) for path in paths))
     _check(found, files, paths[0])
     try:
-        sidecars = tuple(_sidecar_path(path) for path in dict.fromkeys(found.sidecars))
+        sidecars = tuple(_sidecar(*named) for named in dict.fromkeys(found.sidecars))
     except UnicodeDecodeError as error:
         raise unusable(paths[0], "the path of a sidecar is not encoded as a URI") from error
     return Checkpoint(
@@ -69,25 +78,27 @@ def _read_json(store: ReadStore, path: str) -> _TopLevel:
         inline = replay_json_checkpoint(store.read(path), path.rpartition("/")[2])
     except CorruptLogError as error:
         raise unusable(path, error.reason.rstrip(".")) from error
+    except StorageError as error:
+        raise store_failed(error) from error
     except DeltaError as error:
         raise unusable(path, error.problem.rstrip(".")) from error
     return _TopLevel(
         small=inline.small,
         inline=inline,
         parts=(),
-        sidecars=tuple(body.get("path") for body in inline.sidecars),
+        sidecars=tuple(_named(body) for body in inline.sidecars),
         described_versions=inline.checkpoint_versions,
     )
 
 
 def _read_parquet(parts: tuple[ParquetPart, ...]) -> _TopLevel:
     small = SmallActions()
-    sidecars: list[Any] = []
+    sidecars: list[tuple[Any, Any]] = []
     versions: list[Any] = []
     for part in parts:
         for action in part.read_small():
             if (sidecar := action.get("sidecar")) is not None:
-                sidecars.append(sidecar.get("path"))
+                sidecars.append(_named(sidecar))
             elif (described := action.get("checkpointMetadata")) is not None:
                 versions.append(described.get("version"))
             else:
@@ -105,7 +116,7 @@ def _read_parquet(parts: tuple[ParquetPart, ...]) -> _TopLevel:
 
 
 def _check(found: _TopLevel, files: CheckpointFiles, path: str) -> None:
-    if not all(isinstance(name, str) and name for name in found.sidecars):
+    if not all(isinstance(name, str) and name for name, _ in found.sidecars):
         raise unusable(path, "it names a sidecar without a path")
     for name in ("protocol", "metaData"):
         # each version has both, so that every writer of checkpoints writes the columns
@@ -120,9 +131,15 @@ def _check(found: _TopLevel, files: CheckpointFiles, path: str) -> None:
         raise unusable(path, "it has no protocol or no metadata")
 
 
-def _sidecar_path(path: str) -> str:
+def _named(body: Mapping[str, Any]) -> tuple[Any, Any]:
+    size = body.get("sizeInBytes")
+    return body.get("path"), size if isinstance(size, int) else None
+
+
+def _sidecar(path: str, size: int | None) -> Sidecar:
     decoded = decode_path(path)
-    return decoded if is_absolute(path) else f"{SIDECAR_FOLDER}/{decoded}"
+    place = decoded if is_absolute(path) else f"{SIDECAR_FOLDER}/{decoded}"
+    return Sidecar(path=place, size=size)
 
 
 def _without_empty_lists(action: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError, UnusableCheckpointError
+from explorer.errors import DeltaError, StorageError, UnusableCheckpointError
 from explorer.log.action_fields import FileAction
 from explorer.log.columns import COLUMNS, DELETION_VECTOR, VECTOR_FIELDS
 from explorer.storage.ports import ReadStore
@@ -144,9 +144,12 @@ class ParquetPart:
         return bool(kinds.null_count < len(kinds))
 
 
-def open_part(store: ReadStore, path: str) -> ParquetPart:
-    """Read a footer; raises `UnusableCheckpointError` where that fails."""
+def open_part(store: ReadStore, path: str, size: int | None = None) -> ParquetPart:
+    """Read a footer; raises `UnusableCheckpointError` where that fails, or where the file
+    is not of the `size` in bytes that a checkpoint states."""
     with _unusable_if_unreadable(path), store.open_input(path) as source:
+        if size is not None and source.size() != size:
+            raise unusable(path, f"it has {source.size()} bytes, and the checkpoint says {size}")
         file = _parquet_file(source, None)
         part = ParquetPart(
             store=store,
@@ -178,6 +181,18 @@ def unusable(path: str, what: str) -> UnusableCheckpointError:
         f"The checkpoint file {path.rpartition('/')[2]} cannot be used.",
         reason=f"Reading it failed: {what}.",
         remedy="Nothing is lost while the commits it covers are there; write a new checkpoint.",
+        spec="Checkpoints",
+    )
+
+
+def store_failed(error: StorageError) -> UnusableCheckpointError:
+    """A checkpoint that cannot serve now, because the store did not: another may, and
+    where none does the store is to blame."""
+    return UnusableCheckpointError(
+        error.problem,
+        reason=error.reason,
+        remedy=error.remedy,
+        kind=error.kind,
         spec="Checkpoints",
     )
 
@@ -225,6 +240,8 @@ def _unusable_if_unreadable(path: str) -> Iterator[None]:
         yield
     except UnusableCheckpointError:
         raise
+    except StorageError as error:
+        raise store_failed(error) from error
     except DeltaError as error:
         raise unusable(path, error.problem.rstrip(".")) from error
     # what pyarrow raises for broken files; ArrowInvalid is a ValueError

@@ -103,7 +103,10 @@ class LogState:
         if self._checkpoint is None:
             return []
         if self._opened is None:
-            sidecars = [open_part(self._store, path) for path in self._checkpoint.sidecars]
+            sidecars = [
+                open_part(self._store, sidecar.path, sidecar.size)
+                for sidecar in self._checkpoint.sidecars
+            ]
             self._opened = [*self._checkpoint.parts, *sidecars]
         return self._opened
 

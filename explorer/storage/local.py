@@ -212,7 +212,8 @@ def _told(path: str, error: OSError | ValueError) -> DeltaError:
             remedy="Ask for the permission, or run as a user who has it.",
             kind="storage_refused",
         )
-    detail = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    told = isinstance(error, OSError) and error.errno
+    detail = os.strerror(told) if told else str(error)[:200]
     return StorageError(
         f"{shown} could not be read or written.",
         reason=f"The file system says: {detail}.",

@@ -53,16 +53,10 @@ class RemoteStore:
                 **storage_options,
             )
         except ImportError as error:
-            extra = _EXTRAS.get(location.scheme)
-            raise UnsupportedError(
-                f"{self._shown} cannot be opened yet.",
-                reason=f"The package that reaches {location.scheme}:// is not installed.",
-                remedy=f'Install it: pip install "delta-explorer[{extra}]".'
-                if extra
-                else "Install the fsspec implementation of this scheme.",
-                kind="missing_dependency",
-            ) from error
+            raise _missing(location) from error
         except (ValueError, TypeError) as error:
+            if location.scheme in _EXTRAS and str(error).startswith("Protocol not known"):
+                raise _missing(location) from error
             raise InvalidArgumentError(
                 f"{self._shown} cannot be opened.",
                 reason=f"The scheme {location.scheme}:// or a storage option is not known.",
@@ -87,8 +81,13 @@ class RemoteStore:
 
     def has_folder(self, folder: str) -> bool:
         """Whether `folder` is there: on object stores, whether anything lies below it."""
+        # not `isdir`: it takes a store that fails for a folder that is not there
         with _speaking_of(folder, self._shown):
-            return bool(self._fs.isdir(self._full(folder)))
+            try:
+                found = self._fs.info(self._full(folder))
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+            return bool(found.get("type") == "directory")
 
     def list_names(self, folder: str) -> list[str]:
         """Names of the objects directly inside `folder`, sorted."""
@@ -132,7 +131,56 @@ class RemoteStore:
     def open_input(self, path: str) -> pa.NativeFile:
         """The object for random access, fetched by ranges."""
         with _speaking_of(path, self._shown):
-            return pa.PythonFile(self._fs.open(self._full(path), "rb"), mode="r")
+            opened = self._fs.open(self._full(path), "rb")
+        return pa.PythonFile(_SpokenFile(opened, path, self._shown), mode="r")
+
+
+class _SpokenFile:
+    """A file of fsspec that fails in our words; pyarrow passes them on."""
+
+    def __init__(self, opened: Any, path: str, root: str) -> None:
+        self._opened = opened
+        self._path = path
+        self._root = root
+
+    @property
+    def closed(self) -> bool:
+        return bool(self._opened.closed)
+
+    def read(self, size: int = -1) -> bytes:
+        with _speaking_of(self._path, self._root):
+            return bytes(self._opened.read(size))
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        with _speaking_of(self._path, self._root):
+            return int(self._opened.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._opened.tell())
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+def _missing(location: Location) -> UnsupportedError:
+    extra = _EXTRAS.get(location.scheme)
+    return UnsupportedError(
+        f"{location.shown} cannot be opened yet.",
+        reason=f"The package that reaches {location.scheme}:// is not installed.",
+        remedy=f'Install it: pip install "delta-explorer[{extra}]".'
+        if extra
+        else "Install the fsspec implementation of this scheme.",
+        kind="missing_dependency",
+    )
 
 
 def _info(entry: Mapping[str, Any]) -> ObjectInfo:

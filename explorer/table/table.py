@@ -165,13 +165,14 @@ class Table:
         )
 
         wanted_ms = parse_timestamp(timestamp)
-        commits = _travellable(listing)
-        if not commits:
+        run = _contiguous_run(listing.commits)
+        first = _first_travellable(listing, run)
+        if first is None:
             build_segment(listing)  # says what is missing
             raise _no_commits(self.uri)
         small = load_protocol_and_metadata(self.store, listing, None)
-        protocol, metadata = small.required(commits[-1])
-        return version_at(self.store, commits, wanted_ms, in_commit_times(protocol, metadata))
+        active = in_commit_times(*small.required(run[-1]))
+        return version_at(self.store, run, first, wanted_ms, active)
 
 
 def open_table(
@@ -196,15 +197,12 @@ def _contiguous_run(commits: tuple[int, ...]) -> tuple[int, ...]:
     return commits[commits.index(first) :]
 
 
-def _travellable(listing: LogListing) -> tuple[int, ...]:
-    """The commits since the last gap from which on every version can be put together."""
-    run = _contiguous_run(listing.commits)
+def _first_travellable(listing: LogListing, run: tuple[int, ...]) -> int | None:
+    """The version of `run` from which on every one can be put together."""
     if not run or run[0] == 0:
-        return run
-    start = next(
-        (found.version for found in listing.checkpoints if found.version >= run[0] - 1), None
-    )
-    return () if start is None else tuple(version for version in run if version >= start)
+        return run[0] if run else None
+    starts = (found.version for found in listing.checkpoints if found.version >= run[0] - 1)
+    return next((max(start, run[0]) for start in starts if start <= run[-1]), None)
 
 
 def _check_version(version: int | None) -> None:

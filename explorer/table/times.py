@@ -107,27 +107,33 @@ def commit_time(
 
 
 def version_at(
-    store: ReadStore, commits: Sequence[int], wanted_ms: int, active: InCommitTimes | None
+    store: ReadStore,
+    run: Sequence[int],
+    first: int,
+    wanted_ms: int,
+    active: InCommitTimes | None,
 ) -> int:
     """The newest version committed at or before `wanted_ms`.
 
-    `commits` ascend and are those that can be travelled to. Raises `NotFoundError`
+    `run` are the commits without a gap that are left; versions from `first` on can
+    be travelled to, and times are made monotonic over all of the run. Raises `NotFoundError`
     before the first and after the last of them, as the reference does. Where
     in-commit timestamps were switched on later, a moment is looked up only on its
     own side of the switch.
     """
+    commits = run[bisect_left(run, first) :]
     first_new = len(commits) if active is None else bisect_left(commits, active.since_version)
     old, new = commits[:first_new], commits[first_new:]
     since_ms = None if active is None else active.since_ms
     if new and (not old or since_ms is None or wanted_ms >= since_ms):
         chosen, time_of = new, _in_commit_lookup(store)
     else:
-        chosen, time_of = old, _file_lookup(store, old)
-    if wanted_ms < (first := time_of(chosen[0])):
-        raise _out_of_range(wanted_ms, "before", chosen[0], first)
+        chosen, time_of = old, _file_lookup(store, run[: bisect_right(run, old[-1])])
+    if wanted_ms < (earliest := time_of(chosen[0])):
+        raise _out_of_range(wanted_ms, "before", chosen[0], earliest)
     # a version beyond the switch exists, so that no moment before it is too late
-    if chosen[-1] == commits[-1] and wanted_ms > (last := time_of(chosen[-1])):
-        raise _out_of_range(wanted_ms, "after", chosen[-1], last)
+    if chosen[-1] == commits[-1] and wanted_ms > (latest := time_of(chosen[-1])):
+        raise _out_of_range(wanted_ms, "after", chosen[-1], latest)
     return chosen[bisect_right(chosen, wanted_ms, key=time_of) - 1]
 
 
