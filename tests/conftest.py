@@ -14,13 +14,17 @@ ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("DELTA_EXPLORER_CORPUS", ROOT.parent / "shared" / "corpus"))
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
+# xdist tells its workers the width of the terminal; the command line would obey.
+os.environ.pop("COLUMNS", None)
+
 # Two loaded cores: a deadline would judge the machine, not the code.
 _COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("local", **_COMMON)
 settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
 settings.load_profile("ci" if IN_CI else "local")
 
-_HEAVY = ("browser", "spark")
+# Marker -> the folders and fixtures whose tests carry it.
+_HEAVY = {"browser": {"browser", "notebooks"}, "spark": {"spark"}}
 
 
 @pytest.fixture(scope="session")
@@ -39,8 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     for item in items:
         names = {*getattr(item, "fixturenames", ()), *item.path.relative_to(ROOT).parts}
-        for kind in _HEAVY:
-            if kind in names:
+        for kind, signs in _HEAVY.items():
+            if not signs.isdisjoint(names):
                 item.add_marker(kind)
         if any(item.get_closest_marker(kind) for kind in _HEAVY):
             item.add_marker(pytest.mark.xdist_group("heavy"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from explorer.errors import CorruptLogError, Problem, UnusableCheckpointError
+from explorer.errors import CorruptLogError, NotFoundError, Problem, UnusableCheckpointError
 from explorer.log.action_fields import FileAction
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.key_cache import KeyCache
@@ -15,8 +15,8 @@ from explorer.log.segment import LogSegment, build_segment
 from explorer.log.small_actions import SmallActions
 from explorer.log.tail import Tail, replay_commits
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.filenames import render_commit_name, render_commit_path
-from explorer.storage.ports import ReadStore
+from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
+from explorer.storage.ports import ObjectInfo, ReadStore
 
 if TYPE_CHECKING:
     from explorer.log.checkpoint import Checkpoint
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 class LoadedVersion:
     """One version, read as far as opening needs: its few actions and its commits.
 
-    `listing` is the one it was put together from, less the checkpoints that
-    turned out to be unusable.
+    `listing` is the one it was put together from, less the checkpoints that turned
+    out to be unusable. `newest_file` is what the store says of the last file that was
+    read: as long as it says so, the log is the same one.
     """
 
     listing: LogListing
@@ -37,6 +38,7 @@ class LoadedVersion:
     tail: Tail
     small: SmallActions
     problems: tuple[Problem, ...]
+    newest_file: ObjectInfo | None
     store: ReadStore
     cache: KeyCache
 
@@ -81,6 +83,8 @@ def load_version(
     What `held` has read already is used where it fits. A checkpoint that cannot
     be used is a `Problem`, and the next older one, or the commits, take its place.
     """
+    if held is not None and _newest_file(store, held.segment) != held.newest_file:
+        held = None  # the table was deleted and made anew
     choice = _choose(store, listing, version, held)
     segment, checkpoint = choice.segment, choice.checkpoint
     if held and held.segment == segment and held.checkpoint is checkpoint:
@@ -93,6 +97,7 @@ def load_version(
         tail=tail,
         small=tail.small if checkpoint is None else tail.small.over(checkpoint.small),
         problems=(*_incomplete(listing, segment), *choice.problems, *tail.problems),
+        newest_file=_newest_file(store, segment),
         store=store,
         cache=cache,
     )
@@ -115,6 +120,17 @@ def load_protocol_and_metadata(
         if found.protocol is not None and found.metadata is not None:
             return found
     return found if checkpoint is None else found.over(checkpoint.small)
+
+
+def _newest_file(store: ReadStore, segment: LogSegment) -> ObjectInfo | None:
+    if segment.commits or segment.checkpoint is None:
+        path = render_commit_path(segment.version)
+    else:
+        path = f"{LOG_FOLDER}/{segment.checkpoint.names[0]}"
+    try:
+        return store.stat(path)
+    except NotFoundError:
+        return None
 
 
 def _choose(

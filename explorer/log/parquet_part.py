@@ -138,10 +138,11 @@ class ParquetPart:
         """
         if not self.has(action, "deletionVector"):
             return False
-        column = self._read(group, [f"{action}.deletionVector.storageType"]).column(action)
+        leaf = f"{action}.deletionVector.storageType"
         with _unusable_if_unreadable(self.path):
+            column = self._read(group, [leaf]).column(action)
             kinds = pc.struct_field(column, ["deletionVector", "storageType"])
-        return bool(kinds.null_count < len(kinds))
+            return bool(kinds.null_count < len(kinds))
 
 
 def open_part(store: ReadStore, path: str, size: int | None = None) -> ParquetPart:
@@ -210,6 +211,8 @@ def _as_type(found: Column, wanted: pa.DataType) -> Column:
 def _is_kin(found: pa.DataType, wanted: pa.DataType) -> bool:
     """Whether a cast keeps the meaning; Arrow would also turn numbers into text."""
     kinds = pa.types
+    if kinds.is_dictionary(found):
+        return _is_kin(found.value_type, wanted)
     if kinds.is_map(wanted):
         inner = (found.key_type, found.item_type) if kinds.is_map(found) else ()
         return bool(inner) and all(_is_kin(kind, pa.string()) for kind in inner)

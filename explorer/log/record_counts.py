@@ -10,6 +10,8 @@ from explorer.log.columns import bool_column, int64_column
 
 _HEAD = r'^\{"numRecords":(?P<count>0|[1-9][0-9]{0,17})[,}]'
 
+# scalars by way of arrays: plain values would make pyarrow import pandas
+_ZERO, _NONE = (int64_column([0, None])[at] for at in range(2))
 _FALSE = bool_column([False])[0]
 
 # below this, reading one by one is cheaper than halving once more
@@ -23,11 +25,14 @@ def record_counts(stats: pa.ChunkedArray, parsed: pa.ChunkedArray | None) -> pa.
     """
     if parsed is not None and not pa.types.is_integer(parsed.type):
         parsed = None  # a column of another type says nothing
-    if parsed is not None and parsed.null_count == 0:
-        return pc.cast(parsed, pa.int64())
+    if parsed is not None:
+        counts = pc.cast(parsed, pa.int64())
+        parsed = pc.if_else(pc.less(counts, _ZERO), _NONE, counts)  # fewer than none is no count
+        if parsed.null_count == 0:
+            return parsed
     chunks = [_counts(chunk) for chunk in stats.chunks]
     found = pa.chunked_array(chunks, pa.int64())
-    return found if parsed is None else pc.coalesce(pc.cast(parsed, pa.int64()), found)
+    return found if parsed is None else pc.coalesce(parsed, found)
 
 
 def _counts(stats: pa.Array) -> pa.Array:

@@ -302,6 +302,12 @@ def _checked(
     columns: Sequence[str] | None, default: Sequence[str], every: Sequence[str]
 ) -> list[str]:
     wanted = list(default if columns is None else columns)
+    if not wanted:
+        raise InvalidArgumentError(
+            "No column is named.",
+            reason="A table without columns has no rows either.",
+            remedy=f"Name at least one of {', '.join(sorted(every))}.",
+        )
     unknown = [name for name in wanted if name not in every]
     if unknown:
         raise InvalidArgumentError(

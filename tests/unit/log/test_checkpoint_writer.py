@@ -13,7 +13,7 @@ from deltalake import DeltaTable
 import explorer
 from explorer.errors import CancelledError, InvalidArgumentError, UnsupportedError
 from explorer.log.checkpoint_writer import CheckpointContent, write_classic_checkpoint
-from explorer.log.columns import batch_of
+from explorer.log.columns import ADD_COLUMNS, batch_of
 from explorer.progress import Cancel
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import render_action, render_lines

@@ -1,0 +1,243 @@
+"""Writes logs of known size with pyarrow alone; the same request gives the same log.
+
+A log has no data files: nothing that is measured here opens one.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.actions import (
+    START_MS,
+    build_add,
+    build_commit_info,
+    build_metadata,
+    build_protocol,
+    build_remove,
+    build_uuid,
+    render_commit,
+)
+from benchmarks.growth import write_commit
+
+# Part of a table's folder name: raise it when what is generated changes.
+GENERATION = 1
+
+TAIL_COMMITS = 10
+SIDECARS = 10
+_CHECKPOINT_VERSION = 100
+_ROWS_AT_ONCE = 250_000
+
+_STRINGS = pa.map_(pa.string(), pa.string())
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+_ADD = pa.struct(
+    [
+        ("path", pa.string()),
+        ("partitionValues", _STRINGS),
+        ("size", pa.int64()),
+        ("modificationTime", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("tags", _STRINGS),
+        ("deletionVector", _VECTOR),
+        ("stats", pa.string()),
+    ]
+)
+_REMOVE = pa.struct(
+    [
+        ("path", pa.string()),
+        ("deletionTimestamp", pa.int64()),
+        ("dataChange", pa.bool_()),
+        ("extendedFileMetadata", pa.bool_()),
+        ("partitionValues", _STRINGS),
+        ("size", pa.int64()),
+        ("deletionVector", _VECTOR),
+    ]
+)
+_FORMAT = pa.struct([("provider", pa.string()), ("options", _STRINGS)])
+_METADATA = pa.struct(
+    [
+        ("id", pa.string()),
+        ("name", pa.string()),
+        ("description", pa.string()),
+        ("format", _FORMAT),
+        ("schemaString", pa.string()),
+        ("partitionColumns", pa.list_(pa.string())),
+        ("configuration", _STRINGS),
+        ("createdTime", pa.int64()),
+    ]
+)
+_PROTOCOL = pa.struct(
+    [
+        ("minReaderVersion", pa.int32()),
+        ("minWriterVersion", pa.int32()),
+        ("readerFeatures", pa.list_(pa.string())),
+        ("writerFeatures", pa.list_(pa.string())),
+    ]
+)
+_TXN = pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())])
+_SIDECAR = pa.struct(
+    [
+        ("path", pa.string()),
+        ("sizeInBytes", pa.int64()),
+        ("modificationTime", pa.int64()),
+        ("tags", _STRINGS),
+    ]
+)
+_CHECKPOINT_METADATA = pa.struct([("version", pa.int64()), ("tags", _STRINGS)])
+
+_FILE_ACTIONS = pa.schema([("add", _ADD), ("remove", _REMOVE)])
+_CLASSIC = pa.schema(
+    [
+        ("txn", _TXN),
+        ("add", _ADD),
+        ("remove", _REMOVE),
+        ("metaData", _METADATA),
+        ("protocol", _PROTOCOL),
+    ]
+)
+_V2 = pa.schema([*_CLASSIC, ("sidecar", _SIDECAR), ("checkpointMetadata", _CHECKPOINT_METADATA)])
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogRequest:
+    """A log to be measured: its name, and what writes it into an empty log folder."""
+
+    name: str
+    write: Callable[[Path], None]
+
+
+def small() -> LogRequest:
+    """Five commits: the cost of starting."""
+    return LogRequest(name="small", write=lambda log: _write_commits(log, 5))
+
+
+def commits(count: int) -> LogRequest:
+    """`count` small commits and no checkpoint."""
+    return LogRequest(name=f"commits-{count}", write=lambda log: _write_commits(log, count))
+
+
+def classic(files: int) -> LogRequest:
+    """One classic checkpoint of `files` files and a tail of commits."""
+    return LogRequest(name=f"classic-{files}", write=lambda log: _write_classic(log, files))
+
+
+def sidecars(files: int) -> LogRequest:
+    """One V2 checkpoint with ten sidecars of together `files` files, and the same tail."""
+    return LogRequest(name=f"sidecars-{files}", write=lambda log: _write_sidecars(log, files))
+
+
+def write_table(folder: Path, request: LogRequest) -> Path:
+    """The table that `request` describes, below `folder`; written only if it is not there."""
+    table = folder / f"{request.name}-g{GENERATION}"
+    if table.is_dir():
+        return table
+    # A name of its own until it is whole: an interrupted run leaves no half table.
+    unfinished = folder / f"{request.name}.unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    log = unfinished / "_delta_log"
+    log.mkdir(parents=True)
+    request.write(log)
+    unfinished.rename(table)
+    return table
+
+
+def _write_commits(log: Path, count: int) -> None:
+    first = [{"protocol": build_protocol()}, {"metaData": build_metadata()}]
+    info = {"commitInfo": build_commit_info(0, 0, 0)}
+    (log / f"{0:020d}.json").write_bytes(render_commit(info, *first))
+    for version in range(1, count):
+        # Every fifth commit is a rewrite of the file that the one before it added.
+        removed = (version - 1,) if version % 5 == 0 else ()
+        write_commit(log, version, version, removed)
+
+
+def _write_tail(log: Path, files: int) -> None:
+    """Commits after the checkpoint: each adds one file and removes two of the checkpoint's."""
+    for step in range(1, TAIL_COMMITS + 1):
+        removed = (step * 11 % files, files - step)
+        write_commit(log, _CHECKPOINT_VERSION + step, 2 * files + step, removed)
+
+
+def _write_classic(log: Path, files: int) -> None:
+    name = f"{_CHECKPOINT_VERSION:020d}.checkpoint.parquet"
+    head = _head(build_protocol())
+    removes = range(files, files + files // 100)
+    with pq.ParquetWriter(log / name, _CLASSIC, compression="snappy") as writer:
+        for rows in _in_groups(_chain(head, _adds(range(files)), _removes(removes))):
+            writer.write_table(pa.Table.from_pylist(rows, _CLASSIC))
+    write_commit(log, _CHECKPOINT_VERSION, 0)
+    _write_hint(log, len(head) + files + len(removes))
+    _write_tail(log, files)
+
+
+def _write_sidecars(log: Path, files: int) -> None:
+    (log / "_sidecars").mkdir()
+    each = files // SIDECARS
+    top = _head(build_protocol("v2Checkpoint"))
+    top.append({"checkpointMetadata": {"version": _CHECKPOINT_VERSION}})
+    for number in range(SIDECARS):
+        name = f"{build_uuid(number + 1_000)}.parquet"
+        path = log / "_sidecars" / name
+        adds = _adds(range(number * each, (number + 1) * each))
+        with pq.ParquetWriter(path, _FILE_ACTIONS, compression="snappy") as writer:
+            for rows in _in_groups(adds):
+                writer.write_table(pa.Table.from_pylist(rows, _FILE_ACTIONS))
+        size = path.stat().st_size
+        sidecar = {"path": name, "sizeInBytes": size, "modificationTime": START_MS}
+        top.append({"sidecar": sidecar})
+    name = f"{_CHECKPOINT_VERSION:020d}.checkpoint.{build_uuid(999)}.parquet"
+    pq.write_table(pa.Table.from_pylist(top, _V2), log / name, compression="snappy")
+    write_commit(log, _CHECKPOINT_VERSION, 0)
+    _write_tail(log, files)
+
+
+def _write_hint(log: Path, size: int) -> None:
+    hint = {"version": _CHECKPOINT_VERSION, "size": size}
+    (log / "_last_checkpoint").write_text(json.dumps(hint), encoding="utf-8")
+
+
+def _head(protocol: dict[str, Any]) -> list[Row]:
+    txn = {"appId": "etl", "version": _CHECKPOINT_VERSION, "lastUpdated": START_MS}
+    return [{"protocol": protocol}, {"metaData": build_metadata()}, {"txn": txn}]
+
+
+def _adds(numbers: range) -> Iterator[Row]:
+    return ({"add": build_add(number)} for number in numbers)
+
+
+def _removes(numbers: range) -> Iterator[Row]:
+    return ({"remove": build_remove(number, START_MS)} for number in numbers)
+
+
+def _chain(*parts: Iterator[Row] | list[Row]) -> Iterator[Row]:
+    for part in parts:
+        yield from part
+
+
+def _in_groups(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """Lists of the length of a row group."""
+    group: list[Row] = []
+    for row in rows:
+        group.append(row)
+        if len(group) == _ROWS_AT_ONCE:
+            yield group
+            group = []
+    if group:
+        yield group

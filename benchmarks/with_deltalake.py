@@ -1,0 +1,89 @@
+"""What is measured, as a user of `deltalake` would write it.
+
+Each operation prepares itself and returns the step that is timed; the step
+returns a count on which both entrants must agree. Where the peer can leave out
+the list of files it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deltalake import DeltaTable
+
+from benchmarks.growth import append_commits
+
+Step = Callable[[], int]
+
+
+def import_all() -> None:
+    """Nothing: importing the package imports all that it needs."""
+
+
+def open_table(table: str) -> Step:
+    """Opens the latest version with its list of files."""
+    return lambda: DeltaTable(table).version()
+
+
+def protocol_and_metadata(table: str) -> Step:
+    """The protocol and metadata of the latest version."""
+
+    def step() -> int:
+        opened = DeltaTable(table, without_files=True)
+        protocol, metadata = opened.protocol(), opened.metadata()
+        return protocol.min_reader_version + len(metadata.partition_columns)
+
+    return step
+
+
+def paths(table: str) -> Step:
+    """The paths of the live files, by the peer's fastest call (`file_uris` makes strings)."""
+    return lambda: len(DeltaTable(table).get_add_actions().column("path"))
+
+
+def files(table: str) -> Step:
+    """The live files with everything that the log says of them."""
+    return lambda: DeltaTable(table).get_add_actions().num_rows
+
+
+def arrow_files(table: str) -> Step:
+    """The live files as a table of pyarrow, which the peer does without until asked."""
+
+    def step() -> int:
+        import pyarrow as pa  # noqa: PLC0415  # its cost belongs to this operation alone
+
+        # pa.table() would import pandas
+        found = pa.RecordBatchReader.from_stream(DeltaTable(table).get_add_actions()).read_all()
+        return int(found.num_rows)
+
+    return step
+
+
+def history_50(table: str) -> Step:
+    """The newest fifty commits; that the peer has to open the table first is not counted."""
+    opened = DeltaTable(table, without_files=True)
+    return lambda: len(opened.history(50))
+
+
+def history_all(table: str) -> Step:
+    """All commits, counted in the same way."""
+    opened = DeltaTable(table, without_files=True)
+    return lambda: len(opened.history())
+
+
+def travel(table: str) -> Step:
+    """The live files five versions before the latest."""
+    latest = DeltaTable(table, without_files=True).version()
+    return lambda: len(DeltaTable(table, version=latest - 5).get_add_actions().column("path"))
+
+
+def refresh(table: str) -> Step:
+    """An open table after five more commits."""
+    opened = DeltaTable(table)
+    append_commits(table, opened.version(), 5)
+
+    def step() -> int:
+        opened.update_incremental()
+        return opened.version()
+
+    return step

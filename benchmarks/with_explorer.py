@@ -1,0 +1,86 @@
+"""What is measured, as a user of this package would write it.
+
+The counterpart of `benchmarks.with_deltalake`: the same names, the same counts.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from benchmarks.growth import append_commits
+from explorer import Table
+from explorer import open_table as open_ours
+
+Step = Callable[[], int]
+
+
+def import_all() -> None:
+    """What the engine imports only when columns are asked for."""
+    for name in ("explorer.log.state", "pyarrow.compute", "pyarrow.parquet"):
+        importlib.import_module(name)
+
+
+def open_table(table: str) -> Step:
+    """Opens the latest version with its list of files."""
+    return lambda: _load(open_ours(table))
+
+
+def protocol_and_metadata(table: str) -> Step:
+    """The protocol and metadata of the latest version."""
+
+    def step() -> int:
+        opened = open_ours(table)
+        protocol, metadata = opened.protocol(), opened.metadata()
+        return protocol.min_reader_version + len(metadata.partition_columns)
+
+    return step
+
+
+def paths(table: str) -> Step:
+    """The paths of the live files."""
+    return lambda: int(open_ours(table).snapshot().files(columns=["path"]).num_rows)
+
+
+def files(table: str) -> Step:
+    """The live files with the default columns."""
+    return lambda: int(open_ours(table).snapshot().files().num_rows)
+
+
+def arrow_files(table: str) -> Step:
+    """The live files as a table of pyarrow, imported for them alone."""
+    return lambda: int(open_ours(table).snapshot().files().num_rows)
+
+
+def history_50(table: str) -> Step:
+    """The newest fifty commits."""
+    return lambda: int(open_ours(table).history(50).num_rows)
+
+
+def history_all(table: str) -> Step:
+    """All commits."""
+    return lambda: int(open_ours(table).history().num_rows)
+
+
+def travel(table: str) -> Step:
+    """The live files five versions before the latest."""
+    latest = open_ours(table).latest_version()
+
+    def step() -> int:
+        snapshot = open_ours(table).snapshot(version=latest - 5)
+        return int(snapshot.files(columns=["path"]).num_rows)
+
+    return step
+
+
+def refresh(table: str) -> Step:
+    """An open table after five more commits."""
+    opened = open_ours(table)
+    append_commits(table, _load(opened), 5)
+    return lambda: _load(opened)
+
+
+def _load(table: Table) -> int:
+    """The latest version, its files counted: the peer loads them when it opens."""
+    snapshot = table.snapshot()
+    return snapshot.version if snapshot.num_files else -1

@@ -1,0 +1,66 @@
+"""What the README shows can be done as it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from benchmarks import logs
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ORDERS = "path/to/orders"
+
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+LOOKING = [
+    shlex.split(line, comments=True)[1:]
+    for line in re.findall(r"^    (delta-explorer .*)$", README, re.MULTILINE)
+    if ORDERS in line and " serve " not in line
+]
+
+
+@pytest.fixture
+def beside_orders(tmp_path: Path) -> Path:
+    """A folder below which the table of the examples lies, written in autumn 2026."""
+    table = logs.write_table(tmp_path / "path" / "to", logs.commits(20))
+    table.rename(tmp_path / ORDERS)
+    for path in (tmp_path / ORDERS / "_delta_log").iterdir():
+        written = datetime(2026, 10, 20, tzinfo=UTC) + timedelta(days=int(path.stem))
+        os.utime(path, (written.timestamp(), written.timestamp()))
+    return tmp_path
+
+
+def test_there_are_examples_to_be_tried() -> None:
+    assert len(LOOKING) == 6
+    assert "open_table" in PYTHON[0]
+
+
+@pytest.mark.parametrize("arguments", LOOKING, ids=lambda arguments: arguments[0])
+def test_command_of_the_readme_answers(beside_orders: Path, arguments: list[str]) -> None:
+    done = _run(beside_orders, "-m", "explorer.cli", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_python_of_the_readme_runs(beside_orders: Path) -> None:
+    check = "\nassert snapshot.version == 12, snapshot.version"
+    done = _run(beside_orders, "-c", PYTHON[0] + check)
+    assert done.returncode == 0, done.stderr
+
+
+def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )

@@ -1,0 +1,152 @@
+"""How the command line ends: exit codes, messages, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from explorer.cli import main as entry
+from explorer.cli.main import run
+from tests.tables import PROTOCOL, LogFolder, add, metadata
+
+FIELDS = {"kind", "problem", "reason", "remedy", "spec"}
+VERBS = ["inspect", "history", "files", "schema", "features", "log"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LogFolder:
+    folder = LogFolder(tmp_path / "table")
+    folder.commit(0, [PROTOCOL, metadata(), add("a")])
+    return folder
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "explorer.cli", *arguments]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_place_without_a_table_ends_with_one_json_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    assert run([verb, str(tmp_path / "nowhere"), "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    (document,) = [json.loads(line) for line in err.splitlines()]
+    assert set(document["error"]) == FIELDS
+    assert document["error"]["kind"] == "table_not_found"
+
+
+def test_an_error_for_people_says_problem_reason_and_remedy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["inspect", str(tmp_path)]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("error: There is no Delta table at ")
+    assert "  why: " in err
+    assert "  what to do: " in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--version", "7"], 1),
+        (["--version", "-1"], 1),
+        (["--timestamp", "1999-01-01T00:00:00Z"], 1),
+        (["--timestamp", "1999-01-01"], 2),
+        (["--version", "0", "--timestamp", "2026-01-01T00:00:00Z"], 2),
+        (["--version", "seven"], 2),
+        (["--option", "nonsense"], 2),
+        (["--frobnicate"], 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_exit_codes_tell_usage_from_a_tables_problem(
+    folder: LogFolder, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int
+) -> None:
+    assert run(["inspect", str(folder.root), "--json", *arguments]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert set(json.loads(err)["error"]) == FIELDS
+
+
+def test_an_unknown_verb_is_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["frobnicate"]) == 2
+    assert "frobnicate" in capsys.readouterr().err
+
+
+def test_no_verb_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 2
+    out, err = capsys.readouterr()
+    assert "inspect" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "kind"),
+    [
+        (KeyboardInterrupt(), 5, "cancelled"),
+        (typer.Abort(), 5, "cancelled"),
+        (MemoryError(), 1, "limit_exceeded"),
+        (ZeroDivisionError("secret"), 1, "internal_error"),
+        (RecursionError(), 1, "internal_error"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_whatever_happens_ends_in_a_message(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    raised: BaseException,
+    code: int,
+    kind: str,
+) -> None:
+    def build_failing_app() -> typer.Typer:
+        app = typer.Typer()
+
+        @app.command("fail")
+        def fail(as_json: bool = typer.Option(False, "--json")) -> None:
+            raise raised
+
+        @app.command("other")
+        def other() -> None: ...
+
+        return app
+
+    monkeypatch.setattr(entry, "build_app", build_failing_app)
+    assert run(["fail", "--json"]) == code
+    err = capsys.readouterr().err
+    assert json.loads(err)["error"]["kind"] == kind
+    assert "secret" not in err
+    assert run(["fail"]) == code
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path / "table")
+    folder.commit(0, [PROTOCOL, metadata(), *(add("f" * 200 + str(at)) for at in range(20_000))])
+    with subprocess.Popen(
+        command("files", str(folder.root), "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(10) == b'{"format":'
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_a_terminal_that_knows_only_ascii_gets_every_answer(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path / "table")
+    folder.commit(0, [PROTOCOL, metadata(name="Bestellungen für 表"), add("größe-é.parquet")])
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    for verb in ("inspect", "files"):
+        done = subprocess.run(
+            command(verb, str(folder.root)), capture_output=True, env=environment, check=False
+        )
+        assert (done.returncode, done.stderr) == (0, b""), verb
+        assert b"\\x" in done.stdout

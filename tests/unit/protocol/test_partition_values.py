@@ -1,0 +1,128 @@
+"""Partition values as strings and back, and the folders named after them."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.errors import CorruptLogError, InvalidArgumentError
+from explorer.protocol.partition_values import (
+    parse_partition_value,
+    render_partition_folder,
+    render_partition_value,
+)
+
+PAIRS = [
+    ("string", "x/y é", "x/y é"),
+    ("long", -(2**63), "-9223372036854775808"),
+    ("integer", 7, "7"),
+    ("double", 1.5, "1.5"),
+    ("float", -math.inf, "-Infinity"),
+    ("decimal(10,2)", Decimal("3.10"), "3.10"),
+    ("decimal(38,0)", Decimal("1E+20"), "100000000000000000000"),
+    ("boolean", True, "true"),
+    ("boolean", False, "false"),
+    ("date", date(1970, 1, 1), "1970-01-01"),
+    ("timestamp_ntz", datetime(1970, 1, 1), "1970-01-01 00:00:00"),  # noqa: DTZ001  # has none
+    ("timestamp_ntz", datetime(1970, 1, 1, 0, 0, 0, 123456), "1970-01-01 00:00:00.123456"),  # noqa: DTZ001  # as above
+    ("timestamp", datetime(2024, 3, 10, 0, 30, tzinfo=UTC), "2024-03-10T00:30:00.000000Z"),
+    ("binary", b"\x01z{", "\x01z{"),
+]
+
+
+@pytest.mark.parametrize(("type_name", "value", "text"), PAIRS)
+def test_value_is_rendered_as_the_log_has_it_and_comes_back(
+    type_name: str, value: object, text: str
+) -> None:
+    assert render_partition_value(value) == text
+    assert parse_partition_value(text, type_name) == value
+
+
+@pytest.mark.parametrize("type_name", ["string", "long", "date", "binary", "timestamp"])
+@pytest.mark.parametrize("text", ["", None])
+def test_empty_string_is_null_for_every_type(type_name: str, text: str | None) -> None:
+    assert parse_partition_value(text, type_name) is None
+
+
+def test_null_and_the_empty_string_are_rendered_alike() -> None:
+    assert render_partition_value(None) is render_partition_value("") is None
+
+
+def test_not_a_number_has_a_name() -> None:
+    assert render_partition_value(math.nan) == "NaN"
+    assert math.isnan(parse_partition_value("NaN", "double"))
+
+
+def test_time_of_another_zone_is_rendered_in_utc() -> None:
+    there = datetime(2024, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
+    assert render_partition_value(there) == "2024-01-01T00:00:00.000000Z"
+
+
+@pytest.mark.parametrize(
+    "text", ["1970-01-01 00:00:00", "1970-01-01 00:00:00.000", "1970-01-01T00:00:00.000000Z"]
+)
+def test_timestamp_is_read_in_every_form_that_writers_use(text: str) -> None:
+    assert parse_partition_value(text, "timestamp") == datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "type_name"),
+    [
+        ("x", "long"),
+        ("1_000", "long"),
+        ("yes", "boolean"),
+        ("2024-13-01", "date"),
+        ("soon", "timestamp"),
+        ("1,5", "decimal(10,2)"),
+        ("one", "double"),
+    ],
+)
+def test_text_of_another_type_is_refused_with_both_named(text: str, type_name: str) -> None:
+    with pytest.raises(CorruptLogError) as caught:
+        parse_partition_value(text, type_name)
+    assert text in caught.value.reason
+    assert type_name in caught.value.reason
+
+
+def test_binary_that_is_no_text_cannot_be_rendered() -> None:
+    with pytest.raises(InvalidArgumentError, match="UTF-8"):
+        render_partition_value(b"\xff")
+
+
+@pytest.mark.parametrize(
+    ("value", "folder"),
+    [
+        ("DE", "c=DE"),
+        (None, "c=__HIVE_DEFAULT_PARTITION__"),
+        ("", "c=__HIVE_DEFAULT_PARTITION__"),
+        ("a=b/c:d", "c=a%3Db%2Fc%3Ad"),
+        ("%20", "c=%2520"),
+        ('quo"te', "c=quo%22te"),
+        ("new\nline", "c=new%0Aline"),
+        ("ä☃", "c=ä☃"),
+        (" lead", "c= lead"),
+    ],
+)
+def test_folder_is_named_as_the_reference_names_it(value: str | None, folder: str) -> None:
+    assert render_partition_folder("c", value) == folder
+
+
+@given(st.one_of(st.integers(-(2**63), 2**63 - 1), st.dates(), st.booleans()))
+def test_value_of_any_simple_type_comes_back(value: object) -> None:
+    type_name = {int: "long", date: "date", bool: "boolean"}[type(value)]
+    assert parse_partition_value(render_partition_value(value), type_name) == value
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=4))
+def test_decimal_keeps_every_digit(value: Decimal) -> None:
+    assert parse_partition_value(render_partition_value(value), "decimal(38,4)") == value
+
+
+@given(st.floats(allow_nan=False))
+def test_double_keeps_every_bit(value: float) -> None:
+    assert parse_partition_value(render_partition_value(value), "double") == value

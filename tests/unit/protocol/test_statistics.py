@@ -1,0 +1,128 @@
+"""The statistics that a writer puts beside a file."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import orjson
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.errors import CorruptLogError
+from explorer.protocol.statistics import build_statistics, widen_statistics
+
+
+def stats_of(**columns: pa.Array) -> dict:
+    return orjson.loads(build_statistics(pa.table(columns)))
+
+
+def test_counts_and_bounds_of_plain_columns() -> None:
+    stats = stats_of(
+        id=pa.array([3, None, 1], pa.int64()),
+        name=pa.array(["b", "a", "ä"]),
+        day=pa.array([date(2024, 1, 2), date(2024, 1, 1), None]),
+    )
+    assert stats == {
+        "numRecords": 3,
+        "minValues": {"id": 1, "name": "a", "day": "2024-01-01"},
+        "maxValues": {"id": 3, "name": "ä", "day": "2024-01-02"},
+        "nullCount": {"id": 1, "name": 0, "day": 1},
+        "tightBounds": True,
+    }
+
+
+def test_column_of_nulls_has_a_count_and_no_bounds() -> None:
+    stats = stats_of(id=pa.array([None, None], pa.int64()))
+    assert stats["nullCount"] == {"id": 2}
+    assert stats["minValues"] == stats["maxValues"] == {}
+
+
+def test_empty_file_has_no_bounds() -> None:
+    stats = stats_of(id=pa.array([], pa.int64()))
+    assert (stats["numRecords"], stats["minValues"]) == (0, {})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([True, None]),
+        pa.array([b"x", None]),
+        pa.array([[1], None]),
+        pa.array([[("k", 1)], None], pa.map_(pa.string(), pa.int64())),
+    ],
+    ids=["boolean", "binary", "list", "map"],
+)
+def test_types_without_an_order_are_counted_only(column: pa.Array) -> None:
+    stats = stats_of(c=column)
+    assert stats["nullCount"] == {"c": 1}
+    assert stats["minValues"] == stats["maxValues"] == {}
+
+
+def test_null_struct_makes_its_fields_null() -> None:
+    stats = stats_of(s=pa.array([{"x": 1, "t": {"y": "a"}}, None, {"x": None, "t": None}]))
+    assert stats["nullCount"] == {"s": {"x": 2, "t": {"y": 2}}}
+    assert stats["minValues"] == {"s": {"x": 1, "t": {"y": "a"}}}
+
+
+def test_decimal_bounds_keep_every_digit() -> None:
+    value = Decimal("99999999999999999999999999999999999.99")
+    text = build_statistics(pa.table({"d": pa.array([value], pa.decimal128(38, 2))}))
+    assert f'"maxValues":{{"d":{value}}}' in text
+
+
+def test_timestamps_are_cut_to_milliseconds() -> None:
+    time = datetime(2024, 1, 1, 1, 1, 1, 123999, tzinfo=UTC)
+    stats = stats_of(
+        zoned=pa.array([time], pa.timestamp("us", "UTC")),
+        plain=pa.array([time.replace(tzinfo=None)], pa.timestamp("us")),
+        fine=pa.array([1_704_070_861_123_999_999], pa.timestamp("ns")),
+    )
+    assert stats["maxValues"] == {
+        "zoned": "2024-01-01T01:01:01.123Z",
+        "plain": "2024-01-01T01:01:01.123",
+        "fine": "2024-01-01T01:01:01.123",
+    }
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
+def test_floats_that_json_cannot_say_leave_no_bounds(bad: float) -> None:
+    assert stats_of(f=pa.array([1.0, bad]))["maxValues"] == {}
+
+
+@given(st.lists(st.text(max_size=80), min_size=1, max_size=5))
+def test_string_bounds_are_short_and_still_bounds(values: list[str]) -> None:
+    values = [value.replace("\ud800", "") for value in values]
+    stats = stats_of(s=pa.array(values, pa.string()))
+    low, high = stats["minValues"]["s"], stats["maxValues"]["s"]
+    assert len(low) <= 32
+    assert low <= min(values)
+    assert max(values) <= high
+    assert len(high) <= 33 or "\U0010ffff" in max(values)
+
+
+def test_only_the_first_32_leaves_are_indexed_unless_told() -> None:
+    table = pa.table({f"c{number}": [number] for number in range(40)})
+    assert len(orjson.loads(build_statistics(table))["minValues"]) == 32
+    assert len(orjson.loads(build_statistics(table, 5))["nullCount"]) == 5
+    assert len(orjson.loads(build_statistics(table, -1))["maxValues"]) == 40
+
+
+def test_widening_keeps_the_physical_count_and_every_digit() -> None:
+    stats = (
+        '{"numRecords":3,"minValues":{"d":12345678901234567890.10},"maxValues":{"d":1e2},'
+        '"nullCount":{"d":0},"tightBounds":true}'
+    )
+    assert widen_statistics(stats) == stats.replace("true", "false")
+
+
+def test_widening_says_so_where_nothing_was_said() -> None:
+    assert widen_statistics('{"numRecords":3}') == '{"numRecords":3,"tightBounds":false}'
+
+
+@pytest.mark.parametrize("stats", ["{", "[]", '{"minValues":{}}', "[" * 100_000])
+def test_statistics_without_a_row_count_cannot_be_widened(stats: str) -> None:
+    with pytest.raises(CorruptLogError, match="statistics"):
+        widen_statistics(stats)

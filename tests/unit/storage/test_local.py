@@ -1,0 +1,211 @@
+"""The local store: names as they are, errors as ours, commits put once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import explorer
+from explorer.errors import DeltaError, NotFoundError, StorageError
+from explorer.storage.local import LocalStore
+from explorer.storage.open import open_read_store, open_write_store
+from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
+from tests.tables import PROTOCOL, LogFolder, add, metadata
+
+_ODD_NAMES = (
+    "with space",
+    "50% off",
+    "a%20b",
+    "a%2Fb",
+    "größe-表-🦀",
+    "re\u0301sume\u0301",  # decomposed, as some file systems store it
+    "q?x=1#y",
+    "a:b",
+    "s3:",
+    "'quoted' \"twice\"",
+    "[*]?",
+    "line\nbreak",
+    "-dash",
+    "~",
+)
+
+
+@pytest.mark.parametrize("name", _ODD_NAMES)
+def test_table_below_a_folder_of_an_odd_name(name: str, tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / name / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a")])
+    log.checkpoint(0, [PROTOCOL, metadata(), add("a")], form="v2-json", sidecars=1)
+    log.commit(1, [add("b")])
+    for place in (log.root, str(log.root), log.root.as_uri(), f"{log.root}/"):
+        table = explorer.open_table(place)
+        assert table.uri == str(log.root)
+        assert table.snapshot().num_files == 2
+        assert table.history().num_rows == 2
+
+
+def test_both_ports_are_kept(tmp_path: Path) -> None:
+    assert isinstance(open_read_store(tmp_path), ReadStore)
+    assert isinstance(open_write_store(tmp_path), WriteStore)
+
+
+def test_listing_holds_files_alone_and_is_sorted(tmp_path: Path) -> None:
+    for name in ("b", "a", "ä", "B", ".hidden", "with space"):
+        (tmp_path / name).write_bytes(name.encode())
+    (tmp_path / "folder").mkdir()
+    store = LocalStore(str(tmp_path))
+    names = sorted(["b", "a", "ä", "B", ".hidden", "with space"])
+    assert store.list_names("") == names
+    found = store.list_folder("")
+    assert [info.name for info in found] == names
+    assert [info.size for info in found] == [len(name.encode()) for name in names]
+
+
+def test_listing_is_never_stale(tmp_path: Path) -> None:
+    store = LocalStore(str(tmp_path))
+    assert store.list_names("") == []
+    (tmp_path / "new").write_bytes(b"1")
+    assert store.list_names("") == ["new"]
+    (tmp_path / "new").unlink()
+    assert store.list_names("") == []
+
+
+def test_reading_whole_and_in_part(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"0123456789")
+    (tmp_path / "empty").write_bytes(b"")
+    store = LocalStore(str(tmp_path))
+    assert store.read("f") == b"0123456789"
+    assert store.read("f", 4) == b"0123"
+    assert store.read("f", 0) == b""
+    assert store.read("f", 100) == b"0123456789"
+    assert store.read("empty") == b""
+    assert list(store.read_many(["f", "empty"], 3)) == [b"012", b""]
+    with store.open_input("f") as source:
+        assert source.size() == 10
+        source.seek(8)
+        assert source.read() == b"89"
+
+
+def test_absolute_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "outside").write_bytes(b"x")
+    store = LocalStore(str(tmp_path / "table"))
+    assert store.read(str(tmp_path / "outside")) == b"x"
+
+
+def test_times_are_milliseconds_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"")
+    os.utime(tmp_path / "f", ns=(1_700_000_000_123_456_789, 1_700_000_000_123_456_789))
+    store = LocalStore(str(tmp_path))
+    assert store.stat("f").modified_ms == 1_700_000_000_123
+    assert store.list_folder("")[0] == store.stat("f")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda store: store.read("nothing"),
+        lambda store: store.read("file/below"),
+        lambda store: store.stat("nothing"),
+        lambda store: store.open_input("nothing"),
+        lambda store: store.list_names("nothing"),
+        lambda store: store.list_names("file"),
+        lambda store: store.list_folder("nothing"),
+        lambda store: list(store.read_many(["file", "nothing"])),
+    ],
+)
+def test_what_is_not_there_is_said_so(
+    question: Callable[[LocalStore], object], tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotFoundError):
+        question(LocalStore(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "path", ["loop", "a\0b", "n" * 300, "n/" * 3000, "folder"], ids=lambda path: path[:6]
+)
+def test_what_cannot_be_read_is_one_error(path: str, tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    store = LocalStore(str(tmp_path))
+    assert not store.has_folder("loop")
+    assert not store.has_folder("a\0b")
+    for question in (store.read, store.open_input):
+        with pytest.raises((StorageError, NotFoundError)) as caught:
+            question(path)
+        assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser is refused nothing")
+@pytest.mark.may_skip(reason="CI may run as the superuser, whom no file system refuses")
+def test_refused_folder_is_told_as_refused(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata()])
+    log.log.chmod(0)
+    try:
+        with pytest.raises(DeltaError) as caught:
+            explorer.open_table(log.root).snapshot()
+    finally:
+        log.log.chmod(0o700)
+    assert caught.value.kind == "storage_refused"
+
+
+def test_deleting_what_is_gone_is_no_error(tmp_path: Path) -> None:
+    store = LocalStore(str(tmp_path))
+    store.write("f", b"x")
+    store.delete("f")
+    store.delete("f")
+    assert store.list_names("") == []
+
+
+def test_write_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    store = LocalStore(str(tmp_path))
+    store.write("deep/f", b"old")
+    store.write("deep/f", b"new")
+    assert store.read("deep/f") == b"new"
+    assert os.listdir(tmp_path / "deep") == ["f"]
+
+
+def test_put_if_absent_never_replaces(tmp_path: Path) -> None:
+    store = LocalStore(str(tmp_path))
+    assert store.put_if_absent("log/f", b"first") is PutOutcome.CREATED
+    assert store.put_if_absent("log/f", b"second") is PutOutcome.ALREADY_THERE
+    assert store.read("log/f") == b"first"
+    assert os.listdir(tmp_path / "log") == ["f"]
+
+
+def _put(root: str, name: str, rounds: int, start: object, answers: object) -> None:
+    """Put every number of `rounds` under its own path; the numbers that were won."""
+    store = LocalStore(root)
+    start.wait()  # type: ignore[attr-defined]
+    data = f"{name}\n".encode() * 1000
+    won = [
+        number
+        for number in range(rounds)
+        if store.put_if_absent(f"_delta_log/{number:020}.json", data) is PutOutcome.CREATED
+    ]
+    answers.put((name, won))  # type: ignore[attr-defined]
+
+
+def test_of_racing_processes_exactly_one_creates(tmp_path: Path) -> None:
+    rounds, names = 40, ("one", "two", "three")
+    context = multiprocessing.get_context("spawn")
+    start, answers = context.Barrier(len(names)), context.Queue()
+    racers = [
+        context.Process(target=_put, args=(str(tmp_path), name, rounds, start, answers))
+        for name in names
+    ]
+    for racer in racers:
+        racer.start()
+    won = dict(answers.get(timeout=60) for _ in names)
+    for racer in racers:
+        racer.join(60)
+    assert sorted(number for numbers in won.values() for number in numbers) == list(range(rounds))
+    for name, numbers in won.items():
+        for number in numbers:
+            held = (tmp_path / f"_delta_log/{number:020}.json").read_text()
+            assert held == f"{name}\n" * 1000
+    assert len(os.listdir(tmp_path / "_delta_log")) == rounds

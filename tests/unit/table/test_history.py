@@ -1,0 +1,113 @@
+"""The commits of a table as a table: what they record, and nothing that they do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import explorer
+from explorer.table.history import HISTORY_SCHEMA
+from tests.tables import PROTOCOL, LogFolder, metadata
+
+
+def _row(root: Path, info: Any) -> dict[str, Any]:
+    log = LogFolder(root)
+    log.commit(0, [PROTOCOL, metadata(), {"commitInfo": info}])
+    history = explorer.open_table(log.root).history()
+    history.validate(full=True)
+    assert history.schema == HISTORY_SCHEMA
+    (row,) = history.drop_columns(["timestamp"]).to_pylist()
+    return dict(row)
+
+
+def test_what_a_commit_records_is_shown(tmp_path: Path) -> None:
+    info = {
+        "timestamp": 1,
+        "operation": "MERGE",
+        "operationParameters": {"mode": "Append", "partitionBy": [], "n": 5, "x": {"a": None}},
+        "operationMetrics": {"numFiles": "5", "rows": 12345678901234567890, "odd": None},
+        "userName": "müller",
+        "engineInfo": "Engine/1.0",
+        "readVersion": 41,
+        "isBlindAppend": False,
+        "unknown": "left out",
+    }
+    assert _row(tmp_path / "t", info) == {
+        "version": 0,
+        "operation": "MERGE",
+        "operation_parameters": [
+            ("mode", "Append"),
+            ("partitionBy", "[]"),
+            ("n", "5"),
+            ("x", '{"a":null}'),
+        ],
+        "operation_metrics": [("numFiles", "5"), ("rows", "12345678901234567890"), ("odd", None)],
+        "user_name": "müller",
+        "engine_info": "Engine/1.0",
+        "read_version": 41,
+        "is_blind_append": False,
+        "is_checkpoint": False,
+    }
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {},
+        {"operation": 5, "userName": [], "engineInfo": {}, "readVersion": "1", "isBlindAppend": 0},
+        {"operationParameters": [1], "operationMetrics": "x", "readVersion": True},
+        {"readVersion": 2**63, "isBlindAppend": "true", "operation": None},
+        {"readVersion": 1.0, "userName": True},
+    ],
+    ids=repr,
+)
+def test_what_a_commit_does_not_record_is_null(info: dict[str, Any], tmp_path: Path) -> None:
+    row = _row(tmp_path / "t", info)
+    assert row == dict.fromkeys(row) | {"version": 0, "is_checkpoint": False}
+
+
+def test_parameters_nested_too_deep_are_null_and_spoil_no_other(tmp_path: Path) -> None:
+    deep: Any = "x"
+    for _ in range(400):
+        deep = [deep]
+    info = {"operation": "W", "operationParameters": {"deep": deep, "flat": "y"}}
+    row = _row(tmp_path / "t", info)
+    assert row["operation"] == "W"
+    assert ("flat", "y") in row["operation_parameters"]
+
+
+def test_history_ends_at_nothing_and_skips_gaps(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    table = explorer.open_table(log.root)
+    assert table.history().num_rows == 0
+    assert table.history().schema == HISTORY_SCHEMA
+    for version in (0, 2, 3):
+        log.commit(version, [PROTOCOL, metadata()])
+    assert table.history()["version"].to_pylist() == [3, 2, 0]
+    assert table.history(2)["version"].to_pylist() == [3, 2]
+    for limit in (0, -1):
+        assert table.history(limit).num_rows == 0
+    assert table.history(10**9).num_rows == 3
+
+
+def test_checkpoints_are_marked_if_they_are_whole(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    for version in range(4):
+        log.commit(version, [PROTOCOL, metadata()])
+    log.checkpoint(1, [PROTOCOL, metadata()])
+    log.checkpoint(2, [PROTOCOL, metadata()], form="multi-part")[0].unlink()
+    log.checkpoint(3, [PROTOCOL, metadata()], form="v2-json")
+    history = explorer.open_table(log.root).history()
+    assert history["is_checkpoint"].to_pylist() == [True, False, True, False]
+
+
+def test_times_are_utc_milliseconds(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata()])
+    log.time(0, 1_700_000_000_123)
+    (time,) = explorer.open_table(log.root).history()["timestamp"]
+    assert time.type == pa.timestamp("ms", "UTC")
+    assert time.value == 1_700_000_000_123

@@ -1,0 +1,188 @@
+"""Commits as columns, by cell, and the table's size walked back from the latest."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widgets.figures.commits import (
+    CELLS_ACROSS,
+    SINGLE_LIMIT,
+    build_cells,
+    build_histogram,
+    build_sizes,
+    read_commits,
+    thin,
+)
+from widgets.theme import LANES
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+SCHEMA = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("timestamp", pa.timestamp("ms", "UTC")),
+        ("operation", pa.string()),
+        ("user_name", pa.string()),
+        ("engine_info", pa.string()),
+        ("files_added", pa.int64()),
+        ("files_removed", pa.int64()),
+        ("bytes_added", pa.int64()),
+        ("bytes_removed", pa.int64()),
+        ("rows_added", pa.int64()),
+        ("rows_removed", pa.int64()),
+        ("is_checkpoint", pa.bool_()),
+        ("problem", pa.string()),
+    ]
+)
+
+
+def commit(version: int, **known: Any) -> dict[str, Any]:
+    row: dict[str, Any] = dict.fromkeys(SCHEMA.names)
+    row |= {
+        "version": version,
+        "timestamp": START + timedelta(hours=version),
+        "operation": "WRITE",
+        "is_checkpoint": False,
+    }
+    return row | known
+
+
+def frame(*rows: dict[str, Any]) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=SCHEMA)
+
+
+def grown(version: int, added: int | None, removed: int | None = 0) -> dict[str, Any]:
+    return commit(version, bytes_added=added, bytes_removed=removed)
+
+
+def test_commits_are_put_in_the_order_of_their_versions() -> None:
+    commits = read_commits(frame(commit(2), commit(1), commit(0)))
+    assert commits.version.tolist() == [0, 1, 2]
+    assert commits.position(1) == 1
+    assert commits.position(9) is None
+
+
+def test_what_is_not_recorded_is_not_a_number() -> None:
+    commits = read_commits(
+        frame(commit(0, files_added=3), commit(1, files_added=1, files_removed=0))
+    )
+    assert np.isnan(commits.touched[0])
+    assert commits.touched[1] == 1
+
+
+def test_an_unknown_operation_has_a_lane_of_its_own() -> None:
+    commits = read_commits(frame(commit(0, operation=None), commit(1, operation="DELETE")))
+    assert [LANES[lane] for lane in commits.lane] == ["UNKNOWN", "DELETE"]
+
+
+def test_times_that_are_all_alike_give_an_axis_of_versions() -> None:
+    alike = read_commits(frame(*(commit(v, timestamp=START) for v in range(3))))
+    assert alike.axis == "version"
+    assert read_commits(frame(commit(0), commit(1))).axis == "time"
+
+
+def test_a_missing_time_gives_an_axis_of_versions() -> None:
+    assert read_commits(frame(commit(0), commit(1, timestamp=None))).axis == "version"
+
+
+@pytest.mark.parametrize("count", [1, SINGLE_LIMIT])
+def test_few_commits_are_drawn_one_by_one(count: int) -> None:
+    commits = read_commits(frame(*(commit(v) for v in range(count))))
+    cells = build_cells(commits, *commits.bounds())
+    assert cells.count.tolist() == [1] * count
+
+
+def test_many_commits_are_drawn_by_cell_and_none_is_lost() -> None:
+    operations = ["WRITE", "MERGE", "OPTIMIZE", None]
+    count = 20_000
+    commits = read_commits(
+        frame(*(commit(v, operation=operations[v % 4], files_added=1, files_removed=0)
+                for v in range(count)))
+    )  # fmt: skip
+    cells = build_cells(commits, *commits.bounds())
+    assert len(cells.x) <= CELLS_ACROSS * len(operations)
+    assert int(cells.count.sum()) == count
+    assert float(cells.touched.sum()) == count
+    assert int(cells.last.max()) == count - 1
+    assert (cells.first <= cells.last).all()
+
+
+def test_a_cell_whose_commits_do_not_say_stays_unknown() -> None:
+    commits = read_commits(frame(*(commit(v) for v in range(SINGLE_LIMIT + 1))))
+    assert np.isnan(build_cells(commits, *commits.bounds()).touched).all()
+
+
+def test_only_what_is_visible_is_drawn() -> None:
+    commits = read_commits(frame(*(commit(v) for v in range(100))))
+    low, high = commits.time[10], commits.time[19]
+    assert build_cells(commits, low, high).first.tolist() == list(range(10, 20))
+
+
+def test_the_histogram_counts_every_commit() -> None:
+    commits = read_commits(frame(*(commit(v) for v in range(1000))))
+    _, counts = build_histogram(commits, 90)
+    assert counts.sum() == 1000
+
+
+def test_sizes_are_walked_back_from_the_latest() -> None:
+    commits = read_commits(frame(grown(0, 10), grown(1, 5), grown(2, 0, 7)))
+    sizes = build_sizes(commits, latest=2, size=8)
+    assert sizes is not None
+    assert sizes.tolist() == [10, 15, 8]
+
+
+def test_sizes_before_a_commit_that_does_not_say_are_unknown() -> None:
+    commits = read_commits(frame(grown(0, 10), grown(1, None), grown(2, 3)))
+    sizes = build_sizes(commits, latest=2, size=20)
+    assert sizes is not None
+    assert np.isnan(sizes[0])
+    assert sizes[1:].tolist() == [17, 20]
+
+
+def test_sizes_before_a_gap_in_the_log_are_unknown() -> None:
+    commits = read_commits(frame(grown(3, 10), grown(5, 1)))
+    sizes = build_sizes(commits, latest=5, size=20)
+    assert sizes is not None
+    assert np.isnan(sizes[0])
+
+
+def test_sizes_that_contradict_an_empty_beginning_are_not_shown() -> None:
+    # Version 1 adds its file a second time, as one that writes statistics does.
+    commits = read_commits(frame(grown(0, 10), grown(1, 10)))
+    assert build_sizes(commits, latest=1, size=10) is None
+
+
+def test_sizes_below_zero_are_not_shown() -> None:
+    commits = read_commits(frame(grown(4, 0), grown(5, 100)))
+    assert build_sizes(commits, latest=5, size=10) is None
+
+
+def test_sizes_are_unknown_until_the_latest_is_known() -> None:
+    commits = read_commits(frame(grown(0, 10)))
+    assert build_sizes(commits, latest=0, size=None) is None
+    assert build_sizes(commits, latest=7, size=10) is None
+
+
+@given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=30))
+def test_sizes_are_the_running_sum_of_what_commits_say(changes: list[tuple[int, int]]) -> None:
+    totals = np.cumsum([added - removed for added, removed in changes])
+    commits = read_commits(frame(*(grown(v, a, r) for v, (a, r) in enumerate(changes))))
+    sizes = build_sizes(commits, latest=len(changes) - 1, size=int(totals[-1]))
+    if (totals < 0).any():
+        assert sizes is None
+    else:
+        assert sizes is not None
+        assert sizes.tolist() == totals.tolist()
+
+
+def test_a_thinned_line_keeps_its_ends() -> None:
+    x, y = thin(np.arange(10_000.0), np.arange(10_000.0), 800)
+    assert len(x) <= 800
+    assert (x[0], x[-1], y[-1]) == (0, 9999, 9999)

@@ -1,0 +1,66 @@
+"""The page's state and its address."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widgets.state import VIEWS, Address, PageState, parse_address, parse_version, render_address
+
+
+@given(
+    st.text(min_size=1).filter(lambda text: text.strip() == text).filter(bool),
+    st.one_of(st.none(), st.integers(0, 2**63 - 1)),
+    st.sampled_from(VIEWS),
+)
+def test_an_address_is_read_back_as_it_was_written(
+    table: str, version: int | None, view: str
+) -> None:
+    address = Address(table=table, version=version, view=view)
+    assert parse_address(render_address(address)) == (address, [])
+
+
+@pytest.mark.parametrize("version", ["x", "-1", "1.5", "٣", "1" * 30, "9" * 19, "1_000", "true"])
+def test_a_version_that_is_none_becomes_a_complaint(version: str) -> None:
+    address, complaints = parse_address("?" + urlencode({"table": "/t", "version": version}))
+    assert address.version is None
+    assert len(complaints) == 1
+
+
+def test_a_view_that_is_none_becomes_a_complaint_and_the_first_view() -> None:
+    address, complaints = parse_address("?table=/t&view=<script>")
+    assert address.view == VIEWS[0]
+    assert len(complaints) == 1
+
+
+@pytest.mark.parametrize(
+    "search", ["", "?", "?&&&", "?table", "?a=b?c=d", "?table=%ff%fe", "?%", "?version=&view="]
+)
+def test_any_query_can_be_read(search: str) -> None:
+    address, complaints = parse_address(search)
+    assert address.view == VIEWS[0]
+    assert complaints == []
+
+
+def test_a_version_may_be_written_with_thousands() -> None:
+    assert parse_version("1,284") == 1284
+
+
+def test_stepping_stays_within_the_versions_that_exist() -> None:
+    state = PageState(version=1, latest=2)
+    state.step(1)
+    assert state.version == 2
+    state.step(1)
+    assert state.version == 2
+    state.param.update(version=0)
+    state.step(-1)
+    assert state.version == 0
+
+
+def test_stepping_without_a_table_does_nothing() -> None:
+    state = PageState()
+    state.step(1)
+    assert state.version is None

@@ -1,0 +1,133 @@
+"""How values become text on the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widgets.text import (
+    UNKNOWN,
+    csv_cell,
+    cut,
+    cut_middle,
+    esc,
+    format_age,
+    format_bytes,
+    format_change,
+    format_count,
+    format_minute,
+    format_share,
+    format_short,
+    format_signed_bytes,
+    format_time,
+    last_part,
+    read_moment,
+    render_csv,
+)
+
+NOON = datetime(2026, 10, 20, 12, 0, tzinfo=UTC)
+
+
+@given(st.text())
+def test_escaped_text_holds_no_markup(text: str) -> None:
+    assert not set(esc(text)) & set("<>\"'")
+
+
+def test_escaping_survives_a_lone_surrogate() -> None:
+    assert esc("a\ud800b").encode("utf-8") == b"a?b"
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1024 * 1024 - 1, "1.0 MiB"),
+        (int(899.2 * 2**30), "899.2 GiB"),
+        (2**63 - 1, "8.0 EiB"),
+        (-1536, "\N{MINUS SIGN}1.5 KiB"),
+        (None, UNKNOWN),
+    ],
+)
+def test_bytes_are_shown_in_binary_units(size: int | None, text: str) -> None:
+    assert format_bytes(size) == text
+
+
+def test_a_number_that_is_not_known_is_never_zero() -> None:
+    shown = [format_bytes(None), format_count(None), format_short(None), format_signed_bytes(None)]
+    assert shown == [UNKNOWN] * 4
+    assert format_change(None, None) == UNKNOWN
+    assert "0" not in format_change(None, 5)
+    assert format_change(3, None) == "+3 \N{MINUS SIGN}?"
+
+
+def test_large_counts_are_shortened_and_small_ones_are_exact() -> None:
+    assert format_short(1_940_000_000) == "1.94 B"
+    assert format_short(999_999) == "999,999"
+
+
+def test_a_small_share_is_not_shown_as_none() -> None:
+    assert format_share(1, 10**9) == "<0.01%"
+    assert format_share(0, 10) == "0.00%"
+    assert format_share(0, 0) == "0%"
+
+
+def test_times_are_shown_in_utc_whatever_their_zone() -> None:
+    eastern = datetime.fromisoformat("2026-10-20T08:00:00-04:00")
+    assert format_time(eastern) == "20 Oct 2026, 12:00:00 UTC"
+    assert format_minute(eastern) == "20 Oct 2026 12:00"
+
+
+@pytest.mark.parametrize(
+    ("ago", "text"),
+    [
+        (timedelta(seconds=5), "just now"),
+        (timedelta(minutes=1), "1 minute ago"),
+        (timedelta(hours=5), "5 hours ago"),
+        (timedelta(days=40), "1 month ago"),
+        (timedelta(days=-1), "in the future"),
+    ],
+)
+def test_ages_are_in_the_largest_unit_that_fits(ago: timedelta, text: str) -> None:
+    assert format_age(NOON - ago, NOON) == text
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), math.nan, None])
+def test_a_time_outside_of_the_calendar_is_unknown(value: float | None) -> None:
+    assert read_moment(value) is None
+
+
+def test_cut_texts_keep_within_their_limit() -> None:
+    assert cut("abcdef", 4) == "abc…"
+    assert len(cut_middle("x" * 100, 21)) == 21
+    assert cut_middle("short", 21) == "short"
+
+
+def test_the_last_part_names_a_table() -> None:
+    assert last_part("s3://lake/sales/orders/") == "orders"
+    assert last_part("/") == "/"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_a_csv_cell_that_a_spreadsheet_would_run_is_neutralised(start: str) -> None:
+    cell = next(csv.reader(io.StringIO(csv_cell(f"{start}cmd|' /C calc'!A0"), newline="")))[0]
+    assert cell.startswith("'")
+
+
+def test_a_negative_number_stays_a_number_in_csv() -> None:
+    assert csv_cell(-5) == "-5"
+
+
+@given(st.lists(st.text(alphabet=st.characters(blacklist_characters="\x00")), min_size=2))
+def test_csv_is_read_back_as_it_was_but_for_the_apostrophe(cells: list[str]) -> None:
+    document = render_csv(["name"] * len(cells), [cells])
+    read = list(csv.reader(io.StringIO(document, newline="")))[1]
+    for cell, back in zip(cells, read, strict=True):
+        assert back in {cell, "'" + cell}
