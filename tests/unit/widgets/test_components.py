@@ -23,8 +23,8 @@ from widgets.components.pieces import (
     KeyFigure,
     render_chips,
     render_definitions,
+    render_dismissible_notice,
     render_key_figures,
-    render_notice,
     render_problems,
     render_snippet,
 )
@@ -73,8 +73,9 @@ def file(**known: Any) -> dict[str, Any]:
 EVERYTHING = {
     "table": render_table(EVIL, COLUMNS, [Row(cells=(Cell(text=EVIL, title=EVIL), Cell(text=EVIL)),
                                               action="open", value=EVIL)]),
-    "notice": render_notice(Notice(level="error", problem=EVIL, reason=EVIL, remedy=EVIL),
-                            closable=True),
+    "notice": render_dismissible_notice(
+        Notice(level="error", problem=EVIL, reason=EVIL, remedy=EVIL)
+    ),
     "figures": render_key_figures([KeyFigure(name=EVIL, value=EVIL, remark=EVIL, exact=EVIL)]),
     "chips": render_chips([EVIL]),
     "definitions": render_definitions([(EVIL, EVIL)], code=(EVIL,)),

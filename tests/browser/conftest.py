@@ -1,0 +1,138 @@
+"""A served page, and a Chromium in which nothing but that page can be reached."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, Route
+
+from explorer.demo.write import write_demo
+from tests.browser.chromium import launched
+
+ROOT = Path(__file__).resolve().parents[2]
+WIDE = {"width": 1440, "height": 980}
+NARROW = {"width": 820, "height": 1180}
+WAIT_MS = 30_000  # for two loaded cores; what is waited for takes one second
+
+
+@pytest.fixture(scope="session")
+def browser() -> Browser:
+    return launched()
+
+
+class Server:
+    """The page, served by a process of its own as the command line does it."""
+
+    def __init__(self, tables: Sequence[str], state: Path) -> None:
+        code = (
+            "import sys; from widgets import serve; serve(sys.argv[1:], port=0, open_browser=False)"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code, *tables],
+            cwd=ROOT,
+            env={**os.environ, "XDG_STATE_HOME": str(state)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.said: list[str] = []
+        for line in self._process.stdout:
+            self.said.append(line)
+            if found := re.search(r"http://[^\s/]+", line):
+                self.origin = found.group()
+                return
+        raise AssertionError("the page is not served:\n" + "".join(self.said))
+
+    def address(self, **query: object) -> str:
+        """The page's address with a query."""
+        return f"{self.origin}/?{urlencode(query)}" if query else f"{self.origin}/"
+
+    def stop(self) -> None:
+        """Stop the process; what it still says is kept in `said`."""
+        self._process.terminate()
+        rest, _ = self._process.communicate(timeout=20)
+        self.said.append(rest)
+
+
+@contextmanager
+def serving(tables: Sequence[str], state: Path) -> Iterator[Server]:
+    """A server for some tables, stopped at the end."""
+    server = Server(tables, state)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo table: 75 versions of an online shop's orders."""
+    folder = tmp_path_factory.mktemp("demo") / "shop"
+    write_demo(folder, now=datetime(2026, 11, 1, tzinfo=UTC))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving([str(shop)], tmp_path_factory.mktemp("state")) as running:
+        yield running
+
+
+class Guard:
+    """What a page did that it must not: foreign requests, errors, dialogs."""
+
+    def __init__(self, origin: str) -> None:
+        self.origin = origin
+        self.requests: list[str] = []
+        self.foreign: list[str] = []
+        self.errors: list[str] = []
+        self.dialogs: list[str] = []
+
+    def watch(self, page: Page) -> None:
+        """Record everything that `page` does from now on."""
+        page.route("**/*", self._judge)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("dialog", self._dismiss)
+
+    def _judge(self, route: Route) -> None:
+        url = route.request.url
+        self.requests.append(url)
+        if urlsplit(url).scheme in {"blob", "data"} or url.startswith(self.origin):
+            route.continue_()
+        else:
+            self.foreign.append(url)
+            route.abort()
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+
+@pytest.fixture
+def guard(server: Server) -> Guard:
+    return Guard(server.origin)
+
+
+@pytest.fixture
+def page(browser: Browser, guard: Guard) -> Iterator[Page]:
+    """A wide page; the test fails if it asked another host or threw an error."""
+    context = browser.new_context(viewport=WIDE)  # type: ignore[arg-type]
+    opened = context.new_page()
+    opened.set_default_timeout(WAIT_MS)
+    guard.watch(opened)
+    yield opened
+    context.close()
+    assert guard.foreign == []
+    assert guard.errors == []
+    assert guard.dialogs == []

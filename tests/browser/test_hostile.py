@@ -1,0 +1,234 @@
+"""A table whose every string is an attack, in every view."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import WAIT_MS, WIDE, Guard, Server, serving
+from tests.tables import LogFolder, add, metadata, remove, vector
+from widgets.state import VIEWS
+
+# Each sets a mark if it runs, and asks for something if it is taken for an element.
+ATTACKS = (
+    "<img src=/evil onerror=window.ran=1>",
+    "\"'><svg onload=window.ran=2>",
+    "</script><script>window.ran=3</script>",
+    "</style></textarea></title><iframe srcdoc='<script>parent.ran=4</script>'></iframe>",
+    "![a](https://evil.example/a.png) [b](javascript:window.ran=5)",
+    "<style>@import url(https://evil.example/a.css);*{background:url(/evil)}</style>",
+    "$$\\href{javascript:window.ran=6}{x}$$ <a href=javascript:window.ran=7 autofocus>x</a>",
+    "{{constructor.constructor('window.ran=8')()}} ${window.ran=9} <%= ran %>",
+    "<details open ontoggle=window.ran=10><input onfocus=window.ran=11 autofocus>",
+)
+EVIL = " ".join(ATTACKS)
+FOLDER = "<img src=evil onerror=window.ran=12>"
+PROTOCOL = {
+    "protocol": {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["deletionVectors"],
+        "writerFeatures": ["deletionVectors", "domainMetadata", EVIL],
+    }
+}
+
+
+def hostile(folder: Path) -> Path:
+    """The table; its own folder is an attack too."""
+    fields = [
+        {"name": f"{EVIL}{n}", "type": "string", "nullable": True, "metadata": {"comment": EVIL}}
+        for n in range(3)
+    ]
+    said = metadata(
+        id=EVIL,
+        name=EVIL,
+        description=EVIL,
+        schemaString=json.dumps({"type": "struct", "fields": fields}),
+        partitionColumns=[f"{EVIL}0"],
+        configuration={EVIL: EVIL, "delta.enableDeletionVectors": "true"},
+        format={"provider": EVIL, "options": {EVIL: EVIL}},
+    )
+    info = {
+        "operation": EVIL,
+        "userName": EVIL,
+        "userId": EVIL,
+        "engineInfo": EVIL,
+        "isolationLevel": EVIL,
+        "txnId": EVIL,
+        "operationParameters": {EVIL: EVIL, "predicate": json.dumps([EVIL]), "mode": EVIL},
+        "operationMetrics": {EVIL: EVIL, "numOutputRows": EVIL},
+    }
+    stats = {
+        "numRecords": 9,
+        "minValues": {f"{EVIL}1": EVIL},
+        "maxValues": {f"{EVIL}1": EVIL},
+        "nullCount": {f"{EVIL}1": 1},
+    }
+    table = LogFolder(folder / FOLDER)
+    files = [
+        add(
+            quote(EVIL) if n % 2 else f"{n}{EVIL}",
+            partitionValues={f"{EVIL}0": EVIL},
+            stats=json.dumps(stats),
+            tags={EVIL: EVIL},
+            deletionVector=vector(EVIL),
+        )
+        for n in range(3)
+    ]
+    others = [
+        {"txn": {"appId": EVIL, "version": 1}},
+        {"domainMetadata": {"domain": EVIL, "configuration": EVIL, "removed": False}},
+    ]
+    table.commit(0, [{"commitInfo": info}, PROTOCOL, said, *files, *others])
+    table.commit(1, [{"commitInfo": info}, remove(files[0]["add"]["path"]), {EVIL: {"path": EVIL}}])
+    (table.log / "<img src=evil onerror=window.ran=13>").write_text(EVIL)
+    return table.root
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return hostile(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.fixture(scope="module")
+def evil_server(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving([str(table)], tmp_path_factory.mktemp("state")) as running:
+        yield running
+
+
+@pytest.fixture
+def evil_page(browser: Browser, evil_server: Server) -> Iterator[tuple[Page, Guard]]:
+    """A page; afterwards nothing has run and nothing was asked for."""
+    guard = Guard(evil_server.origin)
+    context = browser.new_context(viewport=WIDE)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    guard.watch(page)
+    yield page, guard
+    page.wait_for_timeout(300)  # what loads by itself does so now
+    ran = page.evaluate("window.ran")
+    context.close()
+    assert ran is None
+    assert guard.dialogs == []
+    assert guard.foreign == []
+    assert [url for url in guard.requests if "/evil" in url] == []
+
+
+def visible_attack(page: Page) -> None:
+    """The text is there, as text."""
+    expect(page.get_by_text("window.ran=1", exact=False).first).to_be_visible()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_of_a_hostile_table_runs_in_a_view(
+    evil_page: tuple[Page, Guard], evil_server: Server, table: Path, view: str, theme: str
+) -> None:
+    page, _ = evil_page
+    page.goto(evil_server.address(table=table, view=view))
+    expect(page.locator(".dx-figure").nth(4)).to_be_visible()
+    if theme == "dark":
+        page.get_by_role("button", name="Toggle theme").click()
+        expect(page.locator(".dx-page.dx-dark")).to_be_visible()
+    expect(page.locator(".dx-waiting")).to_have_count(0)
+    visible_attack(page)
+
+
+def test_nothing_runs_in_the_details_of_a_commit(
+    evil_page: tuple[Page, Guard], evil_server: Server, table: Path
+) -> None:
+    page, _ = evil_page
+    page.goto(evil_server.address(table=table, version=0))
+    page.get_by_role("button", name="Show actions").click()
+    for row in range(4):
+        page.locator("tr[data-do=line]").nth(row).click()
+    expect(page.get_by_label("JSON of the action")).to_be_visible()
+    page.get_by_role("button", name="Raw JSON").first.click()
+    expect(page.get_by_label("Raw lines of the log file")).to_contain_text("window.ran=1")
+    page.locator("summary", has_text="Metrics").click()
+    page.get_by_role("searchbox", name="Filter commits").fill(EVIL)
+    page.keyboard.press("Enter")
+
+
+def test_nothing_runs_where_the_plot_tells_of_a_commit(
+    evil_page: tuple[Page, Guard], evil_server: Server, table: Path
+) -> None:
+    page, _ = evil_page
+    page.goto(evil_server.address(table=table))
+    lanes = page.get_by_role("img", name="Commits by operation", exact=False)
+    expect(lanes).to_be_visible()
+    expect(page.get_by_text("All 2 commits of the log are shown.")).to_be_visible()
+    box = lanes.bounding_box()
+    assert box is not None
+    told = page.locator(".bk-Tooltip")
+    # Of two versions the second stands at three quarters; its lane is the last but one.
+    across = box["x"] + 88 + 0.75 * (box["width"] - 98)
+    for up in range(40, 90, 2):
+        page.mouse.move(across, box["y"] + box["height"] - up)
+        page.wait_for_timeout(30)
+        if told.count():
+            break
+    expect(told.first).to_contain_text("window.ran=1")
+
+
+def test_nothing_runs_in_the_details_of_a_file(
+    evil_page: tuple[Page, Guard], evil_server: Server, table: Path
+) -> None:
+    page, _ = evil_page
+    page.goto(evil_server.address(table=table, version=0, view="files"))
+    for row in range(3):
+        page.locator("tr[data-do=file]").nth(row).click()
+        expect(page.get_by_text("Rows that are live")).to_be_visible()
+    page.get_by_text("Statistics as stored").click()
+    page.get_by_role("searchbox", name="Filter files").fill(EVIL)
+    expect(
+        page.get_by_text("No file matches").or_(page.locator("tr[data-do=file]")).first
+    ).to_be_visible()
+
+
+def test_nothing_runs_where_tables_are_chosen(
+    evil_page: tuple[Page, Guard], evil_server: Server, table: Path
+) -> None:
+    page, _ = evil_page
+    page.goto(evil_server.address(table=table))
+    page.get_by_role("combobox", name="Table").click()
+    expect(page.get_by_role("menuitem").first).to_contain_text("window.ran=12")
+    page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("part", ["table", "version", "view"])
+def test_nothing_runs_where_an_address_is_wrong(
+    evil_page: tuple[Page, Guard], evil_server: Server, table: Path, part: str
+) -> None:
+    page, _ = evil_page
+    wanted = {"table": str(table), part: EVIL}
+    page.goto(evil_server.address(**wanted))
+    expect(page.locator(".dx-notice").first).to_be_visible()
+
+
+def test_exports_hold_no_cell_that_a_spreadsheet_would_run(
+    evil_page: tuple[Page, Guard], evil_server: Server, tmp_path: Path
+) -> None:
+    page, _ = evil_page
+    log = LogFolder(tmp_path / "table")
+    formula = "=HYPERLINK(1)"
+    log.commit(
+        0,
+        [{"commitInfo": {"operation": formula, "userName": "@x"}}, PROTOCOL, metadata(),
+         add("=1+1")],
+    )  # fmt: skip
+    page.goto(evil_server.address(table=log.root))
+    expect(page.locator("tr[data-do=select]")).to_have_count(1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    target = tmp_path / "commits.csv"
+    download.value.save_as(target)
+    text = target.read_text(encoding="utf-8")
+    assert f"'{formula}" in text
+    assert f",{formula}" not in text
+    assert ",@x" not in text

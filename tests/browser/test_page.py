@@ -1,0 +1,281 @@
+"""The page in a real browser, from opening a table to its last view."""
+
+from __future__ import annotations
+
+import csv
+import re
+import urllib.request
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NARROW, Guard, Server
+
+SELECTED = "tr[aria-current=true]"
+
+
+def query(page: Page) -> dict[str, str]:
+    """What the page's address says."""
+    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def open_shop(page: Page, server: Server, shop: Path, **where: object) -> None:
+    page.goto(server.address(table=shop, **where))
+    expect(page.locator("h2", has_text="shop_orders")).to_be_visible()
+
+
+def go_to(page: Page, view: str) -> None:
+    page.locator("nav").get_by_text(view, exact=True).click()
+
+
+def test_a_table_of_the_corpus_opens_with_its_figures(
+    page: Page, server: Server, corpus: Path
+) -> None:
+    page.goto(server.address(table=corpus / "tables" / "spark44-cdf-all-operations"))
+    figures = page.locator(".dx-figure")
+    expect(figures).to_have_count(5)
+    expect(figures.nth(0)).to_contain_text("8")
+    expect(figures.nth(2)).to_contain_text("7")
+    expect(figures.nth(3)).to_contain_text("36")
+    expect(figures.nth(3)).to_contain_text("9 soft-deleted")
+    expect(page.get_by_text("reader 3 · writer 7")).to_be_visible()
+    expect(page.get_by_text("All 9 commits of the log are shown.")).to_be_visible()
+
+
+def test_the_address_holds_table_version_and_view(page: Page, server: Server, shop: Path) -> None:
+    open_shop(page, server, shop)
+    expect(page).to_have_url(re.compile("version=74"))
+    page.locator("tr[data-do=select]").nth(5).click()
+    expect(page).to_have_url(re.compile("version=69"))
+    go_to(page, "Files")
+    expect(page).to_have_url(re.compile("view=files"))
+    assert query(page) == {"table": str(shop), "version": "69", "view": "files"}
+    page.reload()
+    expect(page.get_by_text("Files of version 69")).to_be_visible()
+    assert query(page) == {"table": str(shop), "version": "69", "view": "files"}
+
+
+def test_the_back_button_goes_back(page: Page, server: Server, shop: Path) -> None:
+    open_shop(page, server, shop, version=70)
+    expect(page.get_by_text("Version 70", exact=False).first).to_be_visible()
+    go_to(page, "Log")
+    expect(page.get_by_text("_last_checkpoint", exact=True)).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile("view=timeline"))
+    expect(page.get_by_text("Commit timeline")).to_be_visible()
+
+
+def test_a_commit_is_selected_by_mouse_and_stepped_by_keyboard(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop)
+    page.locator("tr[data-do=select]").nth(8).click()
+    expect(page.locator(SELECTED).locator("td").first).to_have_text("66")
+    expect(page.locator(".dx-version")).to_contain_text("Version 66")
+    expect(page.locator(".dx-badge")).to_have_text("MERGE")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".dx-version")).to_contain_text("Version 65")
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("button", name="Newer commit").click()
+    expect(page.locator(".dx-version")).to_contain_text("Version 67")
+
+
+def test_a_row_is_reached_and_chosen_with_the_keyboard_alone(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop)
+    page.get_by_role("searchbox", name="Filter commits").focus()
+    page.keyboard.press("Tab")  # the CSV button
+    page.keyboard.press("Tab")  # the first row
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(SELECTED).locator("td").first).to_have_text("73")
+
+
+def test_typing_in_a_filter_does_not_step_through_commits(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop)
+    page.get_by_role("searchbox", name="Filter commits").fill("merge")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("tr[data-do=select]")).to_have_count(4)
+    assert query(page)["version"] == "74"
+
+
+def test_actions_stand_with_the_log_file_and_line(page: Page, server: Server, shop: Path) -> None:
+    open_shop(page, server, shop, version=66)
+    page.get_by_role("button", name="Show actions").click()
+    expect(page.get_by_text("Actions of version 66")).to_be_visible()
+    page.locator("tr[data-do=line]").nth(1).click()
+    expect(page.get_by_text("00000000000000000066.json, line 2")).to_be_visible()
+    page.get_by_role("button", name="Raw JSON").first.click()
+    expect(page.get_by_label("Raw lines of the log file")).to_contain_text('{"commitInfo"')
+
+
+def test_files_are_turned_sorted_filtered_opened_and_exported(
+    page: Page, server: Server, shop: Path, tmp_path: Path
+) -> None:
+    open_shop(page, server, shop, view="files")
+    pager = page.locator(".dx-pager > span")
+    expect(pager).to_have_text(re.compile("^1–25 of 138"))
+    page.get_by_role("button", name="Next page").click()
+    expect(pager).to_have_text(re.compile("^26–50 of 138"))
+    page.get_by_role("button", name="Size", exact=True).click()
+    expect(pager).to_have_text(re.compile("^1–25 of 138"))
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("Size")
+    page.get_by_role("searchbox", name="Filter files").fill("country=SE")
+    expect(pager).not_to_have_text(re.compile("of 138"))
+    page.locator("tr[data-do=file]").first.click()
+    expect(page.get_by_text("Rows that are live")).to_be_visible()
+    expect(page.get_by_role("cell", name="order_id")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    target = tmp_path / "files.csv"
+    download.value.save_as(target)
+    rows = list(csv.DictReader(target.open(encoding="utf-8", newline="")))
+    assert rows
+    assert all("country=SE" in row["partition"] for row in rows)
+
+
+def test_the_protocol_view_tells_since_when_and_by_which_commit(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop, view="protocol")
+    feature = page.locator("tr", has=page.get_by_text("columnMapping", exact=True))
+    expect(feature).to_contain_text("active")
+    expect(feature).to_contain_text(re.compile(r"version \d+"))
+    expect(page.get_by_role("cell", name="order_id").first).to_be_visible()
+    expect(page.get_by_text("delta.enableDeletionVectors")).to_be_visible()
+
+
+def test_the_log_view_names_the_kinds_of_files(page: Page, server: Server, shop: Path) -> None:
+    open_shop(page, server, shop, view="log")
+    expect(page.get_by_text("commit 75")).to_be_visible()
+    page.get_by_role("searchbox", name="Filter log files").fill("_last_checkpoint")
+    expect(page.get_by_text("points to version 70")).to_be_visible()
+
+
+def test_a_range_is_chosen_and_the_plot_keeps_up(page: Page, server: Server, shop: Path) -> None:
+    open_shop(page, server, shop)
+    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    page.get_by_role("button", name="7 d", exact=True).click()
+    pressed = page.locator("button[data-do=range][aria-pressed=true]")
+    expect(pressed).to_have_text("7 d")
+    page.get_by_role("button", name="Zoom in").click()
+    expect(pressed).to_have_count(0)
+    expect(page.get_by_role("img", name=re.compile("Commits by operation"))).to_be_visible()
+
+
+def test_a_tap_on_a_mark_selects_its_commit(page: Page, server: Server, shop: Path) -> None:
+    open_shop(page, server, shop)
+    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    lanes = page.get_by_role("img", name=re.compile("Commits by operation"))
+    expect(lanes).to_be_visible()
+    box = lanes.bounding_box()
+    assert box is not None
+    before = page.url
+    # Two runs of OPTIMIZE stand in the fifth lane, large, for they touch many files.
+    for step in range(60):
+        page.mouse.click(box["x"] + 95 + step * (box["width"] - 110) / 60, box["y"] + 115)
+        page.wait_for_timeout(40)
+        if page.url != before:
+            break
+    expect(page.locator(".dx-badge")).to_contain_text("OPTIMIZE")
+
+
+def test_a_wrong_version_and_view_become_a_notice_and_are_rewritten(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop, version=9999, view="nonsense")
+    notice = page.locator(".dx-notice")
+    expect(notice).to_contain_text("9,999")
+    expect(notice).to_contain_text("nonsense")
+    expect(page).to_have_url(re.compile("version=74&view=timeline"))
+    notice.get_by_role("button", name="Dismiss").click()
+    expect(notice).to_have_count(0)
+
+
+def test_a_wrong_table_becomes_a_notice_and_the_start_page(page: Page, server: Server) -> None:
+    page.goto(server.address(table="/nowhere/at/all?x=1?y"))
+    expect(page.get_by_role("alert")).to_contain_text("There is no table at /nowhere/at/all")
+    expect(page.locator(".dx-waiting")).to_have_count(0)
+    expect(page.get_by_role("textbox", name="Path or URL of a table")).to_be_visible()
+    assert "table" not in query(page)
+
+
+def test_a_pasted_table_opens_and_is_kept_among_the_recent_ones(
+    page: Page, server: Server, shop: Path, corpus: Path
+) -> None:
+    open_shop(page, server, shop)
+    other = corpus / "tables" / "spark44-clustering"
+    field = page.get_by_role("textbox", name="Open another table")
+    field.fill(str(other))
+    field.press("Enter")
+    expect(page.locator("h2")).to_have_text("spark44-clustering")
+    assert query(page)["table"] == str(other)
+    page.get_by_role("combobox", name="Table").click()
+    page.get_by_role("menuitem", name="shop", exact=True).click()
+    expect(page.locator("h2", has_text="shop_orders")).to_be_visible()
+
+
+def test_a_refused_table_shows_its_protocol_and_history(
+    page: Page, server: Server, corpus: Path
+) -> None:
+    page.goto(server.address(table=corpus / "tables" / "golden-deltalog-invalid-protocol-version"))
+    expect(page.locator(".dx-notice")).to_contain_text("its files are not")
+    expect(page.locator(".dx-figure").nth(2)).to_contain_text("unknown")
+    expect(page.locator("tr[data-do=select]").first).to_be_visible()
+    go_to(page, "Protocol")
+    expect(page.get_by_text("Readers need version 99")).to_be_visible()
+
+
+def test_the_theme_is_toggled_and_the_plot_follows(page: Page, server: Server, shop: Path) -> None:
+    open_shop(page, server, shop)
+    root = page.locator(".dx-page")
+    light = root.evaluate("element => getComputedStyle(element).backgroundColor")
+    page.get_by_role("button", name="Toggle theme").click()
+    expect(page.locator(".dx-page.dx-dark")).to_be_visible()
+    dark = root.evaluate("element => getComputedStyle(element).backgroundColor")
+    assert (light, dark) == ("rgb(246, 247, 249)", "rgb(15, 18, 23)")
+    expect(page.get_by_role("img", name=re.compile("Commits by operation"))).to_be_visible()
+
+
+def test_a_narrow_page_does_not_scroll_sideways(page: Page, server: Server, shop: Path) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    open_shop(page, server, shop)
+    for view, sign in (
+        ("Timeline", "Commit timeline"),
+        ("Files", "Files of version 74"),
+        ("Protocol", "Table features"),
+        ("Log", "Log files"),
+    ):
+        go_to(page, view)
+        expect(page.get_by_text(sign).first).to_be_visible()
+        width = page.evaluate("document.documentElement.scrollWidth")
+        inner = page.locator(".main-content").evaluate("e => [e.scrollWidth, e.clientWidth]")
+        assert width <= NARROW["width"], view
+        assert inner[0] <= inner[1], view
+
+
+def test_the_page_asks_nobody_but_its_own_server(
+    page: Page, server: Server, shop: Path, guard: Guard
+) -> None:
+    open_shop(page, server, shop)
+    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    assert guard.foreign == []
+    assert len(guard.requests) > 10
+
+
+def test_landmarks_and_headings_are_there(page: Page, server: Server, shop: Path) -> None:
+    open_shop(page, server, shop)
+    for role in ("banner", "navigation", "main"):
+        expect(page.get_by_role(role).first).to_be_visible()
+    expect(page.get_by_role("heading", name="shop_orders")).to_be_visible()
+    assert page.title() == "Delta Explorer"
+
+
+def test_other_pages_may_not_frame_this_one(server: Server) -> None:
+    with urllib.request.urlopen(server.address()) as answer:
+        assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"

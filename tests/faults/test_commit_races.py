@@ -1,0 +1,218 @@
+"""Commits that meet others, and stores that do not say what they did."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import orjson
+import pytest
+
+import explorer
+from explorer.errors import CancelledError, StorageError
+from explorer.progress import Cancel
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.file_actions import AddFile, RemoveFile
+from explorer.storage.local import LocalStore
+from explorer.storage.ports import PutOutcome, WriteStore
+from explorer.transaction.commit import Committed, commit
+from explorer.transaction.conflicts import Conflict
+from explorer.transaction.staged import NEW_TABLE, Provenance, StagedCommit, render_staged
+
+NOW = 1_700_000_000_000
+SCHEMA = '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}'
+CREATION = (
+    Metadata(
+        id="af23c9d7-fff1-4a5a-a2c8-55c59bd782aa",
+        schema_string=SCHEMA,
+        configuration={"delta.enableInCommitTimestamps": "true"},
+    ),
+    Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",)),
+)
+
+
+class Interfering(LocalStore):
+    """A local store on which something happens just before a commit is put."""
+
+    def __init__(self, root: str, before_put: Callable[[str], None]) -> None:
+        super().__init__(root)
+        self._before_put = before_put
+
+    def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
+        self._before_put(path)
+        return super().put_if_absent(path, data)
+
+
+class Unsure(LocalStore):
+    """A store that says UNKNOWN to the first puts; `arrives` says which of them take effect."""
+
+    def __init__(self, root: str, arrives: list[bool]) -> None:
+        super().__init__(root)
+        self._arrives = list(arrives)
+        self.puts = 0
+
+    def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
+        self.puts += 1
+        if not self._arrives:
+            return super().put_if_absent(path, data)
+        if self._arrives.pop(0):
+            super().put_if_absent(path, data)
+        return PutOutcome.UNKNOWN
+
+
+def staged(read_version: int, last_timestamp: int | None = NOW) -> StagedCommit:
+    unique = str(uuid4())
+    add = AddFile(path=f"{unique}.parquet", partition_values={}, size=1, modification_time=NOW)
+    return StagedCommit(
+        read_version=read_version,
+        reads="nothing",
+        provenance=Provenance(operation="WRITE", transaction_id=unique, engine_info="test"),
+        actions=CREATION if read_version == NEW_TABLE else (add,),
+        last_timestamp=last_timestamp,
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> LocalStore:
+    """A table at version 0, committed at `NOW`."""
+    (tmp_path / "_delta_log").mkdir()
+    store = LocalStore(str(tmp_path))
+    assert commit(store, staged(NEW_TABLE, 0), clock=lambda: NOW) == Committed(
+        version=0, timestamp=NOW
+    )
+    return store
+
+
+def infos(store: WriteStore) -> list[dict]:
+    names = [name for name in store.list_names("_delta_log") if name.endswith(".json")]
+    first = [store.read(f"_delta_log/{name}").splitlines()[0] for name in names]
+    return [orjson.loads(line)["commitInfo"] for line in first]
+
+
+def test_first_line_is_the_commit_info_with_its_timestamp(table: LocalStore) -> None:
+    commit(table, staged(0), clock=lambda: NOW + 5)
+    assert infos(table)[1]["inCommitTimestamp"] == infos(table)[1]["timestamp"] == NOW + 5
+    assert infos(table)[1]["readVersion"] == 0
+    assert "readVersion" not in infos(table)[0]
+
+
+def test_timestamp_grows_even_where_the_clock_goes_back(table: LocalStore) -> None:
+    assert commit(table, staged(0), clock=lambda: NOW - 60_000) == Committed(
+        version=1, timestamp=NOW + 1
+    )
+
+
+def test_without_in_commit_timestamps_the_clock_is_taken_as_it_is(table: LocalStore) -> None:
+    done = commit(table, staged(0, None), clock=lambda: NOW - 60_000)
+    assert done == Committed(version=1, timestamp=NOW - 60_000)
+    assert "inCommitTimestamp" not in infos(table)[1]
+
+
+def test_append_that_loses_the_race_follows_the_winner(table: LocalStore) -> None:
+    def win(path: str) -> None:
+        if path.endswith("1.json"):
+            commit(table, staged(0), clock=lambda: NOW + 500)
+
+    store = Interfering(table.uri, win)
+    assert commit(store, staged(0), clock=lambda: NOW) == Committed(version=2, timestamp=NOW + 501)
+    assert [info.get("readVersion") for info in infos(table)] == [None, 0, 0]
+
+
+def test_conflicting_loser_gets_the_conflict_and_leaves_the_log_alone(table: LocalStore) -> None:
+    remove = RemoveFile(path="x.parquet", deletion_timestamp=NOW, partition_values={}, size=1)
+    mine, theirs = (replace(staged(0), actions=(remove,)) for _ in range(2))
+    assert isinstance(commit(table, theirs, clock=lambda: NOW), Committed)
+    outcome = commit(table, mine, clock=lambda: NOW)
+    assert isinstance(outcome, Conflict)
+    assert (outcome.version, outcome.rule) == (1, "removed twice")
+    assert [info["txnId"] for info in infos(table)][1:] == [theirs.provenance.transaction_id]
+
+
+def test_two_creators_make_one_table(tmp_path: Path) -> None:
+    (tmp_path / "_delta_log").mkdir()
+    store = LocalStore(str(tmp_path))
+    first, second = (commit(store, staged(NEW_TABLE, 0), clock=lambda: NOW) for _ in range(2))
+    assert isinstance(first, Committed)
+    assert isinstance(second, Conflict)
+
+
+@pytest.mark.parametrize(
+    ("arrives", "puts"),
+    [([True], 1), ([False], 2), ([False, True], 2), ([False, False, False], 4)],
+    ids=["arrived", "lost, then created", "lost, then arrived", "lost three times"],
+)
+def test_unknown_outcome_is_resolved_by_reading_back(
+    table: LocalStore, arrives: list[bool], puts: int
+) -> None:
+    store = Unsure(table.uri, arrives)
+    assert commit(store, staged(0), clock=lambda: NOW) == Committed(version=1, timestamp=NOW + 1)
+    assert store.puts == puts
+    assert len(infos(table)) == 2
+
+
+def test_unknown_outcome_that_was_another_writers_commit_is_a_lost_race(table: LocalStore) -> None:
+    commit(table, staged(0), clock=lambda: NOW)
+    done = commit(Unsure(table.uri, [False]), staged(0), clock=lambda: NOW)
+    assert isinstance(done, Committed)
+    assert done.version == 2
+
+
+def test_put_that_arrives_late_is_recognised_as_ours(table: LocalStore) -> None:
+    mine = staged(0)
+
+    class Late(Unsure):
+        def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
+            if self.puts == 1:  # the first put takes effect only now
+                LocalStore.put_if_absent(self, path, data)
+            return super().put_if_absent(path, data)
+
+    assert commit(Late(table.uri, [False]), mine, clock=lambda: NOW) == Committed(
+        version=1, timestamp=NOW + 1
+    )
+    assert len(infos(table)) == 2
+
+
+def test_outcome_that_stays_unknown_is_an_error_that_says_so(table: LocalStore) -> None:
+    with pytest.raises(StorageError, match="unknown"):
+        commit(Unsure(table.uri, [False] * 99), staged(0), clock=lambda: NOW)
+    assert len(infos(table)) == 1
+
+
+def test_cancelled_commit_is_not_made(table: LocalStore) -> None:
+    cancel = Cancel()
+    cancel.cancel()
+    with pytest.raises(CancelledError):
+        commit(table, staged(0), clock=lambda: NOW, cancel=cancel)
+    assert len(infos(table)) == 1
+
+
+def test_writers_that_race_all_commit_once_and_in_order(table: LocalStore) -> None:
+    writers, rounds = 6, 8
+    start = threading.Barrier(writers)
+
+    def write(_: int) -> list[str]:
+        start.wait()
+        mine = [staged(0) for _ in range(rounds)]
+        for one in mine:
+            assert isinstance(commit(table, one, clock=lambda: NOW), Committed)
+        return [one.provenance.transaction_id for one in mine]
+
+    with ThreadPoolExecutor(writers) as pool:
+        made = [unique for ids in pool.map(write, range(writers)) for unique in ids]
+    found = infos(table)[1:]
+    assert sorted(info["txnId"] for info in found) == sorted(made)
+    times = [info["inCommitTimestamp"] for info in infos(table)]
+    assert times == list(range(NOW, NOW + writers * rounds + 1))
+    snapshot = explorer.open_table(table.uri).snapshot()
+    assert (snapshot.version, snapshot.num_files) == (writers * rounds, writers * rounds)
+
+
+def test_half_written_commit_of_a_crashed_writer_is_not_seen(table: LocalStore) -> None:
+    data = render_staged(staged(0), NOW)
+    (Path(table.uri) / "_delta_log" / ".tmp-crashed").write_bytes(data[: len(data) // 2])
+    assert explorer.open_table(table.uri).latest_version() == 0
+    assert commit(table, staged(0), clock=lambda: NOW) == Committed(version=1, timestamp=NOW + 1)

@@ -1,0 +1,173 @@
+"""What is very large, claims to be, or never ends: bounded memory, bounded time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import explorer
+from tests.conftest import ROOT
+from tests.faults.case import state_at_1, three_versions
+from tests.tables import PROTOCOL, Action, LogFolder, add, commit_name, metadata
+
+_MIB = 2**20
+_LARGE = 200 * _MIB
+
+
+def _measured(place: Path) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.measured", str(place)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _large(name: str) -> Action:
+    text = "x" * _LARGE
+    return {
+        "path": lambda: add(text),
+        "escapes": lambda: add("a", stats='{"numRecords":3,"a":[' + '"",' * (_LARGE // 5) + "0]}"),
+        "description": lambda: metadata(description="é" * (_LARGE // 2)),
+        "provenance": lambda: {"commitInfo": {"operationParameters": {"query": text}}},
+    }[name]()
+
+
+# what the process holds when it has opened a table of one file: 66 MB, and some air
+_BASE = 80 * _MIB
+
+
+@pytest.mark.parametrize("name", ["path", "escapes", "description", "provenance"])
+def test_200_mb_in_one_action_cost_at_most_five_times_their_size(name: str, tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "large")
+    size = log.commit(0, [PROTOCOL, metadata(), _large(name)]).stat().st_size
+    assert size > 0.9 * _LARGE
+    found = _measured(log.root)
+    assert found["error"] is None
+    assert found["commits"] == 1
+    assert found["peak"] < 5 * size + _BASE
+
+
+def test_action_that_is_wrong_and_large_costs_no_more(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "large")
+    wrong = add("a") | {"add": {"path": ["x" * _LARGE]}}
+    size = log.commit(0, [PROTOCOL, metadata(), wrong]).stat().st_size
+    found = _measured(log.root)
+    assert found["error"] == "log_corrupt"
+    assert found["peak"] < 5 * size
+
+
+def test_commit_of_endless_short_lines_is_read_in_bounded_memory(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a")])
+    size = log.write(commit_name(1), "\n \n{}\n" * _MIB).stat().st_size
+    found = _measured(log.root)
+    assert (found["error"], found["files"]) == (None, 1)
+    assert found["peak"] < 5 * size + _BASE
+
+
+# --- Parquet that claims more than it holds --------------------------------------
+
+
+def _varint(number: int) -> bytes:
+    """A signed integer of Thrift's compact protocol: zigzag, seven bits a byte."""
+    rest, found = number << 1 if number >= 0 else (-number << 1) - 1, bytearray()
+    while rest > 0x7F:
+        found.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    return bytes([*found, rest])
+
+
+def _claim(place: Path, honest: int, claimed: int) -> int:
+    """Replace every integer `honest` of a footer; how many there were."""
+    data = place.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    pages, footer = data[: -8 - length], data[-8 - length : -8]
+    times = footer.count(_varint(honest))
+    footer = footer.replace(_varint(honest), _varint(claimed))
+    place.write_bytes(pages + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    return times
+
+
+@pytest.mark.parametrize(
+    ("what", "claimed"),
+    [("rows", 2**31), ("rows", 2**40), ("rows", -1), ("page bytes", 2**40), ("page bytes", -1)],
+)
+def test_footer_that_claims_too_much_is_a_problem(what: str, claimed: int, tmp_path: Path) -> None:
+    log = three_versions(tmp_path)
+    # a number of rows that no other integer of the footer is
+    state = [*state_at_1(), *({"txn": {"appId": str(at), "version": 1}} for at in range(4001))]
+    (place,) = log.checkpoint(1, state)
+    column = pq.ParquetFile(place).metadata.row_group(0).column(0)
+    honest = len(state) if what == "rows" else column.total_uncompressed_size
+    assert _claim(place, honest, claimed)
+    found = _measured(log.root)
+    assert (found["error"], found["files"], found.get("paths")) == (None, 3, 3), found
+    assert found["peak"] < 400 * _MIB
+    # a size that nobody needs for reading may lie unseen; rows may not
+    assert what != "rows" or found["problems"] == ["checkpoint_unusable"]
+
+
+def test_footer_longer_than_its_file_is_a_problem(tmp_path: Path) -> None:
+    for at, length in enumerate((0, 1, 2**20, 2**31 - 1, 2**31, 2**32 - 1)):
+        log = three_versions(tmp_path / str(at))
+        (place,) = log.checkpoint(1, state_at_1())
+        data = place.read_bytes()
+        place.write_bytes(data[:-8] + length.to_bytes(4, "little") + b"PAR1")
+        snapshot = explorer.open_table(log.root).snapshot()
+        assert snapshot.num_files == 3
+        assert [problem.kind for problem in snapshot.problems] == ["checkpoint_unusable"]
+
+
+# --- what never ends --------------------------------------------------------------
+
+
+def _pipe(place: Path) -> None:
+    os.mkfifo(place)
+
+
+def _endless(place: Path) -> None:
+    place.symlink_to("/dev/zero")
+
+
+def _nowhere(place: Path) -> None:
+    place.symlink_to("nowhere")
+
+
+_NO_FILES = pytest.mark.parametrize(
+    "make", [_pipe, _endless, _nowhere], ids=["pipe", "device", "dangling link"]
+)
+
+
+@_NO_FILES
+def test_what_is_no_file_is_no_part_of_the_log(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    log = three_versions(tmp_path)
+    for name in ("_last_checkpoint", f"{2:020}.crc", "stray", f"{2:020}.checkpoint.parquet"):
+        make(log.log / name)
+    found = _measured(log.root)  # within its time limit
+    assert (found["error"], found["files"]) == (None, 3)
+
+
+@_NO_FILES
+def test_commit_that_is_no_file_does_not_hang_the_reader(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    log = three_versions(tmp_path)
+    make(log.log / commit_name(3))
+    found = _measured(log.root)
+    assert (found["error"], found["files"]) in [(None, 3), ("storage_failed", None)]

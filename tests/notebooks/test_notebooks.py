@@ -1,0 +1,135 @@
+"""Notebooks run from a clean kernel, and their pages are looked at in a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+from playwright.sync_api import Browser, Page, expect
+from traitlets.config import Config
+
+from tests.browser.conftest import WAIT_MS, Guard
+from tests.tables import PROTOCOL, LogFolder, add, metadata
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+KERNEL_SECONDS = 180
+
+
+def run(notebook: nbformat.NotebookNode, folder: Path, **environment: str) -> nbformat.NotebookNode:
+    """The notebook with its outputs, from a kernel that nobody has used."""
+    client = NotebookClient(
+        notebook,
+        timeout=KERNEL_SECONDS,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(folder)}},
+    )
+    client.execute(
+        env={**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder), **environment}
+    )
+    return notebook
+
+
+def export(notebook: nbformat.NotebookNode, target: Path) -> Path:
+    """The page of a notebook, without what the exporter itself would fetch."""
+    exporter = HTMLExporter(
+        config=Config(
+            {"HTMLExporter": {"require_js_url": "", "mathjax_url": "", "mermaid_js_url": ""}}
+        )
+    )
+    html, _ = exporter.from_notebook_node(notebook)
+    target.write_text(html, encoding="utf-8")
+    return target
+
+
+def look(browser: Browser, file: Path) -> tuple[Page, Guard]:
+    guard = Guard(file.as_uri())
+    page = browser.new_page(viewport={"width": 1300, "height": 1400})
+    page.set_default_timeout(WAIT_MS)
+    guard.watch(page)
+    page.goto(file.as_uri())
+    return page, guard
+
+
+def single(code: str) -> nbformat.NotebookNode:
+    return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_and_shows_its_explorer(
+    browser: Browser,
+    path: Path,
+    tmp_path: Path,
+) -> None:
+    done = run(nbformat.read(path, as_version=4), tmp_path)
+    page, guard = look(browser, export(done, tmp_path / "page.html"))
+    expect(page.locator("h2", has_text="shop_orders")).to_be_visible()
+    expect(page.locator(".dx-figure").nth(4)).to_contain_text("commits")
+    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("Commits by operation"))).to_be_visible()
+    expect(page.get_by_text("No kernel answers here")).to_be_visible()
+    assert guard.foreign == []
+    assert guard.errors == []
+    page.close()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
+    """Outputs would be megabytes in every change; the test makes them anew."""
+    for cell in nbformat.read(path, as_version=4).cells:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+
+
+def test_the_explorer_is_a_first_and_only_cell(browser: Browser, tmp_path: Path) -> None:
+    evil = "<img src=/evil onerror=window.ran=1>"
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [{"commitInfo": {"operation": evil}}, PROTOCOL, metadata(name=evil), add("a")])
+    done = run(single("from widgets import TableExplorer\nTableExplorer('orders')"), tmp_path)
+    page, guard = look(browser, export(done, tmp_path / "page.html"))
+    expect(page.locator("h2", has_text="onerror")).to_be_visible()
+    expect(page.get_by_text("All 1 commit of the log is shown.")).to_be_visible()
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.ran") is None
+    assert guard.foreign == []
+    assert guard.errors == []
+    page.close()
+
+
+def test_a_cell_on_a_place_without_a_table_says_so(browser: Browser, tmp_path: Path) -> None:
+    done = run(single("from widgets import TableExplorer\nTableExplorer('nowhere')"), tmp_path)
+    page, guard = look(browser, export(done, tmp_path / "page.html"))
+    expect(page.get_by_role("alert")).to_contain_text("There is no table at")
+    assert guard.errors == []
+    page.close()
+
+
+def test_an_open_table_can_be_explored_and_answers_clicks(tmp_path: Path) -> None:
+    """Without a browser: what a click sends reaches the explorer in the kernel."""
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), add("a")])
+    log.commit(1, [add("b")])
+    code = (
+        "import json, explorer\n"
+        "from widgets import TableExplorer\n"
+        "page = TableExplorer(explorer.open_table('orders'))\n"
+        "page._tabs._handle_msg({'action': 'view', 'value': 'files'})\n"
+        "page._foot._handle_msg({'action': 'greet', 'value': 'dark'})\n"
+        "print(json.dumps([page._state.view, page._state.dark, page._foot.visible]))\n"
+    )
+    done = run(single(code), tmp_path)
+    said = "".join(o.text for o in done.cells[0].outputs if o.output_type == "stream")
+    assert json.loads(said.strip().splitlines()[-1]) == ["files", True, False]
+
+
+def test_importing_the_notebook_view_starts_no_server() -> None:
+    code = "import widgets.notebook, panel; assert not panel.state._servers"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

@@ -1,0 +1,1 @@
+"""Pieces of the page: HTML from values, escaped, and what carries it."""

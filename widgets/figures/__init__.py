@@ -1,0 +1,1 @@
+"""Figures: a frame in, a Bokeh figure out; no Panel."""

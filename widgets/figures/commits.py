@@ -1,0 +1,208 @@
+"""Commits as columns that a figure can draw, and their aggregation.
+
+A hundred thousand commits are never a hundred thousand glyphs: what lies in
+the visible range is drawn one by one while it is little, and by cell (one lane,
+one slice of the axis) when it is much.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from widgets.theme import LANES, lane_of
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Axis = Literal["time", "version"]
+
+SINGLE_LIMIT = 600
+"""Up to so many commits are drawn one by one; more would cover each other anyway."""
+
+CELLS_ACROSS = 110
+"""Slices of the axis when commits are drawn by cell: nine lanes stay below 1,000 glyphs."""
+
+
+SPREAD_MS = 1000.0
+"""The files of a copied table are all as old as the copy: within a second, an axis
+of time shows nothing, and versions are taken instead."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commits:
+    """The commits of a timeline frame, oldest first.
+
+    Unknown numbers are NaN. `time` is in milliseconds since the epoch; `lane`
+    indexes `LANES`; `frame` is the frame itself in the same order.
+    """
+
+    frame: pa.Table
+    version: Ints
+    time: Floats
+    lane: npt.NDArray[np.int8]
+    touched: Floats
+    checkpoint: Flags
+    problem: Flags
+    axis: Axis
+
+    @property
+    def x(self) -> Floats:
+        """Where each commit stands on the axis."""
+        return self.time if self.axis == "time" else self.version.astype(np.float64)
+
+    def bounds(self) -> tuple[float, float]:
+        """The first and last place on the axis, a little apart even for one commit."""
+        x = self.x[~np.isnan(self.x)]
+        if not len(x):
+            return (0.0, 1.0)
+        low, high = float(x.min()), float(x.max())
+        pad = max((high - low) * 0.02, 0.5 if self.axis == "version" else 1000.0)
+        return (low - pad, high + pad)
+
+    def position(self, version: int) -> int | None:
+        """The row of `version`, or None where it is not read or gone."""
+        at = int(np.searchsorted(self.version, version))
+        found = at < len(self.version) and int(self.version[at]) == version
+        return at if found else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """What is drawn: one mark per commit, or per lane and slice.
+
+    `first` and `last` index `Commits`; `count` commits lie between them in the
+    same lane. `touched` is NaN where no commit of the cell says.
+    """
+
+    x: Floats
+    lane: npt.NDArray[np.int8]
+    first: Ints
+    last: Ints
+    count: Ints
+    touched: Floats
+
+
+def read_commits(frame: pa.Table) -> Commits:
+    """The drawable columns of a timeline frame, in any order of versions."""
+    frame = frame.sort_by("version")
+    time = _floats(pc.cast(frame["timestamp"], pa.int64()))
+    operations = pc.dictionary_encode(frame["operation"]).combine_chunks()
+    if isinstance(operations, pa.ChunkedArray):
+        operations = operations.unify_dictionaries().combine_chunks()
+    families = np.array(
+        [*(LANES.index(lane_of(name)) for name in operations.dictionary.to_pylist()),
+         LANES.index("UNKNOWN")],
+        dtype=np.int8,
+    )  # fmt: skip
+    codes = pc.fill_null(operations.indices, len(families) - 1).to_numpy(zero_copy_only=False)
+    known = time[~np.isnan(time)]
+    spread = len(known) == len(time) and len(known) > 0 and float(np.ptp(known)) >= SPREAD_MS
+    return Commits(
+        frame=frame,
+        version=frame["version"].to_numpy().astype(np.int64),
+        time=time,
+        lane=families[codes],
+        touched=_floats(frame["files_added"]) + _floats(frame["files_removed"]),
+        checkpoint=read_flags(frame["is_checkpoint"]),
+        problem=read_flags(pc.is_valid(frame["problem"])),
+        axis="time" if spread or (len(time) < 2 and len(known)) else "version",
+    )
+
+
+def build_cells(commits: Commits, low: float, high: float) -> Cells:
+    """The marks for the commits between `low` and `high` on the axis."""
+    inside = np.flatnonzero((commits.x >= low) & (commits.x <= high)).astype(np.int64)
+    if len(inside) <= SINGLE_LIMIT:
+        return Cells(
+            x=commits.x[inside],
+            lane=commits.lane[inside],
+            first=inside,
+            last=inside,
+            count=np.ones(len(inside), dtype=np.int64),
+            touched=commits.touched[inside],
+        )
+    return _merge(commits, inside, low, high)
+
+
+def _merge(commits: Commits, inside: Ints, low: float, high: float) -> Cells:
+    width = (high - low) / CELLS_ACROSS
+    place = np.clip(((commits.x[inside] - low) / width).astype(np.int64), 0, CELLS_ACROSS - 1)
+    lane = commits.lane[inside].astype(np.int64)
+    keys, group = np.unique(lane * CELLS_ACROSS + place, return_inverse=True)
+    first = np.full(len(keys), np.iinfo(np.int64).max, dtype=np.int64)
+    last = np.full(len(keys), -1, dtype=np.int64)
+    np.minimum.at(first, group, inside)
+    np.maximum.at(last, group, inside)
+    touched = commits.touched[inside]
+    known = ~np.isnan(touched)
+    total: Floats = np.bincount(group[known], weights=touched[known], minlength=len(keys)).astype(
+        np.float64
+    )
+    total[np.bincount(group[known], minlength=len(keys)) == 0] = np.nan
+    return Cells(
+        x=low + (keys % CELLS_ACROSS + 0.5) * width,
+        lane=(keys // CELLS_ACROSS).astype(np.int8),
+        first=first,
+        last=last,
+        count=np.bincount(group, minlength=len(keys)).astype(np.int64),
+        touched=total,
+    )
+
+
+def build_histogram(commits: Commits, bins: int) -> tuple[Floats, Floats]:
+    """Commits per slice of the whole axis: edges (`bins` + 1) and counts (`bins`)."""
+    low, high = commits.bounds()
+    x = commits.x[~np.isnan(commits.x)]
+    counts, edges = np.histogram(x, bins=bins, range=(low, high))
+    return edges.astype(np.float64), counts.astype(np.float64)
+
+
+def build_sizes(commits: Commits, latest: int, size: int | None) -> Floats | None:
+    """The table's size in bytes after each commit, walked back from the known size.
+
+    `size` is that of version `latest`. Sizes before a commit that does not say
+    what it added and removed are NaN. None where the walk cannot start, or where it
+    contradicts itself (a version 0 on nothing must leave nothing): then commits
+    add files again without removing them, and no size may be told from them.
+    """
+    at = commits.position(latest)
+    if size is None or at is None:
+        return None
+    change = _floats(commits.frame["bytes_added"]) - _floats(commits.frame["bytes_removed"])
+    # A missing version in between breaks the chain just as an unknown size does.
+    change[1:][np.diff(commits.version) != 1] = np.nan
+    steps = np.cumsum(change[at:0:-1])
+    sizes = np.full(len(commits.version), np.nan)
+    sizes[at] = size
+    sizes[:at] = (size - steps)[::-1]
+    begins_empty = int(commits.version[0]) == 0 and not np.isnan(sizes[0]) and at >= 0
+    if begins_empty and not np.isnan(change[0]) and sizes[0] != change[0]:
+        return None
+    return None if bool(np.any(sizes < 0)) else sizes
+
+
+def thin(x: Floats, y: Floats, limit: int) -> tuple[Floats, Floats]:
+    """At most about `limit` points of a step line, the last of each slice kept."""
+    known = ~np.isnan(x)
+    x, y = x[known], y[known]
+    if len(x) <= limit:
+        return x, y
+    picked = np.unique(np.linspace(0, len(x) - 1, limit).astype(np.int64))
+    return x[picked], y[picked]
+
+
+def _floats(column: pa.ChunkedArray | pa.Array) -> Floats:
+    values = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+    return np.array(values, dtype=np.float64)
+
+
+def read_flags(column: pa.ChunkedArray | pa.Array) -> Flags:
+    """A column of booleans; null is false."""
+    values = pc.fill_null(column, fill_value=False).to_numpy(zero_copy_only=False)
+    return np.array(values, dtype=np.bool_)

@@ -1,0 +1,1 @@
+"""What the views ask for; only this package talks to the engine."""

@@ -1,0 +1,139 @@
+"""Where work runs: beside the page, or at once.
+
+The engine is never asked on the thread that serves pages: one slow store would
+freeze every session. In a notebook there is no such thread, and what a cell
+shows must be there when the cell ends, so work runs at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import traceback
+from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+from typing import Protocol, TypeVar
+
+from bokeh.document import Document
+
+from explorer.errors import DeltaError, Problem
+
+LOG = logging.getLogger(__name__)
+WORKERS = 8
+"""Reads wait for stores more than they compute; eight sessions' clicks go side by side."""
+
+T = TypeVar("T")
+Done = Callable[[T], None]
+Failed = Callable[[Problem], None]
+
+
+class _Pool:
+    """Threads that do not keep the process alive: whoever stops the server has waited
+    long enough."""
+
+    def __init__(self, size: int) -> None:
+        self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._missing = size
+        self._lock = threading.Lock()
+
+    def submit(self, job: Callable[[], None]) -> None:
+        """Run `job` on some thread, soon."""
+        with self._lock:
+            start, self._missing = self._missing > 0, max(0, self._missing - 1)
+        if start:
+            threading.Thread(target=self._work, name="delta-explorer", daemon=True).start()
+        self._jobs.put(job)
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get()()
+
+
+_POOL = _Pool(WORKERS)
+
+
+class Runner(Protocol):
+    """Runs work and hands its result back where the page may be changed."""
+
+    def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        """Call `done` with the result of `work`, or `failed` with what went wrong."""
+        ...
+
+    def post(self, change: Callable[[], None]) -> None:
+        """Call `change`, from any thread, where the page may be changed."""
+        ...
+
+    @property
+    def is_background(self) -> bool:
+        """Whether work goes on after `run` has returned."""
+        ...
+
+
+class BackgroundRunner:
+    """Runs work on a pool of threads and posts results to a served document."""
+
+    is_background = True
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        """See `Runner.run`."""
+        _POOL.submit(lambda: self._run(work, done, failed))
+
+    def _run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        change = attempt(work, done, failed)
+        self.post(change)
+
+    def post(self, change: Callable[[], None]) -> None:
+        """See `Runner.post`; a page that was closed meanwhile is left alone."""
+        if self._document.session_context is not None:
+            self._document.add_next_tick_callback(change)
+
+
+class InlineRunner:
+    """Runs work at once, for notebooks."""
+
+    is_background = False
+
+    def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        """See `Runner.run`."""
+        attempt(work, done, failed)()
+
+    def post(self, change: Callable[[], None]) -> None:
+        """See `Runner.post`."""
+        change()
+
+
+def attempt(work: Callable[[], T], done: Done[T], failed: Failed) -> Callable[[], None]:
+    """Do `work`; what comes back tells the page."""
+    try:
+        result = work()
+    except DeltaError as error:
+        return partial(failed, Problem.of(error))
+    except Exception as error:  # noqa: BLE001 - a spinner that never ends would hide it
+        return partial(failed, unexpected(error))
+    return partial(_finish, done, failed, result)
+
+
+def _finish(done: Done[T], failed: Failed, result: T) -> None:
+    try:
+        done(result)
+    except Exception as error:  # noqa: BLE001 - else the page waits for what never comes
+        failed(unexpected(error))
+
+
+def unexpected(error: Exception) -> Problem:
+    """An error that nobody foresaw, without its text: that may hold credentials.
+
+    The log gets the frames, for the same reason without the message.
+    """
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    LOG.error("work for the page failed with %s\n%s", type(error).__name__, frames)
+    return Problem(
+        kind="invalid_argument",
+        problem="Something went wrong that the explorer did not expect.",
+        reason=f"The error is a {type(error).__name__}; the server's log has the details.",
+        remedy="Try again; if it stays, report it with the lines from the log.",
+    )

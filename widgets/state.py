@@ -1,0 +1,137 @@
+"""What the page shows, as parameters, and its form in the address.
+
+The address is `?table=…&version=…&view=…`. What it says is a wish of whoever
+wrote the link: every part is checked, a part that cannot be meant becomes a
+notice, and the address is written anew from the state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qs, urlencode
+
+import param
+
+from explorer.errors import Problem
+from widgets.text import cut
+
+VIEWS = ("timeline", "files", "protocol", "log")
+"""The views in the order of the navigation; the first is where a page begins."""
+
+VIEW_TITLES = {
+    "timeline": "Timeline",
+    "files": "Files",
+    "protocol": "Protocol",
+    "log": "Log",
+}
+
+_LARGEST_VERSION = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """A place in the explorer; None and empty where the address says nothing."""
+
+    table: str = ""
+    version: int | None = None
+    view: str = VIEWS[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A sentence above the views. Its text is plain and not yet escaped."""
+
+    level: Literal["info", "warning", "error"]
+    problem: str
+    reason: str = ""
+    remedy: str = ""
+
+    @classmethod
+    def of(cls, problem: Problem) -> Notice:
+        """An error as a notice."""
+        return cls(
+            level="error",
+            problem=problem.problem,
+            reason=problem.reason,
+            remedy=problem.remedy,
+        )
+
+
+def parse_address(search: str) -> tuple[Address, list[str]]:
+    """The place that a query string names, and a sentence per part that names none."""
+    query = parse_qs(search.lstrip("?"), keep_blank_values=True, errors="replace")
+    table = query.get("table", [""])[-1].strip()
+    complaints = []
+    version = None
+    if asked := query.get("version", [""])[-1]:
+        version = parse_version(asked)
+        if version is None:
+            complaints.append(f"{cut(asked, 40)!r} is not a version; the latest is shown.")
+    view = query.get("view", [""])[-1] or VIEWS[0]
+    if view not in VIEWS:
+        complaints.append(
+            f"There is no view called {cut(view, 40)!r}; the {VIEW_TITLES[VIEWS[0]]} is shown."
+        )
+        view = VIEWS[0]
+    return Address(table=table, version=version, view=view), complaints
+
+
+def parse_version(text: str) -> int | None:
+    """A version as people write it, `1,284` too; None where it is none."""
+    digits = text.strip().replace(",", "")
+    # int() would take other alphabets, signs and underscores, and any length
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 19):
+        return None
+    version = int(digits)
+    return version if version <= _LARGEST_VERSION else None
+
+
+def render_address(address: Address) -> str:
+    """The query string of a place; empty while no table is open."""
+    if not address.table:
+        return ""
+    parts = {"table": address.table}
+    if address.version is not None:
+        parts["version"] = str(address.version)
+    parts["view"] = address.view
+    return "?" + urlencode(parts)
+
+
+class PageState(param.Parameterized):
+    """One person's page. Views watch it; nothing in it is Panel's."""
+
+    table = param.String(default="", doc="The open table as it may be shown, without secrets.")
+    version = param.Integer(default=None, allow_None=True, doc="The selected version.")
+    latest = param.Integer(default=None, allow_None=True, doc="The table's latest version.")
+    view: Any = param.Selector(default=VIEWS[0], objects=list(VIEWS), doc="The view in front.")
+    dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
+    notice = param.ClassSelector(
+        class_=Notice, default=None, allow_None=True, doc="Above the views."
+    )
+    opening = param.String(default="", doc="The table that is being opened, or empty.")
+
+    @property
+    def address(self) -> Address:
+        """Where the page is now."""
+        return Address(table=self.table, version=self.version, view=self.view)
+
+    def step(self, by: int) -> None:
+        """Select an older (-1) or newer (+1) version, within what exists."""
+        if self.version is None or self.latest is None:
+            return
+        self.version = min(max(self.version + by, 0), self.latest)
+
+
+class HistoryState(param.Parameterized):
+    """The commits as far as they are read, shared by plot, table and detail."""
+
+    commits = param.Parameter(
+        default=None, doc="Drawable commits, or None before the first window."
+    )
+    sizes = param.Parameter(default=None, doc="Table size after each commit, or None.")
+    left = param.Integer(default=0, doc="Commits of the log that are not read yet.")
+    reading = param.Boolean(default=False, doc="Whether a window is being read.")
+    problem = param.ClassSelector(
+        class_=Problem, default=None, allow_None=True, doc="What ended it."
+    )

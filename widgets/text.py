@@ -1,0 +1,181 @@
+"""Escaping and number formats: how a value becomes text on the page.
+
+Every string of a table is hostile: column names, paths, partition values,
+commit information, tags, predicates, properties, statistics. It reaches the
+page only through `esc`, once, inside HTML that the components build.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+UNKNOWN = "unknown"
+"""What is shown where a value is not recorded or not read yet; never 0."""
+
+MINUS = "\N{MINUS SIGN}"
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+_COUNTS = ((10**12, "T"), (10**9, "B"), (10**6, "M"))
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def esc(text: object) -> str:
+    """`text` made inert for HTML content and quoted attributes.
+
+    Lone surrogates, which JSON can carry and UTF-8 cannot, become question marks.
+    """
+    plain = str(text).encode("utf-8", "replace").decode("utf-8")
+    return html.escape(plain, quote=True)
+
+
+def cut(text: str, limit: int) -> str:
+    """At most `limit` characters of `text`; a cut one ends in an ellipsis."""
+    return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """At most `limit` characters of a path, its ends kept."""
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 2
+    return text[: limit - 1 - tail] + "\N{HORIZONTAL ELLIPSIS}" + text[-tail:]
+
+
+def last_part(uri: str) -> str:
+    """The last name of a place: what people call a table that has no other."""
+    return uri.rstrip("/").rpartition("/")[2] or uri
+
+
+def format_count(number: int | None) -> str:
+    """`1284` as `1,284`."""
+    return UNKNOWN if number is None else f"{number:,}".replace("-", MINUS)
+
+
+def format_short(number: int | None) -> str:
+    """`1940000000` as `1.94 B`; below a million in full."""
+    if number is None:
+        return UNKNOWN
+    for size, unit in _COUNTS:
+        if abs(number) >= size:
+            return f"{number / size:.2f} {unit}".replace("-", MINUS)
+    return format_count(number)
+
+
+def format_bytes(size: int | None) -> str:
+    """`104857` as `102.4 KiB`."""
+    if size is None:
+        return UNKNOWN
+    if abs(size) < 1024:
+        return f"{size} B".replace("-", MINUS)
+    value, unit = float(size), 0
+    # 1023.95 would be printed as 1024.0 of the smaller unit
+    while abs(value) >= 1023.95 and unit < len(_BINARY) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{value:,.1f} {_BINARY[unit]}".replace("-", MINUS)
+
+
+def format_signed(number: int | None) -> str:
+    """`5` as `+5`."""
+    if number is None:
+        return UNKNOWN
+    return f"+{number:,}" if number >= 0 else format_count(number)
+
+
+def format_signed_bytes(size: int | None) -> str:
+    """`-1024` as `-1.0 KiB` with a true minus sign."""
+    if size is None:
+        return UNKNOWN
+    return f"+{format_bytes(size)}" if size >= 0 else format_bytes(size)
+
+
+def format_change(added: int | None, removed: int | None) -> str:
+    """What one commit added and removed: `+13 -7`; a side that is not known is `?`."""
+    if added is None and removed is None:
+        return UNKNOWN
+    plus = "+?" if added is None else f"+{added:,}"
+    minus = f"{MINUS}?" if removed is None else f"{MINUS}{removed:,}"
+    return f"{plus} {minus}"
+
+
+def format_bytes_change(added: int | None, removed: int | None) -> str:
+    """The same in bytes: `+13.0 KiB -7 B`."""
+    if added is None and removed is None:
+        return UNKNOWN
+    plus = "?" if added is None else format_bytes(added)
+    minus = "?" if removed is None else format_bytes(removed)
+    return f"+{plus} {MINUS}{minus}"
+
+
+def read_moment(milliseconds: float | None) -> datetime | None:
+    """Milliseconds since the epoch as an aware time.
+
+    None where there are none, or where they lie outside the years 1 to 9999: a
+    log may hold any 64-bit number there.
+    """
+    if milliseconds is None or math.isnan(milliseconds):
+        return None
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return None
+
+
+def format_time(moment: datetime | None) -> str:
+    """`20 Oct 2026, 21:25:56 UTC`."""
+    if moment is None:
+        return UNKNOWN
+    at = moment.astimezone(UTC)
+    return f"{at.day} {at:%b} {at.year}, {at:%H:%M:%S} UTC"
+
+
+def format_minute(moment: datetime | None) -> str:
+    """`20 Oct 2026 21:25`, for columns whose header names the zone."""
+    if moment is None:
+        return UNKNOWN
+    at = moment.astimezone(UTC)
+    return f"{at.day:02d} {at:%b} {at.year} {at:%H:%M}"
+
+
+def format_age(moment: datetime | None, now: datetime) -> str:
+    """How long ago `moment` was: `2 minutes ago`."""
+    if moment is None:
+        return "time unknown"
+    seconds = int((now - moment).total_seconds())
+    if seconds < 0:
+        return "in the future"
+    for size, unit in ((86400 * 365, "year"), (86400 * 30, "month"), (86400, "day"),
+                       (3600, "hour"), (60, "minute")):  # fmt: skip
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {unit}{'' if count == 1 else 's'} ago"
+    return "just now"
+
+
+def format_share(part: int, whole: int) -> str:
+    """`part` of `whole` in per cent; `<0.01%` rather than a zero that is none."""
+    if whole == 0:
+        return "0%"
+    share = 100 * part / whole
+    return "<0.01%" if 0 < share < 0.01 else f"{share:.2f}%"
+
+
+def csv_cell(value: object) -> str:
+    """One CSV cell, quoted; text that a spreadsheet would run gets a leading apostrophe."""
+    if value is None:
+        return ""
+    text = str(value)
+    if isinstance(value, str) and text.startswith(_FORMULA_STARTS):
+        text = "'" + text
+    if any(mark in text for mark in ',"\r\n'):
+        text = '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def render_csv(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A CSV document with CRLF line ends (RFC 4180), every cell neutralised."""
+    lines: list[Sequence[object]] = [names, *rows]
+    return "".join(",".join(csv_cell(cell) for cell in line) + "\r\n" for line in lines)

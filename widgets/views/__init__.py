@@ -1,0 +1,1 @@
+"""Views: layout, and which answer stands where."""

@@ -1,0 +1,207 @@
+"""The explorer of one table: what the page and the notebook both show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import panel as pn
+
+from explorer.errors import Problem
+from widgets.components.boxes import build_open_stack, build_slot, build_split
+from widgets.services.desk import Desk
+from widgets.services.tables import Figures, Identity, Overview, TableService
+from widgets.state import Address, HistoryState, Notice, PageState
+from widgets.text import cut, format_count
+from widgets.theme import DARK, LIGHT, read_style, render_tokens
+from widgets.views.commit import CommitView
+from widgets.views.commits import CommitsView
+from widgets.views.files import FilesView
+from widgets.views.header import HeaderView
+from widgets.views.log import LogView
+from widgets.views.protocol import ProtocolView
+from widgets.views.timeline import TimelineView
+
+T = TypeVar("T")
+
+_LINK_ERRORS = {"table_not_found", "invalid_argument", "log_empty", "storage_refused"}
+"""What a link got wrong for good; a store that fails may answer the next time."""
+
+
+class Explorer:
+    """Header, and one view at a time; opens tables and keeps the state right.
+
+    `start` is shown while no table is open.
+    """
+
+    def __init__(self, desk: Desk, state: PageState, start: Any = None) -> None:
+        self._desk = desk
+        self._state = state
+        self._service: TableService | None = None
+        self._asked = 0
+        history = HistoryState()
+        self._header = HeaderView(desk, state)
+        self._timeline = TimelineView(desk, state, history)
+        self._commits = CommitsView(state, history)
+        self._commit = CommitView(desk, state, history)
+        self._files = FilesView(desk, state)
+        self._protocol = ProtocolView(desk, state)
+        self._log = LogView(desk, state)
+        main = build_open_stack(
+            self._timeline.panel, self._commit.actions.panel, self._commits.panel
+        )
+        self._panels = {
+            "timeline": build_split(main, self._commit.panel),
+            "files": self._files.panel,
+            "protocol": self._protocol.panel,
+            "log": self._log.panel,
+        }
+        self._start = start
+        self._body = build_slot()
+        self.panel = _build_page(self._header.panel, self._body)
+        state.param.watch(lambda *_: self._show_view(), ["view", "table", "opening"])
+        state.param.watch(lambda *_: self._paint(), "dark")
+        self._paint()
+        self._show_view()
+
+    def open(self, address: Address, complaints: list[str] | None = None) -> None:
+        """Open the table that an address names and go there.
+
+        `complaints` are what the address got wrong already; they become a notice.
+        """
+        self._asked += 1
+        asked = self._asked
+        self._state.param.update(opening=address.table, notice=_complain(complaints or []))
+
+        def work() -> tuple[TableService, Overview]:
+            service = self._desk.open(address.table)
+            return service, service.read_overview()
+
+        def done(found: tuple[TableService, Overview]) -> None:
+            if asked == self._asked:
+                self._enter(*found, address, complaints or [])
+
+        def failed(problem: Problem) -> None:
+            if asked == self._asked:
+                self._refuse(problem)
+
+        self._desk.runner.run(work, done, failed)
+
+    def show(self, service: TableService) -> None:
+        """Show a table that is open already, in a notebook."""
+        self._asked += 1
+        address = Address(table=service.uri)
+        self._desk.runner.run(
+            service.read_overview,
+            lambda overview: self._enter(service, overview, address, []),
+            self._refuse,
+        )
+
+    def go(self, address: Address, complaints: list[str]) -> None:
+        """Follow an address: another table, or another place in this one."""
+        if address.table != self._state.table:
+            self.open(address, complaints)
+            return
+        version, wrong = self._checked(address.version)
+        self._state.param.update(
+            version=version, view=address.view, notice=_complain([*complaints, *wrong])
+        )
+
+    def reload(self) -> None:
+        """Look at the open table anew; the selection stays."""
+        if self._state.table:
+            self.open(self._state.address)
+
+    def close(self) -> None:
+        """The page is gone: stop what still reads for it."""
+        self._asked += 1
+        self._timeline.reader.stop()
+
+    def _enter(
+        self, service: TableService, overview: Overview, address: Address, complaints: list[str]
+    ) -> None:
+        self._service = service
+        self._state.latest = overview.latest
+        version, wrong = self._checked(address.version)
+        self._desk.recents.add(overview.uri)
+        self._header.show(overview)
+        self._timeline.show(overview)
+        self._state.param.update(
+            table=overview.uri,
+            version=version,
+            view=address.view,
+            opening="",
+            notice=_complain([*complaints, *wrong]),
+        )
+        for view in (self._commit, self._files, self._protocol, self._log):
+            view.show(service)
+        self._timeline.reader.start(service)
+        self._read_state(service, overview.latest)
+
+    def _read_state(self, service: TableService, latest: int) -> None:
+        """What the table is, then its files, then its rows: each shown when it is known."""
+        header, run = self._header, self._desk.runner.run
+
+        def if_current(show: Callable[[T], None]) -> Callable[[T], None]:
+            return lambda answer: show(answer) if service is self._service else None
+
+        def with_identity(identity: Identity) -> None:
+            header.show_identity(identity)
+            if identity.refusal is None and identity.failure is None:
+                run(lambda: service.read_figures(latest), if_current(with_figures), failed)
+
+        def with_figures(figures: Figures) -> None:
+            header.show_figures(figures)
+            self._timeline.reader.anchor(latest, figures.size_in_bytes)
+            run(lambda: service.read_rows(latest), if_current(header.show_rows), failed)
+
+        failed = if_current(header.fail)
+        run(lambda: service.read_identity(latest), if_current(with_identity), failed)
+
+    def _refuse(self, problem: Problem) -> None:
+        # The table that was open stays; a page without one goes to its start.
+        self._state.param.update(opening="", notice=Notice.of(problem))
+        if problem.kind in _LINK_ERRORS:
+            self._state.param.trigger("table")  # the address is written anew
+
+    def _checked(self, version: int | None) -> tuple[int | None, list[str]]:
+        latest = self._state.latest
+        if version is None or latest is None:
+            return latest, []
+        if version > latest:
+            wrong = f"Version {format_count(version)} does not exist"
+            return latest, [f"{wrong}; the latest, {format_count(latest)}, is shown."]
+        return version, []
+
+    def _paint(self) -> None:
+        kept = [name for name in self.panel.css_classes if name != "dx-dark"]
+        self.panel.css_classes = [*kept, "dx-dark"] if self._state.dark else kept
+
+    def _show_view(self) -> None:
+        if self._state.opening:
+            self._body[:] = []
+        elif self._state.table:
+            self._body[:] = [self._panels[self._state.view]]
+        else:
+            self._body[:] = [] if self._start is None else [self._start]
+
+
+def _complain(complaints: list[str]) -> Notice | None:
+    if not complaints:
+        return None
+    return Notice(
+        level="warning",
+        problem="The address named something that is not there.",
+        reason=cut(" ".join(complaints), 600),
+    )
+
+
+def _build_page(*children: Any) -> pn.Column:
+    tokens = render_tokens(LIGHT, ":host") + render_tokens(DARK, ":host(.dx-dark)")
+    return pn.Column(
+        *children,
+        css_classes=["dx-page"],
+        stylesheets=[tokens, read_style()],
+        sizing_mode="stretch_width",
+        margin=0,
+    )

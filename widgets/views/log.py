@@ -1,0 +1,166 @@
+"""The files of the log folder, by kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import Problem
+from widgets.components.boxes import build_card
+from widgets.components.live_html import LiveHtml
+from widgets.components.pieces import render_problem, render_waiting
+from widgets.components.records import read_records
+from widgets.components.table import PAGE_ROWS, Cell, Column, Row, render_pager, render_table
+from widgets.figures.commits import read_flags
+from widgets.services.desk import Desk
+from widgets.services.tables import TableService
+from widgets.state import PageState, parse_version
+from widgets.text import (
+    cut,
+    cut_middle,
+    esc,
+    format_bytes,
+    format_count,
+    format_minute,
+    format_time,
+    render_csv,
+)
+
+COLUMNS = (
+    Column(key="name", label="File", sortable=True, mono=True),
+    Column(key="kind", label="Kind", sortable=True),
+    Column(key="version", label="Version", align="right", sortable=True),
+    Column(key="size", label="Size", align="right", sortable=True),
+    Column(key="modified", label="Modified (UTC)", sortable=True, wide=True),
+    Column(key="note", label="Note"),
+)
+
+
+_DOT = "\N{MIDDLE DOT}"
+
+
+class LogView:
+    """What lies in `_delta_log`."""
+
+    def __init__(self, desk: Desk, state: PageState) -> None:
+        self._desk = desk
+        self._state = state
+        self._service: TableService | None = None
+        self._frame: pa.Table | None = None
+        self._filter = ""
+        self._sort: tuple[str, bool] = ("name", True)
+        self._offset = 0
+        self._head = LiveHtml(margin=0)
+        self._table = LiveHtml(margin=0)
+        self.panel = build_card(self._head, self._table)
+        self._head.on("filter", self._set_filter)
+        self._head.on("export", lambda _: self._export())
+        self._table.on("page", self._turn)
+        self._table.on("sort", self._set_sort)
+        state.param.watch(lambda *_: self._refresh(), "view")
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._service, self._frame = service, None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        service = self._service
+        if service is None or self._state.view != "log" or self._frame is not None:
+            return
+        self._offset, self._filter = 0, ""
+        self._head.html = _render_head(None)
+        self._table.html = render_waiting("Listing the log")
+
+        def done(frame: pa.Table) -> None:
+            if service is self._service:
+                self._frame = frame
+                self._head.html = _render_head(frame)
+                self._draw()
+
+        def failed(problem: Problem) -> None:
+            if service is self._service:
+                self._table.html = render_problem(problem)
+
+        self._desk.runner.run(service.read_log_files, done, failed)
+
+    def _set_filter(self, text: str) -> None:
+        self._filter, self._offset = text.strip(), 0
+        self._draw()
+
+    def _turn(self, offset: str) -> None:
+        at = parse_version(offset)
+        if at is not None:
+            self._offset = at
+            self._draw()
+
+    def _set_sort(self, key: str) -> None:
+        if any(column.key == key and column.sortable for column in COLUMNS):
+            self._sort = (key, not self._sort[1] if key == self._sort[0] else False)
+            self._offset = 0
+            self._draw()
+
+    def _found(self, frame: pa.Table) -> pa.Table:
+        if self._filter:
+            found = np.zeros(frame.num_rows, dtype=np.bool_)
+            for name in ("name", "kind", "note"):
+                hit = pc.match_substring(frame[name], self._filter, ignore_case=True)
+                found |= read_flags(hit)
+            frame = frame.filter(pa.array(found))
+        key, descending = self._sort
+        return frame.sort_by([(key, "descending" if descending else "ascending")])
+
+    def _draw(self) -> None:
+        if self._frame is None:
+            return
+        found = self._found(self._frame)
+        self._offset = min(self._offset, max(0, found.num_rows - 1) // PAGE_ROWS * PAGE_ROWS)
+        rows = [_row(entry) for entry in read_records(found.slice(self._offset, PAGE_ROWS))]
+        self._table.html = render_table(
+            "Files of the log", COLUMNS, rows, sort=self._sort, empty="No file matches the filter."
+        ) + render_pager("log files", self._offset, found.num_rows)
+
+    def _export(self) -> None:
+        if self._frame is None:
+            return
+        found = self._found(self._frame)
+        rows = [
+            [value.isoformat() if hasattr(value, "isoformat") else value for value in row.values()]
+            for row in read_records(found)
+        ]
+        self._head.download("log-files.csv", render_csv(found.column_names, rows))
+
+
+def _render_head(frame: pa.Table | None) -> str:
+    lead = ""
+    if frame is not None:
+        size = format_bytes(pc.sum(frame["size"]).as_py() or 0)
+        kinds = Counter(frame["kind"].to_pylist()).most_common()
+        counted = f" {_DOT} ".join(f"{kind} {format_count(count)}" for kind, count in kinds)
+        lead = (
+            f'<p class="dx-lead">{format_count(frame.num_rows)} files, {size}</p>'
+            f'<p class="dx-muted">{esc(counted)}</p>'
+        )
+    return (
+        '<div class="dx-head"><h3>Log files</h3>'
+        '<input type="search" data-do="filter" aria-label="Filter log files" '
+        'placeholder="Filter by name, kind or note">'
+        f'<button type="button" data-do="export" data-value="">CSV</button></div>{lead}'
+    )
+
+
+def _row(entry: dict[str, object]) -> Row:
+    version, moment, note = entry["version"], entry["modified"], str(entry["note"] or "")
+    return Row(
+        cells=(
+            Cell(text=cut_middle(str(entry["name"]), 70), title=cut(str(entry["name"]), 1000)),
+            Cell(text=str(entry["kind"])),
+            Cell(text="\N{EN DASH}" if version is None else format_count(version)),  # type: ignore[arg-type]
+            Cell(text=format_bytes(entry["size"]), title=f"{entry['size']} bytes"),  # type: ignore[arg-type]
+            Cell(text=format_minute(moment), title=format_time(moment)),  # type: ignore[arg-type]
+            Cell(text=cut(note, 120), title=cut(note, 500)),
+        )
+    )

@@ -1,0 +1,234 @@
+"""The commit timeline: the plot, its ranges, and how far it has been read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+
+from explorer.progress import Progress
+from widgets.components.boxes import build_card
+from widgets.components.live_html import LiveHtml
+from widgets.components.pieces import render_waiting
+from widgets.figures.commits import Commits
+from widgets.figures.timeline import (
+    Timeline,
+    build_timeline,
+    fill_timeline,
+    fill_view,
+    show_version,
+)
+from widgets.services.desk import Desk
+from widgets.services.tables import Overview
+from widgets.state import HistoryState, PageState
+from widgets.text import cut, esc, format_count
+from widgets.theme import DARK, LIGHT
+from widgets.views.history import HistoryReader
+
+DAY_MS = 86_400_000.0
+RANGES = {"24h": ("24 h", DAY_MS), "7d": ("7 d", 7 * DAY_MS), "30d": ("30 d", 30 * DAY_MS)}
+VERSION_RANGES = {
+    "24h": ("Last 100", 100.0),
+    "7d": ("Last 1,000", 1e3),
+    "30d": ("Last 10,000", 1e4),
+}
+"""Where times say nothing, the axis is versions and so are its ranges."""
+
+EVERYTHING = "all"
+ZOOM = 0.5
+
+
+class TimelineView:
+    """One plot for one page; it is filled anew, not built anew, as commits arrive."""
+
+    def __init__(self, desk: Desk, state: PageState, history: HistoryState) -> None:
+        self._state = state
+        self._history = history
+        self._overview: Overview | None = None
+        self._range: str | None = EVERYTHING
+        self._moving = False
+        self._progress: Progress | None = None
+        self.reader = HistoryReader(desk, history, self._report)
+        self._desk = desk
+        self._head = LiveHtml(margin=0)
+        self._foot = LiveHtml(margin=0)
+        self._plot: Timeline | None = None
+        self._pane = pn.pane.Bokeh(None, sizing_mode="stretch_width", margin=(4, 0, 0, 0))
+        self.panel = build_card(self._head, self._pane, self._foot)
+        self._listen()
+
+    def _listen(self) -> None:
+        self._head.on("range", self._choose_range)
+        self._head.on("zoom", self._zoom)
+        self._foot.on("stop", lambda _: self.reader.stop())
+        self._foot.on("resume", lambda _: self.reader.resume())
+        self._history.param.watch(lambda *_: self._fill(), ["commits", "sizes"])
+        self._history.param.watch(lambda *_: self._draw_foot(), ["left", "reading", "problem"])
+        self._state.param.watch(lambda *_: self._mark(), "version")
+        self._state.param.watch(lambda *_: self._rebuild(), "dark")
+
+    def show(self, overview: Overview) -> None:
+        """A table has been opened."""
+        self._overview = overview
+        self._range, self._plot, self._pane.object = EVERYTHING, None, None
+        self._draw_head()
+        self._draw_foot()
+
+    def _rebuild(self) -> None:
+        """The same plot in the other theme's colours, where the person left it."""
+        if self._plot is None:
+            return
+        low, high = self._plot.x_range.start, self._plot.x_range.end
+        self._plot = None
+        self._fill(view=(float(low), float(high)))
+
+    def _fill(self, view: tuple[float, float] | None = None) -> None:
+        commits: Commits | None = self._history.commits
+        if commits is None:
+            return
+        plot, fresh = self._plot, False
+        if plot is None or plot.axis != commits.axis:
+            plot, fresh = self._build(commits), True
+        self._plot = plot
+        self._moving = True
+        if view is None and self._range is not None:
+            view = self._range_bounds(commits, self._range)
+        if view is not None:
+            plot.x_range.update(bounds=None)
+            plot.x_range.update(start=view[0], end=view[1])
+            low, high = view
+            plot.x_range.update(reset_start=low, reset_end=high)
+        fill_timeline(plot, commits, self._history.sizes)
+        show_version(plot, commits, self._state.version)
+        self._moving = False
+        if fresh:
+            self._pane.object = plot.layout
+            self._draw_head()
+        self._draw_foot()
+
+    def _build(self, commits: Commits) -> Timeline:
+        plot = build_timeline(DARK if self._state.dark else LIGHT, commits.axis)
+        for edge in ("start", "end"):
+            plot.x_range.on_change(edge, self._moved)
+        plot.marks.selected.on_change("indices", self._tapped)
+        return plot
+
+    def _moved(self, _attribute: str, _old: Any, _new: Any) -> None:
+        if self._moving or self._plot is None:
+            return
+        if self._range is not None:
+            self._range = None
+            self._draw_head()
+        fill_view(self._plot, self._history.commits, self._history.sizes)
+
+    def _tapped(self, _attribute: str, _old: Any, picked: list[int]) -> None:
+        if not picked or self._plot is None:
+            return
+        newest = self._plot.marks.data["newest"]
+        if picked[0] < len(newest):
+            self._state.version = int(newest[picked[0]])
+        self._plot.marks.selected.indices = []
+
+    def _mark(self) -> None:
+        if self._plot is not None:
+            show_version(self._plot, self._history.commits, self._state.version)
+
+    def _choose_range(self, name: str) -> None:
+        if (name in RANGES or name == EVERYTHING) and self._history.commits is not None:
+            self._range = name
+            self._draw_head()
+            self._fill()
+
+    def _zoom(self, direction: str) -> None:
+        if self._plot is None or direction not in {"in", "out"}:
+            return
+        low, high = float(self._plot.x_range.start), float(self._plot.x_range.end)
+        first, last = self._history.commits.bounds()
+        factor = ZOOM if direction == "in" else 1 / ZOOM
+        middle, half = (low + high) / 2, (high - low) / 2 * factor
+        self._range = None
+        self._draw_head()
+        self._fill(view=(max(first, middle - half), min(last, middle + half)))
+
+    def _range_bounds(self, commits: Commits, name: str) -> tuple[float, float]:
+        low, high = commits.bounds()
+        if name == EVERYTHING:
+            return low, high
+        widths = RANGES if commits.axis == "time" else VERSION_RANGES
+        width = widths[name][1]
+        return max(low, high - width), high
+
+    def _draw_head(self) -> None:
+        commits: Commits | None = self._history.commits
+        by_version = commits is not None and commits.axis == "version"
+        names = VERSION_RANGES if by_version else RANGES
+        options = [*((key, label) for key, (label, _) in names.items()), (EVERYTHING, "All")]
+        buttons = "".join(
+            f'<button type="button" data-do="range" data-value="{key}" '
+            f'aria-pressed="{"true" if key == self._range else "false"}">{label}</button>'
+            for key, label in options
+        )
+        hint = "Marker size = files touched"
+        if by_version:
+            hint += "; by version, for their times are all alike"
+        self._head.html = (
+            f'<div class="dx-head"><h3>Commit timeline</h3><span class="dx-hint">{hint}</span>'
+            '<span><button type="button" class="dx-icon dx-minus" data-do="zoom" data-value="out" '
+            'aria-label="Zoom out" title="Zoom out"></button>'
+            '<button type="button" class="dx-icon dx-plus" data-do="zoom" data-value="in" '
+            'aria-label="Zoom in" title="Zoom in (or Ctrl and the wheel; drag to move)">'
+            "</button></span>"
+            f'<span class="dx-segments" role="group" aria-label="Range">{buttons}</span></div>'
+        )
+
+    def _report(self, progress: Progress) -> None:
+        self._progress = progress
+        self._draw_foot()
+
+    def _draw_foot(self) -> None:
+        history = self._history
+        read = 0 if history.commits is None else len(history.commits.version)
+        if history.reading:
+            self._foot.html = self._render_reading(read)
+            return
+        parts = [f"<span>{esc(self._summary(read))}</span>"]
+        if history.problem is not None:
+            parts.append(f"<span>{esc(cut(history.problem.problem, 300))} "
+                         f"{esc(cut(history.problem.reason, 300))}</span>")  # fmt: skip
+        if history.left:
+            parts.append(
+                '<button type="button" data-do="resume" data-value="">Read older commits</button>'
+            )
+        self._foot.html = f'<div class="dx-foot">{"".join(parts)}</div>'
+
+    def _render_reading(self, read: int) -> str:
+        progress = self._progress
+        total = read + self._history.left
+        if progress is not None and progress.total:
+            read, total = max(read, min(progress.done, progress.total)), progress.total
+        if not total:
+            return render_waiting("Reading the newest commits")
+        return (
+            f'<div class="dx-foot" role="status"><span>{format_count(read)} of '
+            f"{format_count(total)} commits read, newest first</span>"
+            f'<progress max="{total}" value="{read}" aria-label="Commits read"></progress>'
+            '<button type="button" data-do="stop" data-value="">Stop</button></div>'
+        )
+
+    def _summary(self, read: int) -> str:
+        left = self._history.left
+        if not read and not left:
+            return "The log holds no commit file; what it says comes from a checkpoint."
+        if left:
+            return f"{format_count(read)} commits read, {format_count(left)} older ones not yet."
+        commits: Commits = self._history.commits
+        first = int(commits.version[0])
+        gaps = int(commits.version[-1]) - first + 1 - read
+        text = f"All {format_count(read)} commits of the log are shown."
+        if read == 1:
+            text = "All 1 commit of the log is shown."
+        if first:
+            text += f" Versions before {format_count(first)} are gone from the log."
+        if gaps:
+            text += f" {format_count(gaps)} versions in between are missing."
+        return text
