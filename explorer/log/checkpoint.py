@@ -131,7 +131,9 @@ def _check(found: _TopLevel, files: CheckpointFiles, path: str) -> None:
         raise unusable(path, "it has no protocol or no metadata")
 
 
-def _named(body: Mapping[str, Any]) -> tuple[Any, Any]:
+def _named(body: Any) -> tuple[Any, Any]:
+    if not isinstance(body, Mapping):
+        return None, None
     size = body.get("sizeInBytes")
     return body.get("path"), size if isinstance(size, int) else None
 

@@ -8,7 +8,6 @@ while its commit is being read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +39,7 @@ class Tail:
     remove_rows: ActionRows
     small: SmallActions
     problems: tuple[Problem, ...] = ()
-    sidecars: tuple[Mapping[str, Any], ...] = ()
+    sidecars: tuple[Any, ...] = ()
     checkpoint_versions: tuple[Any, ...] = ()
 
     @property
@@ -99,7 +98,7 @@ class _TailBuilder:
         self._adds = ActionCollector("add")
         self._removes = ActionCollector("remove")
         self._small = SmallActions()
-        self._sidecars: list[Mapping[str, Any]] = []
+        self._sidecars: list[Any] = []
         self._checkpoint_versions: list[Any] = []
         self._problems: list[Problem] = []
 
@@ -120,7 +119,7 @@ class _TailBuilder:
                     self._removes.add(body, name, number, len(line))
             if is_file:
                 continue
-            if type(sidecar := action.get("sidecar")) is dict:
+            if (sidecar := action.get("sidecar")) is not None:
                 self._sidecars.append(sidecar)
             if type(body := action.get("checkpointMetadata")) is dict:
                 self._checkpoint_versions.append(body.get("version"))
@@ -134,6 +133,8 @@ class _TailBuilder:
             raise wrong_field(kind, "an object", body, name, number)
         if type(path := body.get("path")) is not str:
             raise wrong_field(f"{kind}.path", "a string", path, name, number)
+        if "\0" in path:  # it would pass for a path with a deletion vector
+            raise wrong_field(f"{kind}.path", "a path, which holds no NUL", path, name, number)
         if (vector := body.get("deletionVector")) is not None and not _is_vector(vector):
             wanted = "an object with storageType and pathOrInlineDv"
             raise wrong_field(f"{kind}.deletionVector", wanted, vector, name, number)

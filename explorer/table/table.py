@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.errors import InvalidArgumentError, NotFoundError
+from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
 from explorer.log.key_cache import KeyCache
 from explorer.log.listing import LogListing, list_log
 from explorer.log.load import LoadedVersion, load_protocol_and_metadata, load_version
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     import pyarrow as pa
+
+Answer = TypeVar("Answer")
+
+# each look fails only where one more cleanup ran since the last
+_LOOKS = 3
 
 DEFAULT_CACHE_BYTES = 256 * 2**20
 
@@ -87,16 +92,17 @@ class Table:
                 remedy="Give one of them.",
             )
         _check_version(version)
-        listing = self.listing()
         if timestamp is not None:
-            version = self._version_at(listing, timestamp)
-        loaded = self._load(listing, version, Watch(progress=progress, cancel=cancel))
+            version = self._looking(lambda listing: self._version_at(listing, timestamp))
+        loaded = self._load(self.listing(), version, Watch(progress=progress, cancel=cancel))
         protocol, metadata = loaded.small.required(loaded.segment.version)
         check_reader(protocol, self.uri)
         return Snapshot(
             store=self.store,
             loaded=loaded,
-            time_of=lambda: self._time_of(listing, loaded.segment.version, protocol, metadata),
+            time_of=lambda: self._looking(
+                lambda listing: self._time_of(listing, loaded.segment.version, protocol, metadata)
+            ),
             reload=self._load_without,
             problems=validate_protocol(protocol),
         )
@@ -106,7 +112,7 @@ class Table:
         a table whose snapshot is refused."""
         from explorer.table.history import read_history  # noqa: PLC0415  # brings Arrow
 
-        return read_history(self.store, self.listing(), limit)
+        return self._looking(lambda listing: read_history(self.store, listing, limit))
 
     def protocol(self, version: int | None = None) -> Protocol:
         """The protocol at a version, also where a snapshot is refused."""
@@ -120,7 +126,27 @@ class Table:
 
     def _small(self, version: int | None) -> SmallActions:
         _check_version(version)
-        return load_protocol_and_metadata(self.store, self.listing(), version)
+        return self._looking(
+            lambda listing: load_protocol_and_metadata(self.store, listing, version)
+        )
+
+    def _looking(self, work: Callable[[LogListing], Answer]) -> Answer:
+        """Work on the log as it is; once more where a cleanup took a listed file away."""
+        for _ in range(_LOOKS):
+            listing = self.listing()
+            try:
+                return work(listing)
+            except NotFoundError as error:
+                if error.kind != "table_not_found":
+                    raise
+                gone = error
+        raise CorruptLogError(
+            "The log went away while it was being read.",
+            reason=gone.problem,
+            remedy="Try again once the cleanup that is running has ended.",
+            kind="log_gap",
+            spec="Metadata Cleanup",
+        ) from gone
 
     def _load(self, listing: LogListing, version: int | None, watch: Watch) -> LoadedVersion:
         with self._lock:

@@ -52,6 +52,7 @@ LINES = [
             "a vector without its place": json.dumps(add("c", deletionVector={})),
             "a map given as a list": json.dumps(metadata(configuration=["ab"])),
             "a map given as numbers": json.dumps(metadata(configuration=[1, 2])),
+            "a path with a NUL": json.dumps(add("a\0uab")),
             "a time out of range": json.dumps(metadata(createdTime=2**62)),
         }.items()
     ),

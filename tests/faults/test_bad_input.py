@@ -234,3 +234,20 @@ def test_sizes_that_do_not_fit_64_bits_are_not_wrapped(tmp_path: Path) -> None:
     log = three_versions(tmp_path)
     log.commit(3, [add(str(at), size=2**62) for at in range(4)])
     assert explorer.open_table(log.root).snapshot().size_in_bytes == 300 + 2**64
+
+
+@pytest.mark.parametrize("names", [["x" * 5000], [f"feature{at}" for at in range(1000)]], ids=len)
+def test_refusal_of_long_feature_names_stays_short(names: list[str], tmp_path: Path) -> None:
+    log = three_versions(tmp_path)
+    body = {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": names,
+        "writerFeatures": names,
+    }
+    log.commit(3, [{"protocol": body}])
+    with pytest.raises(DeltaError) as caught:
+        explorer.open_table(log.root).snapshot()
+    assert caught.value.kind == "unsupported_feature"
+    assert names[0][:20] in str(caught.value)
+    assert len(str(caught.value)) < 2000

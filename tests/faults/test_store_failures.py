@@ -233,6 +233,38 @@ def test_commit_that_goes_away_between_listing_and_reading(flaky: type[_Flaky]) 
     assert table.snapshot().version == 1
 
 
+@pytest.mark.parametrize("versions", [(0,), (1,), (0, 1)], ids=str)
+def test_log_cleanup_while_reading_is_no_error(
+    versions: tuple[int, ...], flaky: type[_Flaky]
+) -> None:
+    # commits that a checkpoint covers, gone right after the log was listed
+    gone = [f"/t/_delta_log/{commit_name(version)}" for version in versions]
+    held = {path: flaky.store[path] for path in gone}
+
+    def fault(path: str) -> None:
+        if not path.endswith("_delta_log"):
+            for name in gone:
+                flaky.store.pop(name, None)
+
+    def restore() -> explorer.Table:
+        flaky.fault = None
+        flaky.store.update(held)
+        table = explorer.open_table("flaky://t")
+        flaky.fault = fault
+        return table
+
+    assert restore().snapshot().num_files == 3
+    assert restore().snapshot().timestamp is not None
+    assert restore().protocol().min_reader_version == 3
+    assert restore().metadata().id
+    left = [version for version in (2, 1, 0) if version not in versions]
+    assert restore().history()["version"].to_pylist() == left
+    snapshot = restore().snapshot()
+    for name in gone:
+        flaky.store.pop(name, None)
+    assert snapshot.timestamp is not None
+
+
 def test_failing_store_on_the_command_line(
     flaky: type[_Flaky], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -179,6 +179,8 @@ def _checkpoint_rows(log: Path, place: Path) -> list[dict[str, Any]]:
     rows = _lines(place) if place.suffix == ".json" else _parquet_rows(place)
     for row in list(rows):
         if (sidecar := row.get("sidecar")) is not None:
+            if not isinstance(sidecar, dict) or not isinstance(sidecar.get("path"), str):
+                raise UnreadableLogError(f"{place.name}: sidecar {sidecar!r}")
             rows.extend(_parquet_rows(log / "_sidecars" / sidecar["path"]))
     return rows
 

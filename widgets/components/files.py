@@ -35,6 +35,12 @@ EXPORTED = ("path", "partition", "size", "num_records", "deleted_rows", "modific
 STATISTICS_SHOWN = 100
 """Columns of statistics that are listed; wider tables have the rest in the JSON."""
 
+_STATISTICS = (
+    Column(key="column", label="Column", mono=True),
+    Column(key="min", label="Minimum"),
+    Column(key="max", label="Maximum"),
+    Column(key="nulls", label="Nulls", align="right"),
+)
 _VECTORS = {"u": "in a file of the table", "i": "inline in the log", "p": "at an absolute path"}
 
 
@@ -122,36 +128,34 @@ def _render_statistics(stats: object) -> str:
     )
     if parsed is None:
         return f'<p class="dx-muted">The statistics are not readable as JSON.</p>{raw}'
+    rows, hidden = _statistics_rows(parsed)
+    table = render_table(
+        "Statistics of the file", _STATISTICS, rows, empty="No column has statistics."
+    )
+    notes = []
+    if parsed.get("tightBounds") is False:
+        notes.append("The bounds are wide: rows were deleted since they were taken.")
+    if hidden:
+        notes.append(f"{hidden:,} more columns are not listed.")
+    said = "".join(f'<p class="dx-muted">{esc(note)}</p>' for note in notes)
+    return f'<div class="dx-fixed">{table}</div>{said}{raw}'
+
+
+def _statistics_rows(stats: Mapping[str, Any]) -> tuple[list[Row], int]:
+    """A row per column, and how many columns are left out."""
     lowest, highest, nulls = (
-        dict(_leaves(parsed.get(key))) for key in ("minValues", "maxValues", "nullCount")
+        dict(_leaves(stats.get(key))) for key in ("minValues", "maxValues", "nullCount")
     )
     names = list(dict.fromkeys((*lowest, *highest, *nulls)))
-    rows = [
-        Row(cells=tuple(Cell(text=cut(text, 80), title=cut(text, 500)) for text in (
-            name, _value(lowest, name), _value(highest, name), _value(nulls, name),
-        )))
+    shown = [
+        (name, _value(lowest, name), _value(highest, name), _value(nulls, name))
         for name in names[:STATISTICS_SHOWN]
-    ]  # fmt: skip
-    columns = (
-        Column(key="column", label="Column", mono=True),
-        Column(key="min", label="Minimum"),
-        Column(key="max", label="Maximum"),
-        Column(key="nulls", label="Nulls", align="right"),
-    )
-    tight = parsed.get("tightBounds")
-    note = ""
-    if tight is False:
-        note = (
-            '<p class="dx-muted">The bounds are wide: rows were deleted since they were taken.</p>'
-        )
-    if len(names) > STATISTICS_SHOWN:
-        more = len(names) - STATISTICS_SHOWN
-        note += f'<p class="dx-muted">{more:,} more columns are not listed.</p>'
-    return (
-        '<div class="dx-fixed">'
-        + render_table("Statistics of the file", columns, rows, empty="No column has statistics.")
-        + f"</div>{note}{raw}"
-    )
+    ]
+    rows = [
+        Row(cells=[Cell(text=cut(text, 80), title=cut(text, 500)) for text in texts])
+        for texts in shown
+    ]
+    return rows, len(names) - len(rows)
 
 
 def _leaves(values: object, prefix: str = "") -> Sequence[tuple[str, object]]:

@@ -15,6 +15,7 @@ from bokeh.models import (
     DatetimeTicker,
     DatetimeTickFormatter,
     FactorRange,
+    GlyphRenderer,
     HoverTool,
     NumeralTickFormatter,
     PanTool,
@@ -322,20 +323,28 @@ def _lanes_figure(
         x="x", y="y", size=12, source=sources["chosen"], marker="circle",
         fill_color="color", line_color=palette.text, line_width=2,
     )  # fmt: skip
-    pan, wheel = PanTool(dimensions="width"), WheelZoomTool(dimensions="width", modifiers="ctrl")
-    plot.add_tools(pan, wheel, TapTool(renderers=[marks], visible=False), SaveTool(), ResetTool())
+    _add_tools(plot, marks, problems)
+    return plot
+
+
+def _add_tools(plot: figure, marks: GlyphRenderer, problems: GlyphRenderer) -> None:
     plot.toolbar_location, plot.toolbar_inner = "right", True
     plot.toolbar.autohide, plot.toolbar.logo = True, None
+    told = [
+        ("Version", "@what"), ("Time", "@when"), ("Operation", "@operation"),
+        ("User", "@user"), ("Files", "@files"), ("Rows", "@rows"), ("Bytes", "@bytes"),
+    ]  # fmt: skip
+    wrong = [("Version", "@what"), ("Problem", "@problem")]
     plot.add_tools(
-        HoverTool(renderers=[marks], visible=False, tooltips=[
-            ("Version", "@what"), ("Time", "@when"), ("Operation", "@operation"),
-            ("User", "@user"), ("Files", "@files"), ("Rows", "@rows"), ("Bytes", "@bytes"),
-        ]),
-        HoverTool(renderers=[problems], visible=False, tooltips=[
-            ("Version", "@what"), ("Problem", "@problem"),
-        ]),
-    )  # fmt: skip
-    return plot
+        PanTool(dimensions="width"),
+        # Without the key the page scrolls: the plot must not catch the wheel on the way.
+        WheelZoomTool(dimensions="width", modifiers="ctrl"),
+        TapTool(renderers=[marks], visible=False),
+        SaveTool(),
+        ResetTool(),
+        HoverTool(renderers=[marks], visible=False, tooltips=told),
+        HoverTool(renderers=[problems], visible=False, tooltips=wrong),
+    )
 
 
 def _overview_figure(

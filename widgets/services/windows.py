@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from explorer.errors import CancelledError, DeltaError, Problem
-from explorer.progress import Cancel, Progress
+from explorer.progress import Cancel, Progress, ProgressCallback
 from widgets.services.tables import TableService
 
 FIRST_WINDOW = 100
@@ -47,53 +48,57 @@ def plan_windows(commits: Sequence[int]) -> Iterator[tuple[int, int]]:
         end, size = start, min(size * 10, LARGEST_WINDOW)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listener:
+    """Whom a reading tells: of each part, of progress within one, and whom it asks
+    whether that is enough. Called from the reading thread."""
+
+    show: Callable[[HistoryPart], None]
+    report: Callable[[Progress], None]
+    is_enough: Callable[[], bool]
+
+
 def read_history(
-    service: TableService,
-    show: Callable[[HistoryPart], None],
-    report: Callable[[Progress], None],
-    cancel: Cancel,
-    until: Callable[[], bool],
-    known: HistoryPart | None = None,
+    service: TableService, listener: Listener, cancel: Cancel, known: HistoryPart | None = None
 ) -> None:
-    """Hand each part to `show` as it grows; stops when `cancel` or `until` says so.
+    """Read commits until none is left, `cancel` is raised or the listener has enough.
 
     With `known` the reading goes on where it ended. What goes wrong ends it, and
     is part of the last part.
     """
-    commits = service.listing().commits
-    parts: list[pa.Table] = []
-    read = 0
+    commits: Sequence[int] = service.listing().commits
+    part = HistoryPart(frame=pa.table({}), read=0, left=len(commits))
     if known is not None and known.read:
         oldest = known.frame["version"][-1].as_py()
-        parts, read = [known.frame], known.read
-        commits = tuple(version for version in commits if version < oldest)
-    left, total = len(commits), read + len(commits)
-    if left == 0:
+        commits = commits[: bisect_left(commits, oldest)]
+        part = replace(known, left=len(commits), problem=None)
+    if not commits:
         return
     with _SLOTS:
         for first, last in plan_windows(commits):
-            done = read
             try:
-                frame = service.read_timeline(
-                    first,
-                    last,
-                    lambda step, done=done: report(  # type: ignore[misc]
-                        Progress(done=done + step.done, total=total, label=step.label)
-                    ),
-                    cancel,
-                )
+                frame = service.read_timeline(first, last, _counting(listener, part), cancel)
             except CancelledError:
                 return
             except DeltaError as error:
-                show(_part(parts, read, left, Problem.of(error)))
+                listener.show(replace(part, problem=Problem.of(error)))
                 return
-            parts.append(frame)
-            read, left = read + frame.num_rows, max(0, left - frame.num_rows)
-            show(_part(parts, read, left, None))
-            if until():
+            # Counted by what lies below: a commit may be cleaned up while it is read.
+            part = _join(part, frame, left=bisect_left(commits, first))
+            listener.show(part)
+            if listener.is_enough():
                 return
 
 
-def _part(parts: list[pa.Table], read: int, left: int, problem: Problem | None) -> HistoryPart:
-    frame = pa.concat_tables(parts) if parts else pa.table({})
-    return HistoryPart(frame=frame, read=read, left=left, problem=problem)
+def _counting(listener: Listener, part: HistoryPart) -> ProgressCallback:
+    total = part.read + part.left
+
+    def report(step: Progress) -> None:
+        listener.report(Progress(done=part.read + step.done, total=total, label=step.label))
+
+    return report
+
+
+def _join(part: HistoryPart, frame: pa.Table, left: int) -> HistoryPart:
+    joined = pa.concat_tables([part.frame, frame]) if part.read else frame
+    return HistoryPart(frame=joined, read=joined.num_rows, left=left)

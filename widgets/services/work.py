@@ -16,6 +16,7 @@ from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
 from bokeh.document import Document
+from tornado.ioloop import IOLoop
 
 from explorer.errors import DeltaError, Problem
 
@@ -71,12 +72,18 @@ class Runner(Protocol):
 
 
 class BackgroundRunner:
-    """Runs work on a pool of threads and posts results to a served document."""
+    """Runs work on a pool of threads and posts results to a served document.
+
+    It is made on the thread that serves the document, and only that thread touches
+    it: Bokeh keeps which document is current in one list for all threads, and a
+    change announced from another thread may get lost.
+    """
 
     is_background = True
 
     def __init__(self, document: Document) -> None:
         self._document = document
+        self._loop = IOLoop.current()
 
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
@@ -88,6 +95,9 @@ class BackgroundRunner:
 
     def post(self, change: Callable[[], None]) -> None:
         """See `Runner.post`; a page that was closed meanwhile is left alone."""
+        self._loop.add_callback(self._announce, change)
+
+    def _announce(self, change: Callable[[], None]) -> None:
         if self._document.session_context is not None:
             self._document.add_next_tick_callback(change)
 

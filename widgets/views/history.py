@@ -11,7 +11,7 @@ from explorer.progress import Cancel, Progress
 from widgets.figures.commits import build_sizes, read_commits
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
-from widgets.services.windows import HistoryPart, read_history
+from widgets.services.windows import HistoryPart, Listener, read_history
 from widgets.state import HistoryState
 
 INLINE_SECONDS = 3.0
@@ -73,9 +73,10 @@ class HistoryReader:
         def enough() -> bool:
             return not runner.is_background and time.monotonic() - began > INLINE_SECONDS
 
+        listener = Listener(show=show, report=report, is_enough=enough)
         known = self._known
         runner.run(
-            lambda: read_history(service, show, report, cancel, enough, known),
+            lambda: read_history(service, listener, cancel, known),
             lambda _: self._end(cancel, None),
             partial(self._end, cancel),
         )

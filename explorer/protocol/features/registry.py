@@ -32,6 +32,9 @@ FEATURES: Final[Mapping[str, TableFeature]] = MappingProxyType(
 )
 """Every known feature by name, in the order in which features are shown."""
 
+_SHOWN_CHARACTERS: Final = 120
+_SHOWN_NAMES: Final = 20
+
 _BY_SPELLING: Final[Mapping[str, TableFeature]] = MappingProxyType(
     {
         spelling.lower(): item
@@ -162,6 +165,13 @@ def _obstacles(protocol: Protocol) -> Iterator[Problem]:
     yield from _feature_obstacles(protocol.reader_features or ())
 
 
+def _listed(names: list[str]) -> str:
+    """Names for a message, which a hostile protocol must not blow up."""
+    shown = [name if len(name) <= _SHOWN_CHARACTERS else f"{name[:117]}..." for name in names]
+    more = len(shown) - _SHOWN_NAMES
+    return ", ".join(shown[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
 def _feature_obstacles(names: tuple[str, ...]) -> Iterator[Problem]:
     # listed below version 3 they do not belong there, but a reader may never ignore them
     entries = {name: find_feature(name) for name in names}
@@ -173,7 +183,7 @@ def _feature_obstacles(names: tuple[str, ...]) -> Iterator[Problem]:
     if unknown:
         yield Problem(
             kind="unsupported_feature",
-            problem=f"{_UNREADABLE}unsupported reader feature {', '.join(unknown)}.",
+            problem=f"{_UNREADABLE}unsupported reader feature {_listed(unknown)}.",
             reason="A reader must know every feature that the protocol lists for readers.",
             remedy="Read it with a newer release, or with the engine that wrote it; "
             "protocol, history and log are still shown.",

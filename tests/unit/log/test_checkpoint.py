@@ -281,3 +281,13 @@ def test_sidecar_without_a_usable_path_is_refused(path: object, tmp_path: Path) 
     log.write(name, "\n".join(map(json.dumps, lines)))
     with pytest.raises(UnusableCheckpointError):
         _read(log)
+
+
+@pytest.mark.parametrize("sidecar", [5, "x", [], True, {}], ids=repr)
+def test_sidecar_that_is_no_action_is_refused(sidecar: object, tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    lines = [{"checkpointMetadata": {"version": 4}}, *_STATE, {"sidecar": sidecar}]
+    name = f"{4:020}.checkpoint.{uuid.uuid4()}.json"
+    log.write(name, "\n".join(map(json.dumps, lines)))
+    with pytest.raises(UnusableCheckpointError):
+        _read(log)

@@ -17,7 +17,13 @@ from widgets.services.access import Access, is_loopback
 from widgets.services.desk import Desk, Shelf
 from widgets.services.recents import KEPT, Recents
 from widgets.services.tables import FileQuery, TableService
-from widgets.services.windows import FIRST_WINDOW, LARGEST_WINDOW, plan_windows, read_history
+from widgets.services.windows import (
+    FIRST_WINDOW,
+    LARGEST_WINDOW,
+    Listener,
+    plan_windows,
+    read_history,
+)
 from widgets.services.work import InlineRunner, attempt
 
 SECRET = "hunter2"
@@ -169,14 +175,12 @@ def test_the_first_window_is_small_and_none_is_huge() -> None:
 
 def read(service: TableService, **options: Any) -> list[Any]:
     parts: list[Any] = []
-    read_history(
-        service,
-        parts.append,
-        options.get("report", lambda _: None),
-        options.get("cancel", Cancel()),
-        options.get("until", lambda: False),
-        options.get("known"),
+    listener = Listener(
+        show=parts.append,
+        report=options.get("report", lambda _: None),
+        is_enough=options.get("is_enough", lambda: False),
     )
+    read_history(service, listener, options.get("cancel", Cancel()), options.get("known"))
     return parts
 
 
@@ -192,7 +196,7 @@ def test_a_history_is_handed_over_as_it_grows(tmp_path: Path) -> None:
 def test_a_history_that_was_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
     table(tmp_path, FIRST_WINDOW + 20)
     service = desk().open(str(tmp_path))
-    first = read(service, until=lambda: True)
+    first = read(service, is_enough=lambda: True)
     rest = read(service, known=first[-1])
     assert rest[-1].left == 0
     assert rest[-1].frame["version"].to_pylist() == list(range(FIRST_WINDOW + 20))[::-1]
