@@ -112,8 +112,10 @@ def build_server(
     port = port or _free_port(address)
 
     def build() -> Any:
+        runner = BackgroundRunner(_document())
+        pn.state.onload(runner.release)
         desk = Desk(
-            runner=BackgroundRunner(_document()),
+            runner=runner,
             shelf=shelf,
             access=access,
             recents=Recents(recents_file),
@@ -182,8 +184,7 @@ def _build_shell(desk: Desk) -> Any:
     if wanted.table or desk.offered:
         table = wanted.table or desk.offered[0]
         address = Address(table=table, version=wanted.version, view=wanted.view)
-        # Not at once: what a thread hands back before the session stands would be lost.
-        _document().add_next_tick_callback(lambda: explorer.open(address, complaints))
+        explorer.open(address, complaints)
     return page
 
 

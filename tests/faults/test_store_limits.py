@@ -28,7 +28,7 @@ def _measured(place: Path) -> dict[str, Any]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=90,  # far beyond what it needs on a loaded machine; a hang is for ever
         check=False,
     )
     assert done.returncode == 0, done.stderr

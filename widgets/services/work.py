@@ -76,7 +76,9 @@ class BackgroundRunner:
 
     It is made on the thread that serves the document, and only that thread touches
     it: Bokeh keeps which document is current in one list for all threads, and a
-    change announced from another thread may get lost.
+    change announced from another thread may get lost. Work starts at once, but the
+    page changes only from `release` on: what changes between the moment a browser is
+    sent the page and the moment Panel knows of it never reaches that browser.
     """
 
     is_background = True
@@ -84,6 +86,13 @@ class BackgroundRunner:
     def __init__(self, document: Document) -> None:
         self._document = document
         self._loop = IOLoop.current()
+        self._held: list[Callable[[], None]] | None = []
+
+    def release(self) -> None:
+        """The browser has the page: make the changes that were held back."""
+        held, self._held = self._held or [], None
+        for change in held:
+            self._announce(change)
 
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
@@ -98,7 +107,9 @@ class BackgroundRunner:
         self._loop.add_callback(self._announce, change)
 
     def _announce(self, change: Callable[[], None]) -> None:
-        if self._document.session_context is not None:
+        if self._held is not None:
+            self._held.append(change)
+        elif self._document.session_context is not None:
             self._document.add_next_tick_callback(change)
 
 

@@ -1,0 +1,89 @@
+"""Work beside a served page."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+from bokeh.document import Document
+
+from widgets.services.work import BackgroundRunner, InlineRunner
+
+SECONDS = 10.0
+
+
+class Served:
+    """A document as its session sees it: it counts on one thread and remembers the changes."""
+
+    def __init__(self) -> None:
+        self.session_context: object | None = object()
+        self.changes: list[Callable[[], None]] = []
+        self.threads: set[int] = set()
+
+    def add_next_tick_callback(self, change: Callable[[], None]) -> None:
+        self.threads.add(threading.get_ident())
+        self.changes.append(change)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the event loop turn until `condition` holds."""
+    async with asyncio.timeout(SECONDS):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def runner_of(served: Served) -> BackgroundRunner:
+    return BackgroundRunner(cast(Document, served))
+
+
+def test_a_page_changes_only_once_the_browser_has_it() -> None:
+    async def scene() -> None:
+        served, answered = Served(), threading.Event()
+        runner = runner_of(served)
+        runner.run(answered.set, lambda _: None, lambda _: None)
+        await until(answered.is_set)  # work does not wait for the browser
+        await asyncio.sleep(0.1)
+        assert served.changes == []
+        runner.release()
+        assert len(served.changes) == 1
+
+    asyncio.run(scene())
+
+
+def test_only_the_serving_thread_touches_the_document() -> None:
+    async def scene() -> None:
+        served = Served()
+        runner = runner_of(served)
+        runner.release()
+        seen: list[Any] = []
+        for number in range(20):
+            runner.run(lambda number=number: number, seen.append, lambda _: None)
+        await until(lambda: len(served.changes) == 20)
+        assert served.threads == {threading.get_ident()}
+        for change in served.changes:
+            change()
+        assert sorted(seen) == list(range(20))
+
+    asyncio.run(scene())
+
+
+def test_a_page_that_was_closed_is_left_alone() -> None:
+    async def scene() -> None:
+        served, answered = Served(), threading.Event()
+        runner = runner_of(served)
+        runner.release()
+        served.session_context = None
+        runner.run(answered.set, lambda _: None, lambda _: None)
+        await until(answered.is_set)
+        await asyncio.sleep(0.1)
+        assert served.changes == []
+
+    asyncio.run(scene())
+
+
+def test_in_a_notebook_the_answer_is_there_when_the_cell_ends() -> None:
+    seen: list[int] = []
+    InlineRunner().run(lambda: 7, seen.append, lambda _: None)
+    assert seen == [7]
