@@ -8,7 +8,10 @@ import shutil
 from functools import cache
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
+
+WAIT_MS = 30_000
+"""For two loaded cores; what is waited for takes one second."""
 
 # Headless Chromium asks its maker for updates by itself; here it must not.
 ARGUMENTS = [
@@ -34,4 +37,5 @@ def _launch(executable: str) -> Browser:
     # A second Playwright in the same thread is refused, so there is no closing in between.
     playwright = sync_playwright().start()
     atexit.register(playwright.stop)
+    expect.set_options(timeout=WAIT_MS)
     return playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)

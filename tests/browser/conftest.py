@@ -17,12 +17,11 @@ import pytest
 from playwright.sync_api import Browser, Page, Route
 
 from explorer.demo.write import write_demo
-from tests.browser.chromium import launched
+from tests.browser.chromium import WAIT_MS, launched
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDE = {"width": 1440, "height": 980}
 NARROW = {"width": 820, "height": 1180}
-WAIT_MS = 30_000  # for two loaded cores; what is waited for takes one second
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,8 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import WAIT_MS, WIDE, Guard, Server, serving
+from tests.browser.chromium import WAIT_MS
+from tests.browser.conftest import WIDE, Guard, Server, serving
 from tests.tables import LogFolder, add, metadata, remove, vector
 from widgets.state import VIEWS
 

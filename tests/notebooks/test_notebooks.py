@@ -16,7 +16,8 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, Page, expect
 from traitlets.config import Config
 
-from tests.browser.conftest import WAIT_MS, Guard
+from tests.browser.chromium import WAIT_MS
+from tests.browser.conftest import Guard
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
 
 from bokeh.document import Document
 
 from widgets.services.work import BackgroundRunner, InlineRunner
-
-SECONDS = 10.0
 
 
 class Served:
@@ -29,9 +28,17 @@ class Served:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the event loop turn until `condition` holds."""
-    async with asyncio.timeout(SECONDS):
-        while not condition():
-            await asyncio.sleep(0.01)
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come to pass")
+
+
+def play(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run `scene` on an event loop in a thread of its own: this one may have one already."""
+    with ThreadPoolExecutor(1) as stage:
+        stage.submit(lambda: asyncio.run(scene())).result()
 
 
 def runner_of(served: Served) -> BackgroundRunner:
@@ -49,7 +56,7 @@ def test_a_page_changes_only_once_the_browser_has_it() -> None:
         runner.release()
         assert len(served.changes) == 1
 
-    asyncio.run(scene())
+    play(scene)
 
 
 def test_only_the_serving_thread_touches_the_document() -> None:
@@ -66,7 +73,7 @@ def test_only_the_serving_thread_touches_the_document() -> None:
             change()
         assert sorted(seen) == list(range(20))
 
-    asyncio.run(scene())
+    play(scene)
 
 
 def test_a_page_that_was_closed_is_left_alone() -> None:
@@ -80,7 +87,7 @@ def test_a_page_that_was_closed_is_left_alone() -> None:
         await asyncio.sleep(0.1)
         assert served.changes == []
 
-    asyncio.run(scene())
+    play(scene)
 
 
 def test_in_a_notebook_the_answer_is_there_when_the_cell_ends() -> None:
