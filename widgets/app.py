@@ -88,10 +88,7 @@ def serve(
     sys.setswitchinterval(SWITCH_SECONDS)
     # Themed plots come back from the browser as models that the server has already.
     warnings.filterwarnings("ignore", message="reference already known")
-    try:
-        server.run_until_shutdown()
-    finally:
-        server.stop()
+    server.run_until_shutdown()  # stops itself, by Ctrl-C and by SIGTERM
 
 
 def build_server(

@@ -26,8 +26,8 @@ def register_serve(app: typer.Typer) -> None:
         ] = None,
         port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 5006,
         address: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-        show: Annotated[  # noqa: FBT002 - typer turns it into --show and --no-show
-            bool, typer.Option("--show/--no-show", help="Open a browser on the page.")
+        show: Annotated[  # noqa: FBT002 - typer turns it into --open and --no-open
+            bool, typer.Option("--open/--no-open", help="Open a browser on the page.")
         ] = True,
         option: Annotated[
             list[str] | None,

@@ -1,4 +1,4 @@
-"""The files of a version as tables and figures; the part of `Snapshot` that needs Arrow."""
+"""What `Snapshot` computes from tables of files."""
 
 from __future__ import annotations
 
@@ -7,17 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.action_fields import FileAction
-from explorer.log.columns import empty_table, string_column
-from explorer.log.load import LoadedVersion
-
-
-def read_files(loaded: LoadedVersion, action: FileAction, columns: Sequence[str]) -> pa.Table:
-    """All adds or removes in force, with just these columns, as the log has them."""
-    tables = list(loaded.state.tables(action, columns))
-    if not tables:
-        return empty_table(loaded.state.schema(action, columns))
-    return pa.concat_tables(tables)
+from explorer.log.columns import string_column
 
 
 def rows_of(files: pa.Table, path: str, columns: Sequence[str]) -> pa.Table:

@@ -182,7 +182,7 @@ class Snapshot:
         return LiveFiles(self)
 
     def _raw(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
-        from explorer.table.frames import read_files  # noqa: PLC0415  # brings Arrow
+        from explorer.table.read_files import read_files  # noqa: PLC0415  # brings Arrow
 
         def read(loaded: LoadedVersion) -> pa.Table:
             if _NUM_RECORDS not in columns:
@@ -199,7 +199,7 @@ class Snapshot:
     def _counts(self, loaded: LoadedVersion) -> pa.Table:
         """`num_records` of all live files; kept, because finding them means parsing all
         statistics, and they take eight bytes a file. Rows are in the order of `loaded`."""
-        from explorer.table.frames import read_files  # noqa: PLC0415  # brings Arrow
+        from explorer.table.read_files import read_files  # noqa: PLC0415  # brings Arrow
 
         kept = self._kept_counts
         if kept is None or kept[0] is not loaded:
@@ -263,15 +263,18 @@ class Snapshot:
         return None if counts.null_count else sum_of(counts) - self.num_deleted_rows
 
     def _logical(self, files: pa.Table) -> pa.Table:
+        if not self.metadata.partition_columns or "partition_values" not in files.column_names:
+            return files
         from explorer.protocol.features.column_mapping import (  # noqa: PLC0415  # see `schema`
             column_mapping_mode,
             physical_name,
         )
-        from explorer.table.frames import with_logical_names  # noqa: PLC0415  # brings Arrow
 
         mode = column_mapping_mode(self.protocol, self.metadata.configuration)
-        if mode == "none" or not self.metadata.partition_columns:
+        if mode == "none":
             return files
+        from explorer.table.frames import with_logical_names  # noqa: PLC0415  # brings Arrow
+
         names = {physical_name(field, mode): field.name for field in self.schema.fields}
         return with_logical_names(files, names)
 

@@ -230,5 +230,6 @@ class TimelineView:
         if first:
             text += f" Versions before {format_count(first)} are gone from the log."
         if gaps:
-            text += f" {format_count(gaps)} versions in between are missing."
+            missing = "1 version" if gaps == 1 else f"{format_count(gaps)} versions"
+            text += f" Missing in between: {missing}."
         return text
