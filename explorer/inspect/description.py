@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
 from explorer.inspect.feature_states import feature_states
 from explorer.inspect.version_checksum import validate_checksum
+from explorer.log.hint import validate_hint
 from explorer.log.segment import LogSegment, build_segment
 from explorer.progress import Cancel, ProgressCallback
 from explorer.protocol.actions import Metadata, Protocol
@@ -20,7 +21,6 @@ from explorer.protocol.features.consistency import validate_protocol
 from explorer.protocol.properties import validate_properties
 from explorer.protocol.schema import parse_schema
 from explorer.protocol.schema_walk import validate_schema
-from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.table.times import render_time
@@ -55,15 +55,18 @@ def describe(
         snapshot = table.snapshot(version, timestamp, progress=progress, cancel=cancel)
     except UnsupportedError as refusal:
         return _describe_refused(table, version, refusal)
-    return _describe_snapshot(table.store, snapshot)
+    return _describe_snapshot(table, snapshot)
 
 
-def _describe_snapshot(store: ReadStore, snapshot: Snapshot) -> dict[str, Any]:
+def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
     protocol, metadata = snapshot.protocol, snapshot.metadata
     # read before the problems: looking at the files may find some
     figures = {name: getattr(snapshot, name) for name in _FIGURES}
     sizes = _file_sizes(snapshot)
-    disagreements = validate_checksum(store, snapshot)
+    side_files = [
+        *validate_checksum(table.store, snapshot),
+        *validate_hint(table.store, table.listing()),
+    ]
     contradictions = _contradictions(protocol, metadata)
     return {
         "uri": snapshot.uri,
@@ -75,7 +78,7 @@ def _describe_snapshot(store: ReadStore, snapshot: Snapshot) -> dict[str, Any]:
         "file_sizes": sizes,
         **_segment(snapshot.segment),
         "features": _features(protocol, metadata),
-        "problems": _problems([*snapshot.problems, *disagreements, *contradictions]),
+        "problems": _problems([*snapshot.problems, *side_files, *contradictions]),
     }
 
 
