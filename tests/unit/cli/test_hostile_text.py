@@ -42,7 +42,8 @@ def hostile(tmp_path: Path) -> LogFolder:
         "operationParameters": {"predicate": json.dumps([EVIL]), "mode": EVIL},
     }
     folder = LogFolder(tmp_path / "table")
-    file = add(EVIL, partitionValues={EVIL: EVIL})
+    # a path with NUL is refused when it is read
+    file = add(EVIL.replace("\x00", ""), partitionValues={EVIL: EVIL})
     folder.commit(0, [{"commitInfo": info}, protocol, said, file])
     folder.commit(1, [{EVIL: EVIL}])
     folder.write("00000000000000000002.json", '{"add":{"path":"x","size":"\x1b[2J')
