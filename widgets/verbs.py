@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from explorer.errors import InvalidArgumentError, StorageError
+from explorer.cli.options import parse_storage_options
+from explorer.errors import StorageError
 
 _EXAMPLE = "Example: delta-explorer serve ./orders s3://bucket/events --option anon=true"
 
@@ -39,7 +40,7 @@ def register_serve(app: typer.Typer) -> None:
         Listens on this machine only unless --address says otherwise; then only
         the tables named here can be opened.
         """
-        options = _parse_options(option or [])
+        options = parse_storage_options(option)
         open_page(uris or [], port=port, address=address, show=show, storage_options=options)
 
 
@@ -73,17 +74,3 @@ def open_page(
             reason=f"The system says: {error.strerror or error}.",
             remedy="Choose another --port (0 takes a free one) or another --address.",
         ) from error
-
-
-def _parse_options(pairs: list[str]) -> dict[str, str]:
-    options: dict[str, str] = {}
-    for pair in pairs:
-        key, separator, value = pair.partition("=")
-        if not separator or not key:
-            raise InvalidArgumentError(
-                "A storage option cannot be read.",
-                reason="It is not of the form KEY=VALUE.",
-                remedy="Write for example --option anon=true",
-            )
-        options[key] = value
-    return options
