@@ -52,7 +52,7 @@ def test_the_address_holds_table_version_and_view(page: Page, server: Server, sh
     expect(page).to_have_url(re.compile("view=files"))
     assert query(page) == {"table": str(shop), "version": "69", "view": "files"}
     page.reload()
-    expect(page.get_by_text("Files of version 69")).to_be_visible()
+    expect(page.get_by_role("heading", name="Files of version 69")).to_be_visible()
     assert query(page) == {"table": str(shop), "version": "69", "view": "files"}
 
 

@@ -11,11 +11,13 @@ import logging
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
 
 from bokeh.document import Document
+from panel.io.document import unlocked
 from tornado.ioloop import IOLoop
 
 from explorer.errors import DeltaError, Problem
@@ -125,6 +127,17 @@ class InlineRunner:
     def post(self, change: Callable[[], None]) -> None:
         """See `Runner.post`."""
         change()
+
+
+def in_order() -> AbstractContextManager[None]:
+    """Send the changes of Bokeh's models in one line with those of Panel's components.
+
+    While a browser is slow to take what it is sent, Panel queues its messages and
+    Bokeh does not: a change of a plot would overtake the message that brings the
+    plot, and the browser would drop it.
+    """
+    sending: AbstractContextManager[None] = unlocked(policy="collect")
+    return sending
 
 
 def attempt(work: Callable[[], T], done: Done[T], failed: Failed) -> Callable[[], None]:

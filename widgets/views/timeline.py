@@ -20,6 +20,7 @@ from widgets.figures.timeline import (
 )
 from widgets.services.desk import Desk
 from widgets.services.tables import Overview
+from widgets.services.work import in_order
 from widgets.state import HistoryState, PageState
 from widgets.text import cut, esc, format_count
 from widgets.theme import DARK, LIGHT
@@ -84,8 +85,11 @@ class TimelineView:
 
     def _fill(self, view: tuple[float, float] | None = None) -> None:
         commits: Commits | None = self._history.commits
-        if commits is None:
-            return
+        if commits is not None:
+            with in_order():
+                self._fill_with(commits, view)
+
+    def _fill_with(self, commits: Commits, view: tuple[float, float] | None) -> None:
         plot, fresh = self._plot, False
         if plot is None or plot.axis != commits.axis:
             plot, fresh = self._build(commits), True
@@ -119,7 +123,8 @@ class TimelineView:
         if self._range is not None:
             self._range = None
             self._draw_head()
-        fill_view(self._plot, self._history.commits, self._history.sizes)
+        with in_order():
+            fill_view(self._plot, self._history.commits, self._history.sizes)
 
     def _tapped(self, _attribute: str, _old: Any, picked: list[int]) -> None:
         if not picked or self._plot is None:
@@ -127,11 +132,13 @@ class TimelineView:
         newest = self._plot.marks.data["newest"]
         if picked[0] < len(newest):
             self._state.version = int(newest[picked[0]])
-        self._plot.marks.selected.indices = []
+        with in_order():
+            self._plot.marks.selected.indices = []
 
     def _mark(self) -> None:
         if self._plot is not None:
-            show_version(self._plot, self._history.commits, self._state.version)
+            with in_order():
+                show_version(self._plot, self._history.commits, self._state.version)
 
     def _choose_range(self, name: str) -> None:
         if (name in RANGES or name == EVERYTHING) and self._history.commits is not None:
