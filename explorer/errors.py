@@ -15,8 +15,11 @@ ErrorKind = Literal[
     "already_exists",
     "cancelled",
     "catalog_managed",
+    "change_feed_unavailable",
     "checkpoint_unusable",
     "commit_conflict",
+    "data_corrupt",
+    "data_missing",
     "internal_error",
     "invalid_argument",
     "limit_exceeded",
@@ -92,6 +95,12 @@ class UnusableCheckpointError(CorruptLogError):
     """A checkpoint that cannot serve; what it holds must be found another way."""
 
     default_kind = "checkpoint_unusable"
+
+
+class CorruptDataError(DeltaError):
+    """A data file, or a deletion vector, does not hold what the log promises."""
+
+    default_kind: ClassVar[ErrorKind] = "data_corrupt"
 
 
 class UnsupportedError(DeltaError):

@@ -5,8 +5,10 @@ their own. Adds and removes are not here: they are many, and live as columns of
 Arrow (`explorer.log.columns`).
 
 `parse_*` take the JSON object of one action, already decoded, and raise
-`CorruptLogError` where a field has the wrong type; fields that the
-specification does not name are ignored.
+`CorruptLogError` where a field has the wrong type. Fields that the specification
+does not name mean nothing here (spec: Protocol Evolution); they are kept as
+`unknown_fields`, so that an action that is written again loses none (but those that
+are nested more than 100 deep).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import Any, NoReturn
 from explorer.errors import CorruptLogError, brief
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,7 @@ class Protocol:
     min_writer_version: int
     reader_features: tuple[str, ...] | None = None
     writer_features: tuple[str, ...] | None = None
+    unknown_fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,7 @@ class Metadata:
     partition_columns: tuple[str, ...] = ()
     configuration: Mapping[str, str] = field(default_factory=dict)
     created_time: datetime | None = None
+    unknown_fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +63,7 @@ class Transaction:
     app_id: str
     version: int
     last_updated: int | None = None
+    unknown_fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,24 @@ class DomainMetadata:
     domain: str
     configuration: str
     removed: bool
+    unknown_fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+_KNOWN_FIELDS = {
+    "protocol": {"minReaderVersion", "minWriterVersion", "readerFeatures", "writerFeatures"},
+    "metaData": {
+        "id",
+        "name",
+        "description",
+        "format",
+        "schemaString",
+        "partitionColumns",
+        "configuration",
+        "createdTime",
+    },
+    "txn": {"appId", "version", "lastUpdated"},
+    "domainMetadata": {"domain", "configuration", "removed"},
+}
 
 
 def parse_protocol(action: Any, place: str) -> Protocol:
@@ -77,6 +101,7 @@ def parse_protocol(action: Any, place: str) -> Protocol:
         min_writer_version=_require_int(body, "minWriterVersion", "protocol", place),
         reader_features=_optional_strings(body, "readerFeatures", "protocol", place),
         writer_features=_optional_strings(body, "writerFeatures", "protocol", place),
+        unknown_fields=_unknown_fields(body, "protocol"),
     )
 
 
@@ -100,6 +125,7 @@ def parse_metadata(action: Any, place: str) -> Metadata:
         partition_columns=_optional_strings(body, "partitionColumns", "metaData", place) or (),
         configuration=_string_map(body.get("configuration"), "metaData.configuration", place),
         created_time=None if created is None else time_of(created, place),
+        unknown_fields=_unknown_fields(body, "metaData"),
     )
 
 
@@ -110,6 +136,7 @@ def parse_transaction(action: Any, place: str) -> Transaction:
         app_id=_require_string(body, "appId", "txn", place),
         version=_require_int(body, "version", "txn", place),
         last_updated=_optional_int(body, "lastUpdated", "txn", place),
+        unknown_fields=_unknown_fields(body, "txn"),
     )
 
 
@@ -132,6 +159,7 @@ def parse_domain(action: Any, place: str) -> DomainMetadata:
         domain=_require_string(body, "domain", "domainMetadata", place),
         configuration=configuration,
         removed=removed,
+        unknown_fields=_unknown_fields(body, "domainMetadata"),
     )
 
 
@@ -141,6 +169,28 @@ def time_of(milliseconds: int, place: str) -> datetime:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
         _refuse("a time", "milliseconds within the years 1 to 9999", milliseconds, place)
+
+
+def _unknown_fields(body: Mapping[str, Any], action: str) -> dict[str, Any]:
+    # a column of a checkpoint that has no value here is not there
+    return {
+        key: value
+        for key, value in body.items()
+        if value is not None and key not in _KNOWN_FIELDS[action] and _is_shallow(value)
+    }
+
+
+def _is_shallow(value: Any) -> bool:
+    """Whether a value is nested so little that it can be compared and written again."""
+    pending = [(value, 0)]
+    while pending:
+        current, depth = pending.pop()
+        if isinstance(current, Mapping | list | tuple):
+            if depth == _MAX_DEPTH:
+                return False
+            inner = current.values() if isinstance(current, Mapping) else current
+            pending.extend((item, depth + 1) for item in inner)
+    return True
 
 
 def _render_json(value: Mapping[str, Any]) -> str:

@@ -83,6 +83,17 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return pa.schema([_arrow_field(item, (item.name,)) for item in schema.fields])
 
 
+def row_schema(schema: StructType) -> pa.Schema:
+    """The Arrow schema of rows that were read: as `arrow_schema`, but with variants
+    as JSON text and every value nullable.
+
+    A file from before a NOT NULL column was added has no values for it, and the
+    reference answers nulls; the rule binds writers alone (spec: Delta Data Type
+    to Parquet Type Mappings, Variant Data Type).
+    """
+    return arrow_schema(_readable(schema))
+
+
 def file_schema(schema: StructType, mode: MappingMode) -> pa.Schema:
     """The Arrow schema to write data files with: physical names and Parquet field ids
     where columns are mapped, and no void columns (spec: Void Type)."""
@@ -142,6 +153,31 @@ def _arrow_type(data_type: DataType, place: tuple[str, ...]) -> pa.DataType:
         remedy="Leave this column out, or read the table with the engine that wrote it.",
         spec="Schema Serialization Format",
     )
+
+
+def _readable(schema: StructType) -> StructType:
+    fields = []
+    for item in schema.fields:
+        fields.append(replace(item, data_type=_readable_type(item.data_type), nullable=True))  # noqa: PERF401  # one frame less for each level
+    return StructType(fields=tuple(fields))
+
+
+def _readable_type(data_type: DataType) -> DataType:
+    match data_type:
+        case PrimitiveType(name="variant"):
+            return PrimitiveType(name="string")
+        case StructType():
+            return _readable(data_type)
+        case ArrayType(element_type=element):
+            return ArrayType(element_type=_readable_type(element), contains_null=True)
+        case MapType(key_type=key, value_type=value):
+            return MapType(
+                key_type=_readable_type(key),
+                value_type=_readable_type(value),
+                value_contains_null=True,
+            )
+        case _:
+            return data_type
 
 
 def _without_void(schema: StructType) -> StructType:

@@ -1,7 +1,8 @@
 """Actions as the lines of a commit (spec: Delta Log Entries, Actions).
 
 One JSON object per line, each with a single key that names the action.
-Optional fields without a value are left out, as the reference does.
+Optional fields without a value are left out, as the reference does; fields that nobody
+here knows come back as they were read.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def render_action(action: Action) -> ActionLine:
                     "domain": action.domain,
                     "configuration": action.configuration,
                     "removed": action.removed,
+                    **action.unknown_fields,
                 }
             }
 
@@ -108,7 +110,7 @@ def _render_protocol(protocol: Protocol) -> dict[str, Any]:
         body["readerFeatures"] = list(protocol.reader_features)
     if protocol.writer_features is not None:
         body["writerFeatures"] = list(protocol.writer_features)
-    return body
+    return {**body, **protocol.unknown_fields}
 
 
 def _render_metadata(metadata: Metadata) -> dict[str, Any]:
@@ -125,11 +127,11 @@ def _render_metadata(metadata: Metadata) -> dict[str, Any]:
     }
     if metadata.created_time is not None:
         body["createdTime"] = render_milliseconds(metadata.created_time)
-    return body
+    return {**body, **metadata.unknown_fields}
 
 
 def _render_transaction(transaction: Transaction) -> dict[str, Any]:
     body: dict[str, Any] = {"appId": transaction.app_id, "version": transaction.version}
     if transaction.last_updated is not None:
         body["lastUpdated"] = transaction.last_updated
-    return body
+    return {**body, **transaction.unknown_fields}

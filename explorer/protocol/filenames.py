@@ -17,13 +17,16 @@ from __future__ import annotations
 
 import enum
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 LOG_FOLDER = "_delta_log"
 SIDECAR_FOLDER = "_delta_log/_sidecars"
 STAGED_COMMIT_FOLDER = "_delta_log/_staged_commits"
 LAST_CHECKPOINT = "_last_checkpoint"
 MAX_VERSION = 2**63 - 1
+_MAX_DIGITS = f"{MAX_VERSION:020}"
 
 
 class LogFileKind(enum.Enum):
@@ -66,6 +69,13 @@ _NAME = re.compile(
 )
 
 
+# what lies there once for each version
+_Suffix = Literal[".json", ".crc"]
+_LINES: dict[_Suffix, re.Pattern[str]] = {
+    ".json": re.compile(r"(?:[0-9]{20}\.json\n)*+"),
+    ".crc": re.compile(r"(?:[0-9]{20}\.crc\n)*+"),
+}
+
 _SIMPLE = {
     "commit": LogFileKind.COMMIT,
     "checksum": LogFileKind.CHECKSUM,
@@ -107,12 +117,38 @@ def parse_commit_version(name: str) -> int | None:
     The same rule as `parse_log_file_name`, without an object per file: a log
     may hold a hundred thousand commits.
     """
-    if len(name) == 25 and name.endswith(".json"):
-        digits = name[:20]
-        if digits.isascii() and digits.isdigit():
-            version = int(digits)
-            return version if version <= MAX_VERSION else None
-    return None
+    return int(name[:20]) if _is_version_with(".json", name) else None
+
+
+def split_versions(names: Sequence[str], suffix: _Suffix) -> tuple[tuple[int, ...], list[str]]:
+    """The versions of the names that are a version and `suffix`, ascending, and the
+    other names, all of which may be in any order.
+
+    The same rule as `parse_log_file_name` once more, for a whole folder in bulk.
+    """
+    length = 20 + len(suffix)
+    found = [name for name in names if len(name) == length]
+    others = [] if len(found) == len(names) else [name for name in names if len(name) != length]
+    if not found:
+        return (), others
+    # as they are all of one length, each is a line of its own
+    lines = "\n".join(found) + "\n"
+    if _LINES[suffix].fullmatch(lines) is None or max(found)[:20] > _MAX_DIGITS:
+        others += [name for name in found if not _is_version_with(suffix, name)]
+        found = [name for name in found if _is_version_with(suffix, name)]
+        if not found:
+            return (), others
+    first, last = int(min(found)[:20]), int(max(found)[:20])
+    if last - first + 1 == len(found) == len(set(found)):  # without a gap, as nearly always
+        return tuple(range(first, last + 1)), others
+    return tuple(sorted(int(name[:20]) for name in found)), others
+
+
+def _is_version_with(suffix: _Suffix, name: str) -> bool:
+    digits = name[:20]
+    return (
+        name[20:] == suffix and digits.isascii() and digits.isdigit() and digits <= _MAX_DIGITS
+    )
 
 
 def render_commit_name(version: int) -> str:

@@ -1,5 +1,8 @@
 """The hint to the newest checkpoint (spec: Last Checkpoint File Schema, JSON checksum).
 
+It may repeat a V2 checkpoint, "so that readers don't have to read the V2 Checkpoint"
+(spec: V2 Spec); the reference does so in the field `v2Checkpoint`.
+
 The checksum is the MD5 of a canonical form of the JSON: every leaf with its
 path, the pairs sorted by the bytes of their paths. For example
 `{"b": [1, "x y"], "a": null, "checksum": "..."}` becomes
@@ -24,11 +27,26 @@ _PLACE = "_delta_log/_last_checkpoint"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedCheckpoint:
+    """What a hint repeats of a V2 checkpoint.
+
+    `path` is the name of its file. `non_file_actions` are lines as in a commit,
+    `sidecar_files` bodies of `sidecar` actions; either is None where it was left out,
+    as writers do with long ones.
+    """
+
+    path: str
+    non_file_actions: tuple[Mapping[str, Any], ...] | None = None
+    sidecar_files: tuple[Mapping[str, Any], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LastCheckpoint:
     """What `_last_checkpoint` says; a hint that may be stale.
 
     `size` counts actions; `parts` is set for multi-part checkpoints;
     `checksum` is None where the file has none, else it was found to be right.
+    `embedded` is read only, and not rendered.
     """
 
     version: int
@@ -38,6 +56,7 @@ class LastCheckpoint:
     num_of_add_files: int | None = None
     tags: Mapping[str, str] | None = None
     checksum: str | None = None
+    embedded: EmbeddedCheckpoint | None = None
 
 
 class _Number(str):
@@ -85,6 +104,7 @@ def parse_last_checkpoint(data: bytes) -> LastCheckpoint:
         num_of_add_files=_integer(body, "numOfAddFiles"),
         tags=tags,
         checksum=stated,
+        embedded=_embedded(data) if body.get("v2Checkpoint") is not None else None,
     )
 
 
@@ -96,6 +116,29 @@ def build_canonical_form(data: bytes) -> str:
 def build_checksum(data: bytes) -> str:
     """The checksum of a JSON object, whatever `checksum` it already holds."""
     return _checksum(_decode(data))
+
+
+def _embedded(data: bytes) -> EmbeddedCheckpoint:
+    try:
+        found = orjson.loads(data)["v2Checkpoint"]  # with numbers that are numbers
+    except orjson.JSONDecodeError as error:
+        _refuse("It holds half of a character.", error)
+    if not isinstance(found, dict) or not isinstance(path := found.get("path"), str):
+        _refuse("`v2Checkpoint` must be an object with a path.")
+    return EmbeddedCheckpoint(
+        path=path,
+        non_file_actions=_objects(found, "nonFileActions"),
+        sidecar_files=_objects(found, "sidecarFiles"),
+    )
+
+
+def _objects(body: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], ...] | None:
+    value = body.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        _refuse(f"`v2Checkpoint.{key}` must be an array of objects.")
+    return tuple(value)
 
 
 def _checksum(body: Mapping[str, Any]) -> str:

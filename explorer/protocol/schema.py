@@ -7,6 +7,7 @@ writes it as the reference does. A type that no revision names is kept as
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias
 import orjson
 
 from explorer.errors import CorruptLogError
+from explorer.protocol.hooked_json import can_hook, decode_hooked
 
 MAX_SCHEMA_DEPTH: Final = 100
 """Types may be nested this deep. Deeper ones are refused: they are hostile
@@ -55,7 +57,15 @@ _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)")
 _GEO = re.compile(r"(geometry|geography)(?:\(([^()]*)\))?")
 _MAX_PRECISION: Final = 38
 
+# a longer text would take ten times its size and more if all of it were decoded at once
+_LONG_TEXT: Final = 2**23
+_NO_METADATA: Final[Mapping[str, Any]] = {}
+
 _Place: TypeAlias = tuple[str, ...]
+
+
+class _LookalikeError(Exception):
+    """Something that is no field looked like one to `_plain_field`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +73,9 @@ class PrimitiveType:
     """One of `PRIMITIVE_NAMES`."""
 
     name: str
+
+
+_PRIMITIVES: Final = {name: PrimitiveType(name=name) for name in PRIMITIVE_NAMES}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,10 +157,17 @@ def parse_schema(schema_string: str) -> StructType:
     are nested more than `MAX_SCHEMA_DEPTH` deep.
     """
     try:
-        value = orjson.loads(schema_string)
-    except orjson.JSONDecodeError as error:
+        if len(schema_string) > _LONG_TEXT and can_hook(schema_string):
+            with contextlib.suppress(_LookalikeError):
+                return _parse_root(decode_hooked(schema_string, _plain_field))
+        return _parse_root(orjson.loads(schema_string))
+    except (ValueError, RecursionError) as error:
         _refuse(f"It is not JSON that can be read: {error}.", error)
+
+
+def _parse_root(value: Any) -> StructType:
     if not isinstance(value, dict) or value.get("type") != "struct":
+        _check_decoded(value)
         _refuse(f"It must be an object of type struct, but is {_shown(value)}.")
     return _parse_struct(value, (), MAX_SCHEMA_DEPTH)
 
@@ -156,7 +176,7 @@ def parse_type_name(name: str) -> DataType:
     """The type that a string in a schema names; `UnknownType` where none does."""
     spelling = _SPELLINGS.get(name, name)
     if spelling in PRIMITIVE_NAMES:
-        return PrimitiveType(name=spelling)
+        return _PRIMITIVES[spelling]
     if name == "decimal":
         return DecimalType(precision=10, scale=0)
     if match := _DECIMAL.fullmatch(name):
@@ -199,6 +219,27 @@ def render_type(data_type: DataType) -> str:
             return f"struct<{', '.join(inner)}>"
 
 
+def _plain_field(body: dict[str, Any]) -> Any:
+    """A field whose type is a name and which has no metadata, else the object itself: of
+    millions of columns the objects would take five times the memory of the fields."""
+    if (
+        len(body) == 4
+        and body.get("metadata") == {}
+        and type(kind := body.get("type")) is str
+        and type(name := body.get("name")) is str
+        and type(nullable := body.get("nullable")) is bool
+    ):
+        return StructField(
+            name=name, data_type=parse_type_name(kind), nullable=nullable, metadata=_NO_METADATA
+        )
+    return body
+
+
+def _check_decoded(value: Any) -> None:
+    if isinstance(value, StructField):
+        raise _LookalikeError
+
+
 def _is_descending(start: str, end: str | None) -> bool:
     return end is None or _DAY_TIME_UNITS.index(start) < _DAY_TIME_UNITS.index(end)
 
@@ -207,6 +248,7 @@ def _parse_type(value: Any, place: _Place, depth: int) -> DataType:
     if isinstance(value, str):
         return parse_type_name(value)
     if not isinstance(value, dict) or not isinstance(kind := value.get("type"), str):
+        _check_decoded(value)
         _refuse(f"The type of {_named(place)} must be a name or an object, but is {_shown(value)}.")
     if depth <= 0:
         _refuse(f"{_named(place)} is nested more than {MAX_SCHEMA_DEPTH} types deep.")
@@ -237,9 +279,13 @@ def _parse_other_type(value: dict[str, Any], kind: str, place: _Place, depth: in
 def _parse_struct(value: dict[str, Any], place: _Place, depth: int) -> StructType:
     items = value.get("fields")
     if not isinstance(items, list):
+        _check_decoded(items)
         _refuse(f"The fields of {_named(place)} must be an array, but are {_shown(items)}.")
     fields = []
     for item in items:
+        if isinstance(item, StructField):
+            fields.append(item)
+            continue
         if not isinstance(item, dict):
             _refuse(f"A field of {_named(place)} must be an object, but is {_shown(item)}.")
         if not isinstance(name := item.get("name"), str):
@@ -260,8 +306,9 @@ def _parse_field_metadata(value: Any, place: _Place) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
+        _check_decoded(value)
         _refuse(f"The metadata of {_named(place)} must be an object, but is {_shown(value)}.")
-    if any(isinstance(item, dict | list) for item in value.values()):
+    if any(isinstance(item, dict | list | StructField) for item in value.values()):
         _render_value(value, place)  # too deep to be written again is refused here, not later
     return value
 
@@ -275,8 +322,10 @@ def _require_bool(body: dict[str, Any], key: str, place: _Place) -> bool:
 
 def _render_value(value: Any, place: _Place) -> str:
     try:
-        return orjson.dumps(value).decode()
+        return orjson.dumps(value, _check_decoded, orjson.OPT_PASSTHROUGH_DATACLASS).decode()
     except orjson.JSONEncodeError as error:
+        if isinstance(error.__cause__, _LookalikeError):
+            raise error.__cause__ from None
         _refuse(f"The metadata or type of {_named(place)} cannot be written: {error}.", error)
 
 

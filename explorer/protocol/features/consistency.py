@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from explorer.errors import Problem
@@ -41,6 +42,8 @@ def _version_problems(protocol: Protocol) -> Iterator[Problem]:
 
 
 def _list_problems(protocol: Protocol) -> Iterator[Problem]:
+    yield from _listed_twice(protocol.reader_features or (), "readers")
+    yield from _listed_twice(protocol.writer_features or (), "writers")
     readers = set(protocol.reader_features or ())
     writers = set(protocol.writer_features or ())
     for name in sorted(readers - writers):
@@ -55,6 +58,15 @@ def _list_problems(protocol: Protocol) -> Iterator[Problem]:
         item = find_feature(name)
         if item is not None and item.kind == "reader-writer":
             yield _problem(f"`{name}` concerns readers, but is listed for writers only.")
+
+
+def _listed_twice(names: tuple[str, ...], whom: str) -> Iterator[Problem]:
+    """Under one name or under two spellings of it."""
+    entries = {name: find_feature(name) for name in names}
+    counts = Counter(name if (item := entries[name]) is None else item.name for name in names)
+    for name, count in counts.items():
+        if count > 1:
+            yield _problem(f"`{name[:120]}` is listed {count} times for {whom}.")
 
 
 def _readable_by_number(protocol: Protocol) -> Iterator[str]:

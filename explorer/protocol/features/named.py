@@ -129,6 +129,8 @@ NAMED_FEATURES: Final = (
         spec="Catalog-managed tables",
         is_active=whenever_supported,
         reads=False,
+        if_ignored="Commits that only the catalog knows would be missing.",
+        read_by="delta-spark 4.0.1",
     ),
 )
 """In the order of the specification's own list, newer sections behind it."""

@@ -19,6 +19,7 @@ from explorer.protocol.features.table_feature import (
 _TYPE_WIDENING: Final = either(
     by_property(known.TYPE_WIDENING), by_column_metadata("delta.typeChanges")
 )
+_IN_MANIFESTS: Final = "Files would be missing: their list lies in manifests and not in the log."
 
 PROPOSED_FEATURES: Final = (
     TableFeature(
@@ -119,6 +120,7 @@ PROPOSED_FEATURES: Final = (
         spec="Adaptive Metadata (proposed)",
         is_active=whenever_supported,
         reads=False,
+        if_ignored=_IN_MANIFESTS,
     ),
     TableFeature(
         name="adaptiveMetadata-preview",
@@ -128,6 +130,7 @@ PROPOSED_FEATURES: Final = (
         spec="Adaptive Metadata (proposed)",
         is_active=whenever_supported,
         reads=False,
+        if_ignored=_IN_MANIFESTS,
     ),
     TableFeature(
         name="typeWidening-preview",
@@ -176,6 +179,8 @@ PROPOSED_FEATURES: Final = (
         spec="Catalog-managed tables",
         is_active=whenever_supported,
         reads=False,
+        if_ignored="Commits that only the catalog knows would be missing.",
+        read_by="delta-spark 4.0.0",
     ),
     TableFeature(
         name="redirectReaderWriter-preview",
@@ -184,6 +189,7 @@ PROPOSED_FEATURES: Final = (
         spec="Table redirect (in the reference)",
         is_active=by_property_set("delta.redirectReaderWriter-preview"),
         reads=False,
+        if_ignored="The table that was left behind would be read instead of the one it leads to.",
     ),
     TableFeature(
         name="redirectWriterOnly-preview",

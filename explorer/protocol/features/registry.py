@@ -75,6 +75,11 @@ def is_supported(protocol: Protocol, name: str) -> bool:
     return (name if item is None else item.name) in supported_features(protocol)
 
 
+def is_catalog_managed(protocol: Protocol) -> bool:
+    """Whether a catalog decides which commits of the table count."""
+    return any(is_supported(protocol, name) for name in _CATALOG_FEATURES)
+
+
 def is_active(name: str, protocol: Protocol, metadata: Metadata, schema: StructType | None) -> bool:
     """Whether a feature is supported and its metadata requirements are met.
 
@@ -181,20 +186,42 @@ def _feature_obstacles(names: tuple[str, ...]) -> Iterator[Problem]:
         if item is None or not (item.reads or item.name in _CATALOG_FEATURES)
     ]
     if unknown:
+        known = [item for name in unknown if (item := entries[name]) is not None]
         yield Problem(
             kind="unsupported_feature",
             problem=f"{_UNREADABLE}unsupported reader feature {_listed(unknown)}.",
-            reason="A reader must know every feature that the protocol lists for readers.",
-            remedy="Read it with a newer release, or with the engine that wrote it; "
+            reason=_why([name for name in unknown if entries[name] is None], known),
+            remedy=f"Read it with a newer release, or with {_readers(known)}; "
             "protocol, history and log are still shown.",
             spec="Table Features",
         )
-    if any(item is not None and item.name in _CATALOG_FEATURES for item in entries.values()):
+    catalog = [
+        item for item in entries.values() if item is not None and item.name in _CATALOG_FEATURES
+    ]
+    if catalog:
         yield Problem(
             kind="catalog_managed",
             problem=f"{_UNREADABLE}catalog-managed table: cannot be read without its catalog.",
-            reason="The catalog decides which commits count; files alone may be behind it.",
-            remedy="Read it through its catalog; protocol, history and log are still shown "
-            "as published.",
+            reason="The catalog decides which commits count; files alone may be behind it. "
+            + catalog[0].if_ignored,
+            remedy=f"Read it through its catalog, with {_readers(catalog)}; protocol, history and "
+            "log are still shown as published.",
             spec=FEATURES["catalogManaged"].spec,
         )
+
+
+def _why(unknown: list[str], known: list[TableFeature]) -> str:
+    """What would go wrong without the features."""
+    texts = [f"{item.name}: {item.description} {item.if_ignored}" for item in known]
+    if unknown:
+        texts.append(
+            f"{_listed(unknown)}: not known here. A writer lists a feature for readers where "
+            "reading without it gives wrong rows, so that every one must be known."
+        )
+    return " ".join(texts)
+
+
+def _readers(known: list[TableFeature]) -> str:
+    releases = dict.fromkeys(item.read_by for item in known if item.read_by)
+    since = " and ".join(f"{release} or newer" for release in releases)
+    return since or "the engine that wrote it"

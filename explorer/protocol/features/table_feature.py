@@ -35,7 +35,9 @@ class TableFeature:
     the feature by their number alone, up to the one that lists features by
     name. `requires` names features that must be supported with it. `reads`
     says whether this engine reads tables that have it; it is always true of
-    features for writers only.
+    features for writers only. Where it does not, `if_ignored` says what a reader
+    that took no notice would get wrong, and `read_by` which release of the
+    reference reads it, as far as that is known.
     """
 
     name: str
@@ -48,6 +50,12 @@ class TableFeature:
     legacy_min_writer: int | None = None
     requires: tuple[str, ...] = ()
     reads: bool = True
+    if_ignored: str = ""
+    read_by: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.reads and not self.if_ignored:
+            raise AssertionError(f"{self.name}: a refusal has to say why")
 
 
 def whenever_supported(facts: TableFacts) -> bool:  # noqa: ARG001  # a rule like the others

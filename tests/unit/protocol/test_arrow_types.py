@@ -10,12 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
-from explorer.protocol.arrow_types import arrow_schema, arrow_type, delta_schema, file_schema
+from explorer.protocol.arrow_types import (
+    arrow_schema,
+    arrow_type,
+    delta_schema,
+    file_schema,
+    row_schema,
+)
 from explorer.protocol.schema import (
     PRIMITIVE_NAMES,
     ArrayType,
     DecimalType,
     GeoType,
+    MapType,
     PrimitiveType,
     StructField,
     StructType,
@@ -36,6 +43,12 @@ def one(data_type, **kw):
     return StructType(fields=(StructField(name="a", data_type=data_type, **kw),))
 
 
+@pytest.mark.rule("older-003-timestamp-no-zone", "older-003-types-no-long-decimal")
+@pytest.mark.rule("older-004-type-long", "schema-type-binary", "schema-type-boolean")
+@pytest.mark.rule("schema-type-byte", "schema-type-date", "schema-type-decimal")
+@pytest.mark.rule("schema-type-double", "schema-type-float", "schema-type-integer")
+@pytest.mark.rule("schema-type-long", "schema-type-ntz", "schema-type-short", "schema-type-string")
+@pytest.mark.rule("schema-type-timestamp")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -70,6 +83,8 @@ def test_no_primitive_type_is_left_out():
         assert arrow_type(PrimitiveType(name=name)) is not None
 
 
+@pytest.mark.rule("schema-array-type", "schema-field-members", "schema-map-type")
+@pytest.mark.rule("schema-struct-object")
 def test_nested_types_use_the_standard_names_and_keep_nullability():
     schema = parse_schema(
         json.dumps(
@@ -107,6 +122,20 @@ def test_nested_types_use_the_standard_names_and_keep_nullability():
     assert delta_schema(result) == schema
 
 
+def test_rows_that_were_read_may_be_null_anywhere_and_have_variants_as_text():
+    inner = one(PrimitiveType(name="variant"), nullable=False)
+    schema = one(ArrayType(element_type=inner, contains_null=False), nullable=False)
+    found = row_schema(schema).field("a")
+    assert found.nullable
+    assert found.type.value_field.nullable
+    assert found.type.value_type == pa.struct([pa.field("a", pa.string(), nullable=True)])
+    pairs = MapType(
+        key_type=PrimitiveType(name="long"), value_type=inner, value_contains_null=False
+    )
+    kind = row_schema(one(pairs)).field("a").type
+    assert (kind.key_field.nullable, kind.item_field.nullable) == (False, True)
+
+
 def test_an_unknown_type_is_refused_by_name_and_place():
     inner = one(ArrayType(element_type=UnknownType(text="money"), contains_null=True))
     with pytest.raises(UnsupportedError) as caught:
@@ -115,6 +144,7 @@ def test_an_unknown_type_is_refused_by_name_and_place():
     assert caught.value.kind == "unsupported_feature"
 
 
+@pytest.mark.rule("schema-column-metadata-various", "schema-field-metadata")
 def test_column_metadata_becomes_field_metadata_and_comes_back():
     metadata = {
         "comment": "42",
@@ -181,6 +211,7 @@ def mapped(name, number, data_type, physical):
     )
 
 
+@pytest.mark.rule("mapping-write-field-id", "mapping-write-physical-names", "newer-void-no-feature")
 def test_data_files_get_physical_names_field_ids_and_no_void_columns(tmp_path):
     inner = StructType(fields=(mapped("x", 2, PrimitiveType(name="long"), "col-x"),))
     schema = StructType(
@@ -197,6 +228,7 @@ def test_data_files_get_physical_names_field_ids_and_no_void_columns(tmp_path):
     assert read.field("col-s").type.field("col-x").metadata[b"PARQUET:field_id"] == b"2"
 
 
+@pytest.mark.rule("mapping-none-display-names")
 def test_data_files_of_an_unmapped_table_have_display_names_and_no_ids():
     schema = StructType(fields=(mapped("a", 1, GeoType(name="geometry"), "col-a"),))
     stored = file_schema(schema, "none")

@@ -40,6 +40,9 @@ def column(name="a", kind="long", **metadata: Any):
     return StructField(name=name, data_type=parse_type_name(kind), metadata=metadata)
 
 
+@pytest.mark.rule("action-protocol-reader2-mapping-equivalent", "feature-reader-version-2")
+@pytest.mark.rule("feature-reader-version-inherit", "mapping-honored-only-if-supported")
+@pytest.mark.rule("mapping-needs-protocol", "mapping-read-property", "mapping-support-readers")
 @pytest.mark.parametrize(
     ("given", "mapped"),
     [
@@ -64,6 +67,7 @@ def test_mapping_counts_only_where_the_protocol_supports_it(given, mapped):
 MAPPED = column(**{"delta.columnMapping.id": 4, "delta.columnMapping.physicalName": "col-4"})
 
 
+@pytest.mark.rule("mapping-id", "mapping-physicalname")
 def test_a_mapped_column_has_a_physical_name_and_an_id():
     assert physical_name(MAPPED, "name") == "col-4"
     assert physical_name(MAPPED, "id") == "col-4"
@@ -73,6 +77,7 @@ def test_a_mapped_column_has_a_physical_name_and_an_id():
     assert field_id(column(**{"delta.columnMapping.id": True})) is None
 
 
+@pytest.mark.rule("mapping-physicalname")
 def test_physical_paths_keep_the_ways_into_arrays_and_maps():
     outer = StructField(
         name="o",
@@ -87,6 +92,7 @@ def test_physical_paths_keep_the_ways_into_arrays_and_maps():
     assert validate_mapping(schema, "name") == []
 
 
+@pytest.mark.rule("mapping-id", "mapping-physicalname")
 def test_columns_without_name_or_id_and_shared_ids_are_problems():
     twin = StructField(name="b", data_type=MAPPED.data_type, metadata=MAPPED.metadata)
     schema = StructType(fields=(MAPPED, twin, column("c")))

@@ -37,6 +37,15 @@ FULL_METADATA = Metadata(
 )
 
 
+@pytest.mark.rule("action-domain-field-configuration", "action-domain-field-domain")
+@pytest.mark.rule("action-domain-field-removed", "action-protocol-minreaderversion")
+@pytest.mark.rule("action-protocol-minwriterversion", "action-protocol-readerfeatures")
+@pytest.mark.rule("action-protocol-writerfeatures", "action-txn-appid", "action-txn-lastupdated")
+@pytest.mark.rule("action-txn-no-monotonicity", "action-txn-version", "metadata-action-wrapper")
+@pytest.mark.rule("metadata-configuration", "metadata-createdtime", "metadata-description")
+@pytest.mark.rule("metadata-id", "metadata-name", "metadata-partitioncolumns")
+@pytest.mark.rule("metadata-schemastring", "older-003-txn-no-lastupdated")
+@pytest.mark.rule("older-004-metadata-createdtime", "older-004-txn-lastupdated")
 @pytest.mark.parametrize(
     ("action", "kind", "parse"),
     [
@@ -69,6 +78,9 @@ def test_small_action_comes_back_from_its_line(action: Action, kind: str, parse)
     assert parse(line[kind], "here") == action
 
 
+@pytest.mark.rule("action-protocol-readerfeatures", "action-protocol-writerfeatures")
+@pytest.mark.rule("metadata-createdtime", "metadata-description", "metadata-name")
+@pytest.mark.rule("metadata-required-fields")
 def test_optional_fields_without_a_value_are_left_out() -> None:
     protocol = render_action(Protocol(min_reader_version=1, min_writer_version=2))
     assert set(protocol["protocol"]) == {"minReaderVersion", "minWriterVersion"}
@@ -81,6 +93,10 @@ def test_optional_fields_without_a_value_are_left_out() -> None:
     }
 
 
+@pytest.mark.rule("dv-offset-none-inline", "dv-optional-on-actions", "file-add-datachange")
+@pytest.mark.rule("file-add-deletionvector", "file-add-modificationtime")
+@pytest.mark.rule("file-add-partitionvalues", "file-add-path", "file-add-size", "file-add-stats")
+@pytest.mark.rule("file-add-stats-json-string")
 def test_add_names_its_vector_and_keeps_a_null_partition() -> None:
     vector = build_inline_descriptor([1, 2])
     add = AddFile(
@@ -110,6 +126,10 @@ def test_add_names_its_vector_and_keeps_a_null_partition() -> None:
     }
 
 
+@pytest.mark.rule("file-remove-datachange", "file-remove-deletiontimestamp")
+@pytest.mark.rule("file-remove-extendedfilemetadata", "file-remove-partitionvalues")
+@pytest.mark.rule("file-remove-path", "file-remove-size", "file-remove-timestamp")
+@pytest.mark.rule("older-004-remove-extended")
 def test_remove_says_that_its_file_metadata_is_extended() -> None:
     remove = RemoveFile(path="a", deletion_timestamp=5, partition_values={}, size=1)
     assert render_action(remove) == {
@@ -124,11 +144,13 @@ def test_remove_says_that_its_file_metadata_is_extended() -> None:
     }
 
 
+@pytest.mark.rule("cdf-datachange-false")
 def test_change_file_never_changes_data() -> None:
     cdc = render_action(AddCDCFile(path="_change_data/a", partition_values={}, size=1))
     assert cdc["cdc"]["dataChange"] is False
 
 
+@pytest.mark.rule("log-newline-delimited-json")
 def test_lines_are_parted_and_ended_by_a_newline() -> None:
     text = FULL_METADATA
     data = render_lines([render_action(text), {"x": {"y": "a\nb"}}])

@@ -88,6 +88,7 @@ def test_every_entry_is_complete(item):
     assert all(find_feature(alias) is item for alias in item.aliases)
 
 
+@pytest.mark.rule("feature-name-reader-writer", "feature-name-writer-only", "newer-registry")
 def test_every_feature_of_the_engines_file_has_an_entry_of_its_kind(corpus):
     path = corpus.parent / "compat" / "engines.yaml"
     if not path.is_file():
@@ -100,6 +101,7 @@ def test_every_feature_of_the_engines_file_has_an_entry_of_its_kind(corpus):
         assert (item.legacy_min_reader or 1) == (legacy["reader"] if legacy else 1), name
 
 
+@pytest.mark.rule("older-001-invariant-name", "older-001-ntz-name")
 @pytest.mark.parametrize(
     ("spelling", "name"),
     [
@@ -121,6 +123,13 @@ def test_other_names_are_not_known(name):
 # ── supported ────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.rule("column-append-only-writer-versions", "column-check-3-to-6")
+@pytest.mark.rule("column-generated-4-to-6", "column-identity-6-or-7", "column-invariant-2-to-6")
+@pytest.mark.rule("feature-below-7-number-supports", "feature-writer-version-2")
+@pytest.mark.rule("feature-writer-version-4", "feature-writer-version-5")
+@pytest.mark.rule("feature-writer-version-6", "feature-writer-version-inherit")
+@pytest.mark.rule("mapping-support-writers", "older-003-protocol-versions-only")
+@pytest.mark.rule("older-004-writer-version-by-version")
 @pytest.mark.parametrize("writer", range(7))
 @pytest.mark.parametrize("reader", [1, 2])
 def test_below_seven_the_number_alone_gives_support(reader, writer):
@@ -132,6 +141,8 @@ def test_below_seven_the_number_alone_gives_support(reader, writer):
     assert list(supported_features(by_number(reader, writer))) == expected
 
 
+@pytest.mark.rule("column-append-only-listed-7", "column-invariant-listed-7")
+@pytest.mark.rule("feature-nothing-inherited-at-7", "feature-writer-version-7")
 def test_on_writer_version_seven_nothing_is_inherited():
     assert supported_features(protocol(1, 7, None, ())) == ()
     assert supported_features(protocol(2, 7, None, ["appendOnly"])) == ("appendOnly",)
@@ -144,6 +155,7 @@ def test_at_reader_version_three_mapping_is_not_inherited_by_an_old_writer_versi
     assert "generatedColumns" in supported_features(protocol(3, 5, [], None))
 
 
+@pytest.mark.rule("feature-supported-def")
 def test_both_lists_count_in_registry_order_with_unknown_names_last():
     found = supported_features(
         protocol(
@@ -153,6 +165,7 @@ def test_both_lists_count_in_registry_order_with_unknown_names_last():
     assert found == ("invariants", "timestampNtz", "zeta", "alpha")
 
 
+@pytest.mark.rule("feature-supported-def", "older-001-feature-enabled-word", "older-001-ntz-name")
 def test_a_feature_is_supported_under_any_of_its_spellings():
     assert is_supported(listing("timestampNTZ"), "timestampNtz")
     assert is_supported(listing("timestampNtz"), "timestampNTZ")
@@ -174,6 +187,13 @@ NESTED_NTZ = StructField(
 )
 
 
+@pytest.mark.rule("column-append-only-listed-7", "column-check-listed-7", "column-default-listed")
+@pytest.mark.rule("column-generated-listed-7", "column-invariant-listed-7", "feature-active-def")
+@pytest.mark.rule("feature-name-icebergcompatv2-missing", "feature-supported-not-active")
+@pytest.mark.rule("iceberg-v1-enabled", "iceberg-v1-listed", "iceberg-v2-enabled")
+@pytest.mark.rule("iceberg-v2-listed", "newer-commit-timestamp-writer-feature")
+@pytest.mark.rule("newer-variant-features", "newer-widening-feature", "older-001-append-property")
+@pytest.mark.rule("older-001-feature-disabled", "row-enabled")
 @pytest.mark.parametrize(
     ("name", "configuration", "fields"),
     [
@@ -224,6 +244,7 @@ def test_a_feature_is_active_when_supported_and_used_and_only_then(name, configu
     assert not is_active(name, listing(), metadata, schema), "used, but not supported"
 
 
+@pytest.mark.rule("clustering-def", "feature-active-def", "newer-catalog-feature")
 @pytest.mark.parametrize(
     "name",
     [
@@ -294,6 +315,7 @@ def protocol_at_the_end(entry: dict[str, Any]) -> Protocol | None:
     )
 
 
+@pytest.mark.rule("feature-name-reader-writer", "feature-name-writer-only")
 def test_every_protocol_in_the_corpus_is_known_but_for_two_names(corpus):
     unknown = set()
     seen = 0
@@ -308,6 +330,7 @@ def test_every_protocol_in_the_corpus_is_known_but_for_two_names(corpus):
     assert seen > 250
 
 
+@pytest.mark.rule("feature-reader-all")
 def test_the_corpus_tables_are_refused_exactly_where_the_manifest_says(corpus):
     for entry in manifest(corpus):
         item = protocol_at_the_end(entry)
@@ -320,6 +343,7 @@ def test_the_corpus_tables_are_refused_exactly_where_the_manifest_says(corpus):
         assert not problems or expected in problems[0], entry["name"]
 
 
+@pytest.mark.rule("feature-active-def")
 def test_the_features_that_a_corpus_table_uses_are_active(corpus):
     tags = {
         "spark44-mapping-id-mode": {"columnMapping"},

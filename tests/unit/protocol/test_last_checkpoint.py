@@ -30,11 +30,16 @@ SPEC_FORM = (
 )
 
 
+@pytest.mark.rule("pointer-checksum-arrays", "pointer-checksum-comma", "pointer-checksum-equals")
+@pytest.mark.rule("pointer-checksum-leaves", "pointer-checksum-md5", "pointer-checksum-names")
+@pytest.mark.rule("pointer-checksum-path-plus", "pointer-checksum-sample")
+@pytest.mark.rule("pointer-checksum-skip-checksum", "pointer-checksum-strings")
 def test_canonical_form_and_checksum_of_the_specification() -> None:
     assert build_canonical_form(SPEC_JSON) == SPEC_FORM
     assert build_checksum(SPEC_JSON) == "6a92d155a59bf2eecbd4b4ec7fd1f875"
 
 
+@pytest.mark.rule("pointer-checksum", "pointer-checksum-md5")
 def test_checksums_of_the_reference_are_confirmed(corpus: Path) -> None:
     confirmed = 0
     for path in corpus.glob("tables/*/_delta_log/_last_checkpoint"):
@@ -50,6 +55,10 @@ MANY = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "x"]
 MANY_FORM = '"a"+0="0","a"+1="1","a"+10="x",' + ",".join(f'"a"+{n}="{n}"' for n in range(2, 10))
 
 
+@pytest.mark.rule("pointer-checksum-arrays", "pointer-checksum-literals")
+@pytest.mark.rule("pointer-checksum-numbers", "pointer-checksum-skip-checksum")
+@pytest.mark.rule("pointer-checksum-sort", "pointer-url-reserved", "pointer-url-reserved-exactly")
+@pytest.mark.rule("pointer-url-upper", "pointer-url-utf8")
 @pytest.mark.parametrize(
     ("text", "form"),
     [
@@ -69,6 +78,8 @@ def test_canonical_form_follows_the_rules(text: str, form: str) -> None:
     assert build_canonical_form(text.encode()) == form
 
 
+@pytest.mark.rule("pointer-checksum-write", "pointer-parts", "pointer-size", "pointer-tags")
+@pytest.mark.rule("pointer-version")
 def test_rendered_hint_comes_back_and_carries_its_checksum() -> None:
     hint = LastCheckpoint(
         version=70, size=190, parts=2, size_in_bytes=4_000, num_of_add_files=138, tags={"k": "v"}
@@ -80,10 +91,14 @@ def test_rendered_hint_comes_back_and_carries_its_checksum() -> None:
     assert {again.version, again.size, again.parts, again.tags["k"]} == {70, 190, 2, "v"}
 
 
+@pytest.mark.rule("older-001-pointer-fields", "older-003-pointer-fields")
+@pytest.mark.rule("older-004-pointer-fields", "pointer-checksum")
 def test_hint_without_checksum_is_taken() -> None:
     assert parse_last_checkpoint(b'{"version":3,"size":6}').checksum is None
 
 
+@pytest.mark.rule("pointer-checksum-duplicates", "pointer-checksum-validate", "pointer-json")
+@pytest.mark.rule("pointer-size", "pointer-tags", "pointer-version")
 @pytest.mark.parametrize(
     "data",
     [
@@ -122,6 +137,7 @@ def test_half_a_surrogate_pair_is_hashed_rather_than_raised() -> None:
     assert len(build_checksum(b'{"a":"\\ud800"}')) == 32
 
 
+@pytest.mark.rule("pointer-checksum-validate", "pointer-checksum-write")
 @given(st.integers(0, 10**12), st.dictionaries(st.text(), st.text(), max_size=4))
 def test_any_rendered_hint_is_confirmed_and_any_change_is_found(
     version: int, tags: dict[str, str]

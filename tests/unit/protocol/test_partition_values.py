@@ -35,6 +35,8 @@ PAIRS = [
 ]
 
 
+@pytest.mark.rule("partition-binary", "partition-boolean", "partition-date", "partition-numeric")
+@pytest.mark.rule("partition-string", "partition-strings", "partition-timestamp-ntz")
 @pytest.mark.parametrize(("type_name", "value", "text"), PAIRS)
 def test_value_is_rendered_as_the_log_has_it_and_comes_back(
     type_name: str, value: object, text: str
@@ -43,12 +45,14 @@ def test_value_is_rendered_as_the_log_has_it_and_comes_back(
     assert parse_partition_value(text, type_name) == value
 
 
+@pytest.mark.rule("partition-empty-is-null")
 @pytest.mark.parametrize("type_name", ["string", "long", "date", "binary", "timestamp"])
 @pytest.mark.parametrize("text", ["", None])
 def test_empty_string_is_null_for_every_type(type_name: str, text: str | None) -> None:
     assert parse_partition_value(text, type_name) is None
 
 
+@pytest.mark.rule("partition-empty-is-null")
 def test_null_and_the_empty_string_are_rendered_alike() -> None:
     assert render_partition_value(None) is render_partition_value("") is None
 
@@ -63,6 +67,8 @@ def test_time_of_another_zone_is_rendered_in_utc() -> None:
     assert render_partition_value(there) == "2024-01-01T00:00:00.000000Z"
 
 
+@pytest.mark.rule("older-004-partition-timestamp-no-micros", "partition-timestamp")
+@pytest.mark.rule("partition-timestamp-no-zone")
 @pytest.mark.parametrize(
     "text", ["1970-01-01 00:00:00", "1970-01-01 00:00:00.000", "1970-01-01T00:00:00.000000Z"]
 )

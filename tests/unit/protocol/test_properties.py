@@ -81,6 +81,8 @@ def test_no_known_property_is_left_out_of_the_registry():
     assert {item.name for item in defined} == set(PROPERTIES)
 
 
+@pytest.mark.rule("checkpoint-stats-json", "log-vacuum-retention-default", "newer-property-codec")
+@pytest.mark.rule("newer-property-format-version", "older-003-checkpoint-every-10")
 @pytest.mark.parametrize(
     ("item", "default"),
     [
@@ -102,6 +104,7 @@ def test_the_defaults_are_those_of_specification_and_reference(item, default):
     assert item.value_of({}) == default
 
 
+@pytest.mark.rule("mapping-mode-property")
 @pytest.mark.parametrize(
     ("item", "text", "expected"),
     [
@@ -121,6 +124,7 @@ def test_a_value_that_is_set_counts(item, text, expected):
     assert item.validate({item.name: text}) is None
 
 
+@pytest.mark.rule("mapping-mode-property")
 @pytest.mark.parametrize(
     ("item", "text"),
     [
@@ -173,6 +177,7 @@ def test_effective_properties_list_the_known_ones_and_then_the_others():
     assert by_name["zebra"].description == ""
 
 
+@pytest.mark.rule("column-check-key")
 def test_check_constraints_are_found_by_name():
     found = check_constraints({"delta.constraints.day sane": "d > 0", "delta.appendOnly": "true"})
     assert found == {"day sane": "d > 0"}

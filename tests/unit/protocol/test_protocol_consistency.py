@@ -25,6 +25,11 @@ def listing(*names):
     return protocol(readers=names, writers=names)
 
 
+@pytest.mark.rule("action-protocol-readerfeatures", "action-protocol-writerfeatures", "dv-protocol")
+@pytest.mark.rule("feature-new-3-below-7", "feature-not-only-reader-list")
+@pytest.mark.rule("feature-reader-in-both-lists", "feature-reader-version-3-writer-7")
+@pytest.mark.rule("feature-supported-version-only", "feature-writer-or-both")
+@pytest.mark.rule("feature-writer7-requires-list")
 @pytest.mark.parametrize(
     ("odd", "text"),
     [
@@ -38,6 +43,12 @@ def listing(*names):
         (listing("appendOnly"), "`appendOnly` is listed for readers, but concerns writers only"),
         (protocol(writers=["deletionVectors"]), "`deletionVectors` concerns readers"),
         (protocol(1, 7, None, ["columnMapping"]), "`columnMapping` concerns readers"),
+        (protocol(1, 7, None, ["mystery"] * 3), "`mystery` is listed 3 times for writers"),
+        (
+            protocol(1, 7, None, ["invariants", "columnInvariants"]),
+            "`invariants` is listed 2 times for writers",
+        ),
+        (listing("timestampNtz", "timestampNTZ"), "`timestampNtz` is listed 2 times for readers"),
         (protocol(writers=["rowTracking"]), "`rowTracking` needs `domainMetadata`"),
     ],
     ids=str,
@@ -46,6 +57,7 @@ def test_a_protocol_that_contradicts_itself_has_a_problem(odd, text):
     assert [item.problem for item in validate_protocol(odd) if text in item.problem]
 
 
+@pytest.mark.rule("action-protocol-reader2-mapping-equivalent", "feature-new-2-7")
 @pytest.mark.parametrize(
     "sound",
     [

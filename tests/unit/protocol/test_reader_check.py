@@ -28,6 +28,8 @@ def listing(*names):
     return protocol(readers=names, writers=names)
 
 
+@pytest.mark.rule("feature-reader-all", "newer-vacuum-check-reader-name", "newer-variant-features")
+@pytest.mark.rule("newer-widening-feature")
 @pytest.mark.parametrize(
     "allowed",
     [
@@ -47,6 +49,10 @@ def test_a_known_protocol_may_be_read_whatever_writers_must_know(allowed):
     check_reader(allowed, URI)
 
 
+@pytest.mark.rule("action-protocol-excludes-old-clients", "action-protocol-features-decide")
+@pytest.mark.rule("action-protocol-minreaderversion", "action-protocol-unsupported-error")
+@pytest.mark.rule("feature-reader-all", "feature-reader-version-3", "feature-reader3-requires-list")
+@pytest.mark.rule("newer-catalog-feature", "newer-catalog-no-snapshot", "newer-unknown-blocks")
 @pytest.mark.parametrize(
     ("refused", "kind", "text"),
     [
@@ -110,3 +116,28 @@ def test_all_obstacles_are_named_at_once():
     assert "version 99" in caught.value.problem
     assert "mystery" in caught.value.problem
     assert "catalog" in caught.value.problem
+
+
+@pytest.mark.rule("action-protocol-unsupported-error", "newer-open-and-name")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("catalogManaged", ["Commits that only the catalog knows", "delta-spark 4.0.1 or newer"]),
+        ("catalogOwned-preview", ["delta-spark 4.0.0 or newer"]),
+        ("adaptiveMetadata", ["manifests", "Files would be missing", "the engine that wrote it"]),
+        ("redirectReaderWriter-preview", ["left behind"]),
+        ("mystery", ["mystery: not known here", "wrong rows", "the engine that wrote it"]),
+    ],
+)
+def test_refusal_says_what_a_feature_would_change_and_who_can_read_it(name, words):
+    (problem,) = validate_reader(listing("deletionVectors", name))
+    told = f"{problem.reason} {problem.remedy}"
+    assert [word for word in words if word not in told] == []
+    assert "deletionVectors" not in told
+
+
+def test_refusal_tells_the_known_from_the_unknown():
+    (problem,) = validate_reader(listing("adaptiveMetadata", "alpha", "beta"))
+    assert "adaptiveMetadata, alpha, beta" in problem.problem
+    assert "alpha, beta: not known here" in problem.reason
+    assert "adaptiveMetadata: The list of files" in problem.reason

@@ -295,6 +295,7 @@ def schema_strings(table: Path):
                     yield text
 
 
+@pytest.mark.rule("schema-field-members", "schema-field-metadata", "schema-spark-json")
 def test_every_schema_of_the_corpus_survives_the_round_trip(corpus):
     seen = 0
     for table in sorted((corpus / "tables").iterdir()):
@@ -314,3 +315,86 @@ def with_metadata(value):
         inner = {key: with_metadata(item) for key, item in value.items()}
         return {"metadata": {}, **inner} if "nullable" in inner else inner
     return value
+
+
+def _both_ways(text: str, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What comes of a text that counts as short, and of the same as a long one."""
+    found: list[object] = []
+    for longest in (2**40, 0):
+        monkeypatch.setattr("explorer.protocol.schema._LONG_TEXT", longest)
+        try:
+            found.append(parse_schema(text))
+        except CorruptLogError as error:
+            found.append((error.kind, "not JSON" in error.reason))
+    return found
+
+
+def test_long_schemas_are_parsed_like_short_ones_in_the_corpus(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = set()
+    for commit in (corpus / "tables").glob("*/_delta_log/*.json"):
+        for line in commit.read_bytes().splitlines():
+            if b'"schemaString"' in line and line.startswith(b'{"metaData"'):
+                texts.add(json.loads(line)["metaData"]["schemaString"])
+    assert len(texts) > 80
+    for text in texts:
+        short, long = _both_ways(text, monkeypatch)
+        assert isinstance(short, StructType)
+        assert short == long
+
+
+_PLAIN = '{"name":"a","type":"null","nullable":true,"metadata":{}}'
+
+
+def _field_text(kind: str = '"long"', metadata: str = "{}", name: str = '"f"') -> str:
+    return f'{{"name":{name},"type":{kind},"nullable":true,"metadata":{metadata}}}'
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        _PLAIN,
+        # what looks like a field and is none
+        _field_text(metadata=f'{{"x":{_PLAIN}}}'),
+        _field_text(metadata=f'{{"x":[{{"y":{_PLAIN}}}]}}'),
+        _field_text(metadata=_PLAIN),
+        _field_text(kind=_PLAIN),
+        _field_text(kind=f'{{"type":"udt","sqlType":{_PLAIN}}}'),
+        _field_text(kind=f'{{"type":"new","of":{_PLAIN}}}'),
+        _field_text(kind=f'{{"type":"struct","fields":{_PLAIN}}}'),
+        _field_text(kind=f'{{"type":"struct","fields":[{_PLAIN},{_PLAIN}]}}'),
+        # what one decoder takes and the other does not, or takes otherwise
+        _field_text(metadata='{"x":NaN}'),
+        _field_text(metadata='{"x":-Infinity}'),
+        _field_text(name='"\\ud800"'),
+        _field_text(name='"\\ud83d\\ude00"'),
+        _field_text(metadata='{"x":18446744073709551616,"y":-9223372036854775809}'),
+        _field_text(metadata='{"x":18446744073709551615,"y":-9223372036854775808,"z":-0,"e":1e3}'),
+        _field_text(metadata='{"x":' + "9" * 5000 + "}"),
+        _field_text(metadata='{"x":1e999}'),
+        _field_text(metadata='{"x":' + "[" * 300 + "]" * 300 + "}"),
+        _field_text(metadata='{"x":' + "[" * 3000 + "]" * 3000 + "}"),
+        _field_text(metadata='{"x":1,"x":2}'),
+        _field_text(metadata="null"),
+        _field_text(metadata="5"),
+        _field_text(kind='"no such type"'),
+        _field_text(kind='"decimal(5,2)"'),
+        _field_text(name="5"),
+        _PLAIN.replace("true", '"true"'),
+        _PLAIN.replace("null", "a\\tb").replace('"nullable":true,', ""),
+        _PLAIN.replace('"a"', '"a\tb"'),
+        _PLAIN + ",",
+        _PLAIN[:-1],
+    ],
+)
+def test_long_schemas_are_parsed_like_short_ones(
+    field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, long = _both_ways(f'{{"type":"struct","fields":[{field}]}}', monkeypatch)
+    assert short == long
+    if isinstance(short, StructType):
+        assert isinstance(long, StructType)
+        assert render_schema(short) == render_schema(long)
+    short, long = _both_ways(field, monkeypatch)
+    assert short == long

@@ -19,6 +19,8 @@ def stats_of(**columns: pa.Array) -> dict:
     return orjson.loads(build_statistics(pa.table(columns)))
 
 
+@pytest.mark.rule("stats-max-tight", "stats-min-tight", "stats-nullcount-tight", "stats-numrecords")
+@pytest.mark.rule("stats-tight", "stats-tightbounds")
 def test_counts_and_bounds_of_plain_columns() -> None:
     stats = stats_of(
         id=pa.array([3, None, 1], pa.int64()),
@@ -61,6 +63,7 @@ def test_types_without_an_order_are_counted_only(column: pa.Array) -> None:
     assert stats["minValues"] == stats["maxValues"] == {}
 
 
+@pytest.mark.rule("stats-mirror-schema")
 def test_null_struct_makes_its_fields_null() -> None:
     stats = stats_of(s=pa.array([{"x": 1, "t": {"y": "a"}}, None, {"x": None, "t": None}]))
     assert stats["nullCount"] == {"s": {"x": 2, "t": {"y": 2}}}
@@ -73,6 +76,7 @@ def test_decimal_bounds_keep_every_digit() -> None:
     assert f'"maxValues":{{"d":{value}}}' in text
 
 
+@pytest.mark.rule("stats-timestamp-bounds-milliseconds")
 def test_timestamps_are_cut_to_milliseconds() -> None:
     time = datetime(2024, 1, 1, 1, 1, 1, 123999, tzinfo=UTC)
     stats = stats_of(
@@ -92,6 +96,7 @@ def test_floats_that_json_cannot_say_leave_no_bounds(bad: float) -> None:
     assert stats_of(f=pa.array([1.0, bad]))["maxValues"] == {}
 
 
+@pytest.mark.rule("stats-string-bounds-cut")
 @given(st.lists(st.text(max_size=80), min_size=1, max_size=5))
 def test_string_bounds_are_short_and_still_bounds(values: list[str]) -> None:
     values = [value.replace("\ud800", "") for value in values]
@@ -110,6 +115,7 @@ def test_only_the_first_32_leaves_are_indexed_unless_told() -> None:
     assert len(orjson.loads(build_statistics(table, -1))["maxValues"]) == 40
 
 
+@pytest.mark.rule("stats-dv-numrecords", "stats-tightbounds")
 def test_widening_keeps_the_physical_count_and_every_digit() -> None:
     stats = (
         '{"numRecords":3,"minValues":{"d":12345678901234567890.10},"maxValues":{"d":1e2},'
@@ -122,6 +128,7 @@ def test_widening_says_so_where_nothing_was_said() -> None:
     assert widen_statistics('{"numRecords":3}') == '{"numRecords":3,"tightBounds":false}'
 
 
+@pytest.mark.rule("dv-add-needs-numrecords", "stats-dv-numrecords")
 @pytest.mark.parametrize("stats", ["{", "[]", '{"minValues":{}}', "[" * 100_000])
 def test_statistics_without_a_row_count_cannot_be_widened(stats: str) -> None:
     with pytest.raises(CorruptLogError, match="statistics"):

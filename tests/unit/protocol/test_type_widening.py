@@ -22,6 +22,9 @@ def column(name="a", kind="long", **metadata: Any):
     return StructField(name=name, data_type=parse_type_name(kind), metadata=metadata)
 
 
+@pytest.mark.rule("newer-widening-date", "newer-widening-decimal", "newer-widening-float")
+@pytest.mark.rule("newer-widening-int-to-decimal", "newer-widening-int-to-double")
+@pytest.mark.rule("newer-widening-integers")
 @pytest.mark.parametrize(
     ("before", "after", "allowed"),
     [
@@ -51,6 +54,7 @@ def test_only_the_changes_of_the_specification_are_widening(before, after, allow
     assert is_widening(parse_type_name(before), parse_type_name(after)) is allowed
 
 
+@pytest.mark.rule("newer-widening-history", "newer-widening-refuse-unsupported")
 def test_recorded_changes_are_found_and_bad_ones_are_refused():
     good = {"fromType": "short", "toType": "integer", "fieldPath": "element.value"}
     schema = StructType(fields=(column(**{"delta.typeChanges": [good]}),))

@@ -1,0 +1,56 @@
+"""The columns by which rows are kept close together (spec: Clustered Table)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from explorer.protocol.features.column_mapping import physical_name
+from explorer.protocol.known_properties import MappingMode
+from explorer.protocol.schema import StructType
+from explorer.protocol.schema_walk import render_path
+
+CLUSTERING_DOMAIN: Final = "delta.clustering"
+
+
+def clustering_columns(configuration: str) -> tuple[tuple[str, ...], ...] | None:
+    """The physical field paths in the configuration of the domain `delta.clustering`;
+    None where it cannot be read.
+
+    The specification's example names a column by a string; the reference writes the
+    path to it, `[["c"], ["s", "d"]]`.
+    """
+    try:
+        value = orjson.loads(configuration)
+    except orjson.JSONDecodeError:
+        return None
+    columns = value.get("clusteringColumns") if isinstance(value, dict) else None
+    if not isinstance(columns, list):
+        return None
+    paths = [_path(item) for item in columns]
+    found = tuple(path for path in paths if path is not None)
+    return found if len(found) == len(paths) else None
+
+
+def logical_path(path: tuple[str, ...], schema: StructType, mode: MappingMode) -> str | None:
+    """A physical field path as the text of the logical one; None where the schema has no
+    such field."""
+    names: list[str] = []
+    fields = schema.fields
+    for step in path:
+        found = next((item for item in fields if physical_name(item, mode) == step), None)
+        if found is None:
+            return None
+        names.append(found.name)
+        inner = found.data_type
+        fields = inner.fields if isinstance(inner, StructType) else ()
+    return render_path(tuple(names))
+
+
+def _path(item: Any) -> tuple[str, ...] | None:
+    if isinstance(item, str):
+        return (item,)
+    if isinstance(item, list) and item and all(isinstance(step, str) for step in item):
+        return tuple(item)
+    return None

@@ -1,0 +1,39 @@
+"""JSON whose objects are replaced as they are decoded, so that they are never all there.
+
+Python's own decoder does it, and takes more than JSON; what orjson refuses is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+# half a character, which no text may hold, and numbers that are Python's, not JSON's
+_FOREIGN = re.compile(r"\\u[dD][89a-fA-F]|\bNaN\b|\bInfinity\b")
+
+
+def can_hook(text: str) -> bool:
+    """Whether `decode_hooked` answers as orjson does; it looks at no more than spelling."""
+    return _FOREIGN.search(text) is None
+
+
+def decode_hooked(text: str, replace: Callable[[dict[str, Any]], Any]) -> Any:
+    """The value of a text for which `can_hook` holds, with `replace` asked of each object,
+    inner ones first. Raises `ValueError` or `RecursionError` for what is no JSON."""
+    return json.loads(text, object_hook=replace, parse_int=_whole_or_real, parse_float=_real)
+
+
+def _whole_or_real(digits: str) -> int | float:
+    # beyond 64 bits orjson has reals
+    number = int(digits) if len(digits) < 21 else 2**64
+    return number if -(2**63) <= number < 2**64 else _real(digits)
+
+
+def _real(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("a number is beyond all bounds")
+    return number

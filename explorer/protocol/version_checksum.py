@@ -1,0 +1,118 @@
+"""What a version checksum claims of its version (spec: Version Checksum File).
+
+One JSON object in `N.crc`, written after commit N. Histograms and the list of all
+files that it may hold are not read here: the log says both at first hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+import orjson
+
+from explorer.errors import CorruptLogError, brief
+from explorer.protocol.actions import (
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    Transaction,
+    parse_domain,
+    parse_metadata,
+    parse_protocol,
+    parse_transaction,
+)
+
+Action = TypeVar("Action")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionChecksum:
+    """The claims of one file; None for what it leaves out.
+
+    Files written before the specification named them lack `protocol` and `metadata`.
+    `transactions` and `domains` are those in force; a domain that is removed is none.
+    `in_commit_timestamp` is in milliseconds since the epoch.
+    """
+
+    num_files: int
+    table_size_bytes: int
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    transactions: tuple[Transaction, ...] | None = None
+    domains: tuple[DomainMetadata, ...] | None = None
+    num_deleted_records: int | None = None
+    num_deletion_vectors: int | None = None
+    in_commit_timestamp: int | None = None
+    txn_id: str | None = None
+
+
+def parse_version_checksum(data: bytes, place: str) -> VersionChecksum:
+    """The claims of the file at `place`; fields that are not known are ignored.
+
+    Raises `CorruptLogError` where it is no JSON object, lacks the number of files or
+    of bytes, or holds a value of a wrong type.
+    """
+    try:
+        body = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        _refuse(place, "It is not JSON.", error)
+    if not isinstance(body, dict):
+        _refuse(place, "It is not an object.")
+    num_files, table_size = _count(body, "numFiles", place), _count(body, "tableSizeBytes", place)
+    if num_files is None or table_size is None:
+        _refuse(place, "`numFiles` and `tableSizeBytes` are required.")
+    for name in ("numProtocol", "numMetadata"):
+        if (number := _count(body, name, place)) not in {None, 1}:
+            _refuse(place, f"`{name}` must be 1, but is {number}.")
+    domains = _list(body, "domainMetadata", parse_domain, place)
+    return VersionChecksum(
+        num_files=num_files,
+        table_size_bytes=table_size,
+        protocol=_optional(body, "protocol", parse_protocol, place),
+        metadata=_optional(body, "metadata", parse_metadata, place),
+        transactions=_list(body, "setTransactions", parse_transaction, place),
+        domains=None
+        if domains is None
+        else tuple(domain for domain in domains if not domain.removed),
+        num_deleted_records=_count(body, "numDeletedRecordsOpt", place),
+        num_deletion_vectors=_count(body, "numDeletionVectorsOpt", place),
+        in_commit_timestamp=_count(body, "inCommitTimestampOpt", place),
+        txn_id=found if isinstance(found := body.get("txnId"), str) else None,
+    )
+
+
+def _optional(
+    body: Mapping[str, Any], key: str, parse: Callable[[Any, str], Action], place: str
+) -> Action | None:
+    return None if body.get(key) is None else parse(body[key], place)
+
+
+def _list(
+    body: Mapping[str, Any], key: str, parse: Callable[[Any, str], Action], place: str
+) -> tuple[Action, ...] | None:
+    value = body.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        _refuse(place, f"`{key}` must be an array, but is {brief(value)}.")
+    return tuple(parse(item, place) for item in value)
+
+
+def _count(body: Mapping[str, Any], key: str, place: str) -> int | None:
+    value = body.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+        _refuse(place, f"`{key}` must be a whole number, but is {brief(value)}.")
+    return value
+
+
+def _refuse(place: str, reason: str, cause: Exception | None = None) -> NoReturn:
+    raise CorruptLogError(
+        f"The checksum {place} cannot be read.",
+        reason=reason,
+        remedy="Nothing rests on it; report this to the writer of the version.",
+        spec="Version Checksum File",
+    ) from cause
