@@ -46,6 +46,18 @@ class RowwiseState:
             *({"remove": {**body, "dataChange": False}} for body in self.removes.values()),
         ]
 
+    def compaction_actions(self) -> list[Action]:
+        """What a compaction of the commits that led here holds: tombstones of files and
+        of domains too, for older ones to be hidden."""
+        return [
+            *({"protocol": self.protocol} for _ in range(self.protocol is not None)),
+            *({"metaData": self.metadata} for _ in range(self.metadata is not None)),
+            *({"txn": body} for body in self.transactions.values()),
+            *({"domainMetadata": body} for body in self.domains.values()),
+            *({"add": body} for body in self.adds.values()),
+            *({"remove": body} for body in self.removes.values()),
+        ]
+
 
 def reconcile(commits: Sequence[Iterable[Action]]) -> RowwiseState:
     """The state after `commits`, which are given oldest first."""

@@ -80,12 +80,16 @@ class ActionCollector:
         if len(self._bodies) >= _BATCH_ROWS or self._bytes >= _BATCH_BYTES:
             self._flush()
 
-    def rows(self) -> ActionRows:
-        """All that was taken; raises `CorruptLogError` where a value does not fit."""
+    def settle(self) -> None:
+        """Raise `CorruptLogError` now where a value that was taken does not fit."""
         if self._batches or len(self._bodies) > _KEPT_ROWS:
             self._flush()
         else:
             self._check()
+
+    def rows(self) -> ActionRows:
+        """All that was taken; raises `CorruptLogError` where a value does not fit."""
+        self.settle()
         return ActionRows(self._action, self._batches[::-1], self._bodies[::-1])
 
     def _flush(self) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from explorer.errors import CorruptLogError, DeltaError, StorageError
+from explorer.errors import CorruptLogError, DeltaError, Problem, StorageError
 from explorer.log.listing import CheckpointFiles
 from explorer.log.parquet_part import ParquetPart, open_part, store_failed, unusable
 from explorer.log.small_actions import SmallActions
 from explorer.log.tail import EMPTY_TAIL, Tail, replay_json_checkpoint
-from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER
+from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER
+from explorer.protocol.last_checkpoint import EmbeddedCheckpoint
 from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.ports import ReadStore
+
+_MAX_DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,8 @@ class Checkpoint:
     """A checkpoint whose few actions are read and whose files are not yet.
 
     `inline` holds the file actions of a JSON top level; `parts` are the Parquet
-    files that hold the others, `sidecars` the further ones.
+    files that hold the others, `sidecars` the further ones. `from_hint` says that the
+    top level was not read, but what `_last_checkpoint` repeats of it.
     """
 
     files: CheckpointFiles
@@ -37,6 +41,7 @@ class Checkpoint:
     inline: Tail
     parts: tuple[ParquetPart, ...]
     sidecars: tuple[Sidecar, ...]
+    from_hint: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +68,41 @@ def read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Checkpoint:
         found = _read_json(store, paths[0])
     else:
         found = _read_parquet(tuple(open_part(store, path) for path in paths))
-    _check(found, files, paths[0])
+    return _build(found, files)
+
+
+def build_embedded(embedded: EmbeddedCheckpoint, files: CheckpointFiles) -> Checkpoint:
+    """The checkpoint `files` as a hint repeats it; `embedded` must have all of it but
+    the files' actions, which are in sidecars.
+
+    Raises `UnusableCheckpointError` like `read_checkpoint`.
+    """
+    small = SmallActions()
+    versions: list[Any] = []
+    for action in embedded.non_file_actions or ():
+        if isinstance(described := action.get("checkpointMetadata"), Mapping):
+            versions.append(described.get("version"))
+        try:
+            small.offer(action, LAST_CHECKPOINT)
+        except CorruptLogError as error:
+            raise unusable(LAST_CHECKPOINT, error.reason.rstrip(".")) from error
+    found = _TopLevel(
+        small=small,
+        inline=EMPTY_TAIL,
+        parts=(),
+        sidecars=tuple(_named(body) for body in embedded.sidecar_files or ()),
+        described_versions=tuple(versions),
+    )
+    return replace(_build(found, files), from_hint=True)
+
+
+def _build(found: _TopLevel, files: CheckpointFiles) -> Checkpoint:
+    path = f"{LOG_FOLDER}/{files.names[0]}"
+    _check(found, files, path)
     try:
         sidecars = tuple(_sidecar(*named) for named in dict.fromkeys(found.sidecars))
     except UnicodeDecodeError as error:
-        raise unusable(paths[0], "the path of a sidecar is not encoded as a URI") from error
+        raise unusable(path, "the path of a sidecar is not encoded as a URI") from error
     return Checkpoint(
         files=files, small=found.small, inline=found.inline, parts=found.parts, sidecars=sidecars
     )
@@ -82,6 +117,8 @@ def _read_json(store: ReadStore, path: str) -> _TopLevel:
         raise store_failed(error) from error
     except DeltaError as error:
         raise unusable(path, error.problem.rstrip(".")) from error
+    if inline.decides_files and inline.sidecars:
+        inline = replace(inline, problems=(*inline.problems, _mixed(path)))
     return _TopLevel(
         small=inline.small,
         inline=inline,
@@ -103,7 +140,8 @@ def _read_parquet(parts: tuple[ParquetPart, ...]) -> _TopLevel:
                 versions.append(described.get("version"))
             else:
                 try:
-                    small.offer(_without_empty_lists(action), part.path.rpartition("/")[2])
+                    body = _as_json(_without_empty_lists(action))
+                    small.offer(body, part.path.rpartition("/")[2])
                 except CorruptLogError as error:
                     raise unusable(part.path, error.reason.rstrip(".")) from error
     return _TopLevel(
@@ -131,6 +169,18 @@ def _check(found: _TopLevel, files: CheckpointFiles, path: str) -> None:
         raise unusable(path, "it has no protocol or no metadata")
 
 
+def _mixed(path: str) -> Problem:
+    name = path.rpartition("/")[2]
+    return Problem(
+        kind="log_corrupt",
+        problem=f"The checkpoint {name} has files both in itself and in sidecars.",
+        reason="A V2 checkpoint has all of them in one of the two places; here all were taken.",
+        remedy="Write a new checkpoint, and report this to the writer of this one.",
+        place=name,
+        spec="V2 Spec",
+    )
+
+
 def _named(body: Any) -> tuple[Any, Any]:
     if not isinstance(body, Mapping):
         return None, None
@@ -142,6 +192,21 @@ def _sidecar(path: str, size: int | None) -> Sidecar:
     decoded = decode_path(path)
     place = decoded if is_absolute(path) else f"{SIDECAR_FOLDER}/{decoded}"
     return Sidecar(path=place, size=size)
+
+
+def _as_json(value: Any, depth: int = 0) -> Any:
+    """A value of Parquet as it stood in the commit: a map comes as pairs, and a struct
+    has all fields of its column. What no action nests is left out."""
+    if depth > _MAX_DEPTH:
+        return None
+    if isinstance(value, list):
+        if value and all(isinstance(pair, tuple) for pair in value):
+            value = dict(value)
+        else:
+            return [_as_json(item, depth + 1) for item in value]
+    if isinstance(value, Mapping):
+        return {key: _as_json(item, depth + 1) for key, item in value.items() if item is not None}
+    return value
 
 
 def _without_empty_lists(action: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:

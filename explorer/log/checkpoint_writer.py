@@ -6,18 +6,25 @@ struct column of its own. Rows are written group by group as they come.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, UnsupportedError
+from explorer.errors import (
+    CorruptLogError,
+    InvalidArgumentError,
+    NotFoundError,
+    UnsupportedError,
+    brief,
+)
 from explorer.log.columns import ADD_COLUMNS, REMOVE_COLUMNS, STRING_MAP, ColumnRule
+from explorer.log.expiry import is_unexpired
 from explorer.progress import Cancel
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
-from explorer.protocol.commit_json import Action, render_action
+from explorer.protocol.commit_json import render_action
 from explorer.protocol.filenames import (
     LAST_CHECKPOINT,
     LOG_FOLDER,
@@ -176,7 +183,7 @@ def _render_parquet(content: CheckpointContent, cancel: Cancel) -> tuple[bytes, 
     """The file, the number of adds in it, and of all its rows."""
     import pyarrow.parquet as pq  # not needed to open a small table
 
-    schema, num_adds, num_rows = _schema(content.metadata), 0, 0
+    schema, num_adds, num_rows = _schema(content), 0, 0
     sink = pa.BufferOutputStream()
     writer = pq.ParquetWriter(
         sink, schema, compression="zstd", store_schema=False, write_page_checksum=True
@@ -190,18 +197,52 @@ def _render_parquet(content: CheckpointContent, cancel: Cancel) -> tuple[bytes, 
     return sink.getvalue().to_pybytes(), num_adds, num_rows
 
 
-def _schema(metadata: Metadata) -> pa.Schema:
+def _schema(content: CheckpointContent) -> pa.Schema:
     adds = list(_ADD_NAMES)
-    if not CHECKPOINT_STATS_AS_JSON.value_of(metadata.configuration):
+    if not CHECKPOINT_STATS_AS_JSON.value_of(content.metadata.configuration):
         adds.remove("stats")
+    small = _small_types(content)
     return pa.schema(
         {
-            "txn": _SMALL_ACTIONS["txn"],
+            "txn": small["txn"],
             "add": _file_type(ADD_COLUMNS, adds),
             "remove": _file_type(REMOVE_COLUMNS, _REMOVE_NAMES),
         }
-        | {name: _SMALL_ACTIONS[name] for name in ("metaData", "protocol", "domainMetadata")}
+        | {name: small[name] for name in ("metaData", "protocol", "domainMetadata")}
     )
+
+
+def _small_types(content: CheckpointContent) -> dict[str, pa.DataType]:
+    """The columns of the actions that are few, with those fields that only their
+    writer knows (spec: "all information regarding the following actions")."""
+    types = dict(_SMALL_ACTIONS)
+    unknown: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
+    for action in _small_actions(content):
+        (kind,) = render_action(action)
+        for name, value in action.unknown_fields.items():
+            unknown[kind, name].append(value)
+    for (kind, name), values in unknown.items():
+        fields = [*types[kind], pa.field(name, _type_of(values, kind, name))]
+        types[kind] = pa.struct(fields)
+    return types
+
+
+def _type_of(values: list[Any], kind: str, name: str) -> pa.DataType:
+    import pyarrow.parquet as pq  # not needed to open a small table
+
+    try:
+        found = pa.array(values)
+        # Parquet has not all that Arrow has
+        pq.write_table(pa.table({"x": found}), pa.BufferOutputStream())
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise UnsupportedError(
+            "A checkpoint of this table cannot be written.",
+            reason=f"The field {brief(name)} of {kind}, which is not known here, cannot be "
+            "stored in a column, and would be lost.",
+            remedy="Let the engine that wrote the table write its checkpoints.",
+            spec="Checkpoints",
+        ) from error
+    return found.type
 
 
 def _file_type(rules: Mapping[str, ColumnRule], names: Iterable[str]) -> pa.DataType:
@@ -219,45 +260,42 @@ def _batches(content: CheckpointContent, schema: pa.Schema) -> Iterator[pa.Recor
     for batch in content.adds:
         yield _widen(schema, "add", _file_structs(batch, ADD_COLUMNS, schema.field("add").type))
     for batch in content.removes:
-        kept = batch.filter(
-            # a tombstone that does not say when counts as long expired
-            pc.fill_null(
-                pc.greater(
-                    batch.column("deletion_timestamp").cast(pa.int64()), content.tombstones_after
-                ),
-                False,  # noqa: FBT003  # the value that fills
-            )
-        )
+        deleted = batch.column("deletion_timestamp")
+        kept = batch.filter(is_unexpired(deleted, content.tombstones_after))
         kind = schema.field("remove").type
         yield _widen(schema, "remove", _file_structs(kept, REMOVE_COLUMNS, kind))
 
 
 def _small_batch(content: CheckpointContent, schema: pa.Schema) -> pa.RecordBatch:
-    actions: list[Action] = [
-        _with_features(content.protocol),
-        content.metadata,
-        *content.transactions,
-        # a removed domain only hides older ones, of which a checkpoint has none
-        *(domain for domain in content.domains if not domain.removed),
-    ]
-    rows = [render_action(action) for action in actions]
+    rows = [render_action(action) for action in _small_actions(content)]
     return pa.RecordBatch.from_arrays(
         [pa.array([_pairs(row.get(field.name)) for row in rows], field.type) for field in schema],
         schema=schema,
     )
 
 
+def _small_actions(
+    content: CheckpointContent,
+) -> list[Protocol | Metadata | Transaction | DomainMetadata]:
+    return [
+        _with_features(content.protocol),
+        content.metadata,
+        *content.transactions,
+        # a removed domain only hides older ones, of which a checkpoint has none
+        *(domain for domain in content.domains if not domain.removed),
+    ]
+
+
 def _with_features(protocol: Protocol) -> Protocol:
     """The protocol with feature lists exactly where its versions have them."""
-    return Protocol(
-        min_reader_version=protocol.min_reader_version,
-        min_writer_version=protocol.min_writer_version,
-        reader_features=(protocol.reader_features or ())
-        if protocol.min_reader_version == 3
-        else None,
-        writer_features=(protocol.writer_features or ())
-        if protocol.min_writer_version == 7
-        else None,
+    lists_readers, lists_writers = (
+        protocol.min_reader_version == 3,
+        protocol.min_writer_version == 7,
+    )
+    return replace(
+        protocol,
+        reader_features=(protocol.reader_features or ()) if lists_readers else None,
+        writer_features=(protocol.writer_features or ()) if lists_writers else None,
     )
 
 
@@ -265,11 +303,12 @@ def _pairs(body: Any) -> Any:
     """The body of a small action with its maps as Arrow takes them: lists of pairs."""
     if not isinstance(body, Mapping):
         return body
-    maps = {"options", "configuration"}
-    return {
-        key: list(value.items()) if key in maps and isinstance(value, Mapping) else _pairs(value)
-        for key, value in body.items()
-    }
+    found = dict(body)
+    if isinstance(configuration := body.get("configuration"), Mapping):
+        found["configuration"] = list(configuration.items())
+    if isinstance(form := body.get("format"), Mapping):
+        found["format"] = {**form, "options": list(form["options"].items())}
+    return found
 
 
 def _widen(schema: pa.Schema, name: str, structs: pa.StructArray) -> pa.RecordBatch:

@@ -70,6 +70,11 @@ def int32_column(values: Values) -> pa.Array:
     return _fixed("i", values, pa.int32())
 
 
+def float64_column(values: Values) -> pa.Array:
+    """Numbers of double precision or None; raises TypeError for anything else."""
+    return _fixed("d", values, pa.float64())
+
+
 def time_column(values: Values) -> pa.Array:
     """Milliseconds since the epoch, or None, as UTC timestamps."""
     return _fixed("q", values, TIME)

@@ -16,10 +16,12 @@ _AT, _NUL, _NOTHING = (string_column(["@", "\0", ""])[at] for at in range(3))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupKeys:
-    """One row group's paths, and its keys: the same object where no file has a vector."""
+    """One row group's paths, and its keys: the same object where no file has a vector,
+    and no path another form."""
 
     paths: pa.ChunkedArray
     keys: pa.ChunkedArray
+    has_vectors: bool
 
     @property
     def nbytes(self) -> int:

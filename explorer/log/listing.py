@@ -10,9 +10,8 @@ from typing import Literal
 from explorer.protocol.filenames import (
     LOG_FOLDER,
     LogFileKind,
-    LogFileName,
-    parse_commit_version,
     parse_log_file_name,
+    split_versions,
 )
 from explorer.storage.ports import ReadStore
 
@@ -34,6 +33,15 @@ class CheckpointFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """A log compaction file and the versions, both inclusive, that it stands for."""
+
+    first: int
+    last: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogListing:
     """A log folder at one moment.
 
@@ -45,7 +53,7 @@ class LogListing:
     commits: tuple[int, ...]
     checkpoints: tuple[CheckpointFiles, ...]
     incomplete_checkpoints: tuple[CheckpointFiles, ...]
-    compactions: tuple[LogFileName, ...]
+    compactions: tuple[Compaction, ...]
     checksums: tuple[int, ...]
     has_last_checkpoint: bool
     foreign: tuple[str, ...]
@@ -54,6 +62,10 @@ class LogListing:
         """The same folder, as if `checkpoint` were not in it."""
         kept = tuple(found for found in self.checkpoints if found != checkpoint)
         return replace(self, checkpoints=kept)
+
+    def without_hint(self) -> LogListing:
+        """The same folder, as if `_last_checkpoint` were not in it."""
+        return replace(self, has_last_checkpoint=False)
 
     @property
     def latest_version(self) -> int | None:
@@ -71,17 +83,14 @@ _PREFERENCE: dict[CheckpointKind, int] = {"multi-part": 0, "classic": 1, "v2": 2
 
 def build_listing(names: Iterable[str]) -> LogListing:
     """Sort names into kinds; the order of `names` does not matter."""
-    commits: list[int] = []
+    commits, others = split_versions(list(names), ".json")
+    checksums, others = split_versions(others, ".crc")
     checkpoints: list[CheckpointFiles] = []
     parts: defaultdict[tuple[int, int], dict[int, str]] = defaultdict(dict)
-    compactions: list[LogFileName] = []
-    checksums: list[int] = []
+    compactions: list[Compaction] = []
     foreign: list[str] = []
     has_hint = False
-    for name in names:
-        if (version := parse_commit_version(name)) is not None:
-            commits.append(version)
-            continue
+    for name in others:
         parsed = parse_log_file_name(name)
         if parsed is None:
             foreign.append(name)
@@ -89,10 +98,10 @@ def build_listing(names: Iterable[str]) -> LogListing:
             has_hint = True
         elif parsed.version is None:
             foreign.append(name)
-        elif parsed.kind is LogFileKind.CHECKSUM:
-            checksums.append(parsed.version)
-        elif parsed.kind is LogFileKind.COMPACTION:
-            compactions.append(parsed)
+        elif parsed.last_version is not None:
+            compactions.append(
+                Compaction(first=parsed.version, last=parsed.last_version, name=name)
+            )
         elif parsed.part is not None and parsed.num_parts is not None:
             parts[parsed.version, parsed.num_parts][parsed.part] = name
         else:
@@ -100,7 +109,7 @@ def build_listing(names: Iterable[str]) -> LogListing:
             checkpoints.append(CheckpointFiles(version=parsed.version, kind=kind, names=(name,)))
     complete, incomplete = _sort_parts(parts)
     return LogListing(
-        commits=tuple(sorted(commits)),
+        commits=commits,
         checkpoints=tuple(
             sorted(
                 checkpoints + complete,
@@ -108,8 +117,8 @@ def build_listing(names: Iterable[str]) -> LogListing:
             )
         ),
         incomplete_checkpoints=tuple(sorted(incomplete, key=lambda found: found.version)),
-        compactions=tuple(compactions),
-        checksums=tuple(sorted(checksums)),
+        compactions=tuple(sorted(compactions, key=lambda found: found.name)),
+        checksums=checksums,
         has_last_checkpoint=has_hint,
         foreign=tuple(sorted(foreign)),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,8 +11,8 @@ from explorer.errors import CorruptLogError, NotFoundError, Problem, UnusableChe
 from explorer.log.action_fields import FileAction
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.key_cache import KeyCache
-from explorer.log.listing import LogListing
-from explorer.log.segment import LogSegment, build_segment
+from explorer.log.listing import CheckpointFiles, LogListing
+from explorer.log.segment import LogSegment, build_segment, missing_versions
 from explorer.log.small_actions import SmallActions
 from explorer.log.tail import Tail, replay_commits
 from explorer.progress import UNWATCHED, Watch
@@ -56,6 +57,12 @@ class LoadedVersion:
             return rows.num_rows
         return self.state.count(action)
 
+    def lies_in(self, store: ReadStore) -> bool:
+        """Whether the log in `store` still is the one that this was read from."""
+        return self.newest_file is not None and (
+            _newest_file(store, self.segment) == self.newest_file
+        )
+
     @property
     def nbytes(self) -> int:
         """What keeping it costs, the cache of keys not counted."""
@@ -90,36 +97,84 @@ def load_version(
     if held and held.segment == segment and held.checkpoint is checkpoint:
         return held
     tail = _tail(store, choice, held, watch)
+    in_checkpoint = () if checkpoint is None else checkpoint.inline.problems
     return LoadedVersion(
         listing=choice.listing,
         segment=segment,
         checkpoint=checkpoint,
         tail=tail,
         small=tail.small if checkpoint is None else tail.small.over(checkpoint.small),
-        problems=(*_incomplete(listing, segment), *choice.problems, *tail.problems),
+        problems=(*_incomplete(listing, segment), *choice.problems, *in_checkpoint, *tail.problems),
         newest_file=_newest_file(store, segment),
         store=store,
         cache=cache,
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownActions:
+    """The protocol and metadata of a version, either None where the log has none, and
+    what the store says of the last file that was read, as in `LoadedVersion`."""
+
+    version: int
+    small: SmallActions
+    newest_file: ObjectInfo | None
+
+
 def load_protocol_and_metadata(
-    store: ReadStore, listing: LogListing, version: int | None
-) -> SmallActions:
-    """Only the newest protocol and metadata: commits are read no further than needed."""
-    choice = _choose(store, listing, version, None)
-    segment, checkpoint = choice.segment, choice.checkpoint
+    store: ReadStore, listing: LogListing, version: int | None, known: KnownActions | None = None
+) -> KnownActions:
+    """Only the newest protocol and metadata: commits are read no further than needed,
+    and not up to what is `known` of an older version of the same log."""
+    segment = build_segment(listing, version)
+    if known is not None and _leads_to(listing, known, segment):
+        versions, older = range(known.version + 1, segment.version + 1), known.small
+        if not versions:
+            return known
+    else:
+        choice = _choose(store, listing, version, None)
+        segment, versions = choice.segment, choice.segment.commits
+        older = SmallActions() if choice.checkpoint is None else choice.checkpoint.small
+    found = _newest_of_both(store, versions)
+    return KnownActions(
+        version=segment.version,
+        small=SmallActions(
+            protocol=found.protocol or older.protocol, metadata=found.metadata or older.metadata
+        ),
+        newest_file=_newest_file(store, segment),
+    )
+
+
+def _leads_to(listing: LogListing, known: KnownActions, segment: LogSegment) -> bool:
+    """Whether the commits after what is known are there, and no more than without it."""
+    between = segment.version - known.version
+    return (
+        known.newest_file is not None
+        and 0 <= between <= len(segment.commits)
+        and not missing_versions(listing.commits, known.version, segment.version)
+    )
+
+
+def _newest_of_both(store: ReadStore, versions: range) -> SmallActions:
     found = SmallActions()
-    versions = segment.commits[::-1]
-    files = store.read_many(render_commit_path(number) for number in versions)
-    for number, data in zip(versions, files, strict=True):
+    newest_first = versions[::-1]
+    files = store.read_many(render_commit_path(number) for number in newest_first)
+    for number, data in zip(newest_first, files, strict=True):
         if b'"protocol"' in data or b'"metaData"' in data:
             name = render_commit_name(number)
             for at, line in lines_backwards(data):
                 found.offer(parse_action(line, name, at), f"{name}:{at}")
         if found.protocol is not None and found.metadata is not None:
-            return found
-    return found if checkpoint is None else found.over(checkpoint.small)
+            break
+    return found
+
+
+def is_still(store: ReadStore, known: KnownActions) -> bool:
+    """Whether the log is the one that `known` was read from."""
+    try:
+        return store.stat(render_commit_path(known.version)) == known.newest_file
+    except NotFoundError:
+        return False
 
 
 def _newest_file(store: ReadStore, segment: LogSegment) -> ObjectInfo | None:
@@ -148,11 +203,8 @@ def _choose(
             if held and held.checkpoint and held.checkpoint.files == segment.checkpoint:
                 checkpoint = held.checkpoint
             else:
-                # a table without a checkpoint opens without pyarrow
-                from explorer.log.checkpoint import read_checkpoint  # noqa: PLC0415  # see above
-
                 try:
-                    checkpoint = read_checkpoint(store, segment.checkpoint)
+                    checkpoint = _read_checkpoint(store, listing, segment.checkpoint, problems)
                 except UnusableCheckpointError as error:
                     failed = failed or error
                     problems.append(Problem.of(error, segment.checkpoint.names[0]))
@@ -163,6 +215,32 @@ def _choose(
         )
 
 
+def _read_checkpoint(
+    store: ReadStore, listing: LogListing, files: CheckpointFiles, problems: list[Problem]
+) -> Checkpoint:
+    """By what the hint repeats of it, where that saves reading Parquet, or where the
+    file itself cannot be used: then with a problem more."""
+    # a table without a checkpoint opens without what these bring
+    from explorer.log.checkpoint import (  # noqa: PLC0415  # see above
+        build_embedded,
+        read_checkpoint,
+    )
+    from explorer.log.hint import find_embedded  # noqa: PLC0415  # see above
+
+    is_parquet = files.names[0].endswith(".parquet")
+    if is_parquet and (embedded := find_embedded(store, listing, files)) is not None:
+        with contextlib.suppress(UnusableCheckpointError):
+            return build_embedded(embedded, files)
+    try:
+        return read_checkpoint(store, files)
+    except UnusableCheckpointError as error:
+        if is_parquet or (embedded := find_embedded(store, listing, files)) is None:
+            raise
+        checkpoint = build_embedded(embedded, files)
+        problems.append(Problem.of(error, files.names[0]))
+        return checkpoint
+
+
 def _tail(store: ReadStore, choice: _Choice, held: LoadedVersion | None, watch: Watch) -> Tail:
     wanted = choice.segment.commits
     if (
@@ -171,13 +249,14 @@ def _tail(store: ReadStore, choice: _Choice, held: LoadedVersion | None, watch: 
         or held.segment.version > choice.segment.version
         or held.checkpoint is not choice.checkpoint
     ):
-        return replay_commits(store, wanted, watch)
+        return replay_commits(store, wanted, watch, choice.listing.compactions)
     new = range(held.segment.version + 1, wanted.stop)
     if not new:
         return held.tail
     from explorer.log.extend import extend_tail  # noqa: PLC0415  # it brings Arrow with it
 
-    return extend_tail(replay_commits(store, new, watch), held.tail)
+    newer = replay_commits(store, new, watch, choice.listing.compactions)
+    return extend_tail(newer, held.tail)
 
 
 def _incomplete(listing: LogListing, segment: LogSegment) -> list[Problem]:

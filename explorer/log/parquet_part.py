@@ -8,9 +8,9 @@ another way then: an older checkpoint, or the commits.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,8 @@ import pyarrow.compute as pc
 from explorer.errors import DeltaError, StorageError, UnusableCheckpointError
 from explorer.log.action_fields import FileAction
 from explorer.log.columns import COLUMNS, DELETION_VECTOR, VECTOR_FIELDS
+from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
+from explorer.storage.parquet_bytes import ParquetBytes
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
@@ -34,22 +36,29 @@ _MAX_ROWS = 2**31
 
 Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
 
+FieldPath: TypeAlias = tuple[str, ...]
+"""Names of the log from an action to a field inside it."""
+
 # a leaf that is never null where the action is there: it tells which row groups matter
 _WITNESS = {
     "protocol": "minReaderVersion",
     "metaData": "id",
     "txn": "appId",
     "domainMetadata": "domain",
+    HIGH_WATER_MARK_ACTION: "highWaterMark",
     "sidecar": "path",
     "checkpointMetadata": "version",
 }
+
+# newer revisions do not know it: whatever its column holds, it is no obstacle
+_FORGOTTEN = frozenset({HIGH_WATER_MARK_ACTION})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetPart:
     """An opened footer. `path` is relative to the table's root, or absolute."""
 
-    store: ReadStore
+    stored: ParquetBytes
     path: str
     size: int
     metadata: pq.FileMetaData
@@ -71,34 +80,51 @@ class ParquetPart:
     def read_small(self) -> Iterator[dict[str, Any]]:
         """The actions that are few, each as `{name: body}` like a line of a commit."""
         leaves = {name: f"{name}.{leaf}" for name, leaf in _WITNESS.items() if self.has(name)}
-        for name, leaf in leaves.items():
+        for name, leaf in [*leaves.items()]:
             if not self.has(name, _WITNESS[name]):
-                raise unusable(self.path, f"it has no column {leaf}")
-        for group in range(self.num_row_groups if leaves else 0):
-            witnesses = self._read(group, list(leaves.values()))
+                if name not in _FORGOTTEN:
+                    raise unusable(self.path, f"it has no column {leaf}")
+                del leaves[name]
+        if not leaves:
+            return
+        every = range(self.num_row_groups)
+        with self._open(every, [*leaves]) as file:
+            for group in every:
+                yield from self._read_small(file, group, leaves)
+
+    def _read_small(
+        self, file: pq.ParquetFile, group: int, leaves: Mapping[str, str]
+    ) -> Iterator[dict[str, Any]]:
+        witnesses = self._read_from(file, group, list(leaves.values()))
+        with _unusable_if_unreadable(self.path):
+            present = {
+                name: pc.is_valid(pc.struct_field(witnesses.column(name), _WITNESS[name]))
+                for name in leaves
+            }
+            present = {name: mask for name, mask in present.items() if pc.any(mask).as_py()}
+        if not present:
+            return
+        table = self._read_from(file, group, list(present))
+        for name, mask in present.items():
             with _unusable_if_unreadable(self.path):
-                present = {
-                    name: pc.is_valid(pc.struct_field(witnesses.column(name), _WITNESS[name]))
-                    for name in leaves
-                }
-                present = {name: mask for name, mask in present.items() if pc.any(mask).as_py()}
-            if not present:
-                continue
-            table = self._read(group, list(present))
-            for name, mask in present.items():
-                with _unusable_if_unreadable(self.path):
-                    bodies = table.column(name).filter(mask).to_pylist()
-                yield from ({name: body} for body in bodies)
+                bodies = table.column(name).filter(mask).to_pylist()
+            yield from ({name: body} for body in bodies)
 
     def read_group(
-        self, group: int, action: FileAction, columns: Sequence[str], extra: Sequence[str] = ()
-    ) -> pa.Table:
+        self,
+        group: int,
+        action: FileAction,
+        columns: Sequence[str],
+        extra: Sequence[FieldPath] = (),
+    ) -> tuple[pa.Table, dict[FieldPath, pa.ChunkedArray]]:
         """One row group's columns (public names of `columns.ADD_COLUMNS` or
         `REMOVE_COLUMNS`), one row per row of the group, null where it is no such
-        action. `extra` names further leaves as in the log (`stats_parsed.numRecords`)."""
+        action; and those of the further leaves in `extra` that the file has, each the
+        way into the action by names of the log (`("stats_parsed", "numRecords")`)."""
         rules = COLUMNS[action]
         wanted = [rules[name][0] for name in columns if self.has(action, rules[name][0])]
-        leaves = [f"{action}.{name}" for name in [*wanted, *extra]]
+        inner = [path for path in extra if self._has_leaf(action, path)]
+        leaves = [".".join((action, *path)) for path in [*((name,) for name in wanted), *inner]]
         rows = self.metadata.row_group(group).num_rows
         table = self._read(group, leaves) if leaves else None
         arrays: list[pa.ChunkedArray] = []
@@ -110,17 +136,35 @@ class ParquetPart:
                     continue
                 found = pc.struct_field(table.column(action), log_name)
                 arrays.append(_as_type(found, data_type))
+            found_inner: dict[FieldPath, pa.ChunkedArray] = {}
             if table is not None:
-                arrays.extend(
-                    pc.struct_field(table.column(action), name.split(".")) for name in extra
-                )
-        return pa.Table.from_arrays(arrays, names=[*columns, *extra])
+                held = table.column(action)
+                found_inner = {path: pc.struct_field(held, list(path)) for path in inner}
+        return pa.Table.from_arrays(arrays, names=list(columns)), found_inner
+
+    def _has_leaf(self, action: FileAction, path: FieldPath) -> bool:
+        kind: pa.DataType = pa.struct(list(self.schema))
+        for name in (action, *path):
+            if not pa.types.is_struct(kind) or (at := kind.get_field_index(name)) < 0:
+                return False
+            kind = kind.field(at).type
+        return not pa.types.is_nested(kind)
 
     def _read(self, group: int, columns: list[str]) -> pa.Table:
-        with _unusable_if_unreadable(self.path), self.store.open_input(self.path) as source:
-            if source.size() != self.size:
+        with self._open([group], columns) as file:
+            return self._read_from(file, group, columns)
+
+    @contextlib.contextmanager
+    def _open(self, groups: Sequence[int], columns: Sequence[str]) -> Iterator[pq.ParquetFile]:
+        """The file, to read these columns of these row groups."""
+        with _unusable_if_unreadable(self.path), self.stored.open() as source:
+            if source.file.size() != self.size:
                 raise unusable(self.path, "it was replaced while it was being read")
-            file = _parquet_file(source, self.metadata)
+            source.expect(groups, columns)
+            yield _parquet_file(source.file, self.metadata)
+
+    def _read_from(self, file: pq.ParquetFile, group: int, columns: list[str]) -> pa.Table:
+        with _unusable_if_unreadable(self.path):
             table = file.read_row_group(
                 group, columns=columns, use_threads=self.num_row_groups == 1
             )
@@ -141,21 +185,26 @@ class ParquetPart:
         leaf = f"{action}.deletionVector.storageType"
         with _unusable_if_unreadable(self.path):
             column = self._read(group, [leaf]).column(action)
-            kinds = pc.struct_field(column, ["deletionVector", "storageType"])
-            return bool(kinds.null_count < len(kinds))
+            vectors = pc.struct_field(column, "deletionVector")
+            return bool(vectors.null_count < len(vectors))
 
 
-def open_part(store: ReadStore, path: str, size: int | None = None) -> ParquetPart:
+def open_part(
+    store: ReadStore, path: str, size: int | None = None, listed: int | None = None
+) -> ParquetPart:
     """Read a footer; raises `UnusableCheckpointError` where that fails, or where the file
-    is not of the `size` in bytes that a checkpoint states."""
-    with _unusable_if_unreadable(path), store.open_input(path) as source:
-        if size is not None and source.size() != size:
-            raise unusable(path, f"it has {source.size()} bytes, and the checkpoint says {size}")
-        file = _parquet_file(source, None)
+    is not of the `size` in bytes that a checkpoint states. What a listing says of its size,
+    `listed`, only saves asking for it."""
+    stored = ParquetBytes(store, path, listed if size is None else size)
+    with _unusable_if_unreadable(path), stored.open() as source:
+        length = source.file.size()
+        if size is not None and length != size:
+            raise unusable(path, f"it has {length} bytes, and the checkpoint says {size}")
+        file = _parquet_file(source.file, None)
         part = ParquetPart(
-            store=store,
+            stored=stored,
             path=path,
-            size=source.size(),
+            size=length,
             metadata=file.metadata,
             schema=file.schema_arrow,
         )
@@ -172,8 +221,14 @@ def open_part(store: ReadStore, path: str, size: int | None = None) -> ParquetPa
 def _parquet_file(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
     import pyarrow.parquet  # tables without a checkpoint open without it
 
-    # without it a flipped bit becomes another path or another size, unseen
-    return pyarrow.parquet.ParquetFile(source, metadata=metadata, page_checksum_verification=True)
+    return pyarrow.parquet.ParquetFile(
+        source,
+        metadata=metadata,
+        # without it a flipped bit becomes another path or another size, unseen
+        page_checksum_verification=True,
+        # in nanoseconds the year 9999 would come out as another year, unseen
+        coerce_int96_timestamp_unit="us",
+    )
 
 
 def unusable(path: str, what: str) -> UnusableCheckpointError:
@@ -232,6 +287,10 @@ def _as_vectors(found: pa.Array) -> pa.Array:
         present = found.type.get_field_index(name) >= 0
         child = pc.struct_field(found, name) if present else pa.nulls(len(found), kind)
         children.append(child if child.type == kind else _as_type(child, kind))
+    nameless = pc.or_(pc.is_null(children[0]), pc.is_null(children[1]))
+    if pc.any(pc.and_(nameless, pc.is_valid(found))).as_py():
+        # taken for none, it would bring rows back that are deleted
+        raise ValueError("a deletion vector without storageType or pathOrInlineDv")
     return pa.StructArray.from_arrays(
         children, fields=list(DELETION_VECTOR), mask=pc.is_null(found)
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from explorer.errors import CorruptLogError, ErrorKind
+from explorer.errors import CorruptLogError, ErrorKind, brief
 from explorer.protocol.actions import (
     DomainMetadata,
     Metadata,
@@ -17,19 +17,47 @@ from explorer.protocol.actions import (
     parse_protocol,
     parse_transaction,
 )
+from explorer.protocol.features.row_id_high_water_mark import (
+    HIGH_WATER_MARK_ACTION,
+    parse_high_water_mark_action,
+)
+
+
+class SmallKey(NamedTuple):
+    """What an action reconciles by: its kind, and where there are several its name."""
+
+    kind: str
+    name: str | None = None
+
+    @property
+    def in_words(self) -> str:
+        """For a message."""
+        return self.kind if self.name is None else f"{self.kind} {brief(self.name)}"
+
+
+def keys_of_small(action: Mapping[str, Any]) -> Iterator[SmallKey]:
+    """The keys of what one line says, where `SmallActions.offer` took it."""
+    for kind, name in _NAMED_BY.items():
+        if (body := action.get(kind)) is not None:
+            yield SmallKey(kind, None if name is None else body[name])
+
+
+_NAMED_BY = {"protocol": None, "metaData": None, "txn": "appId", "domainMetadata": "domain"}
 
 
 @dataclass(slots=True)
 class SmallActions:
     """What has been found so far, newest first: the first of a kind, or of a key, wins.
 
-    `domains` holds removed domains too: they hide older ones.
+    `domains` holds removed domains too: they hide older ones. `row_id_high_water_mark`
+    is that of an action which only an older revision has.
     """
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
     transactions: dict[str, Transaction] = field(default_factory=dict)
     domains: dict[str, DomainMetadata] = field(default_factory=dict)
+    row_id_high_water_mark: int | None = None
 
     def offer(self, action: Mapping[str, Any], place: str) -> None:
         """Take what one older action adds to the picture."""
@@ -43,6 +71,9 @@ class SmallActions:
         if (body := action.get("domainMetadata")) is not None:
             domain = parse_domain(body, place)
             self.domains.setdefault(domain.domain, domain)
+        if self.row_id_high_water_mark is None and HIGH_WATER_MARK_ACTION in action:
+            mark = parse_high_water_mark_action(action[HIGH_WATER_MARK_ACTION])
+            self.row_id_high_water_mark = mark
 
     def required(self, version: int | None) -> tuple[Protocol, Metadata]:
         """Both actions that every version has; raises `CorruptLogError` where one is missing."""
@@ -59,6 +90,9 @@ class SmallActions:
             metadata=self.metadata or older.metadata,
             transactions={**older.transactions, **self.transactions},
             domains={**older.domains, **self.domains},
+            row_id_high_water_mark=older.row_id_high_water_mark
+            if self.row_id_high_water_mark is None
+            else self.row_id_high_water_mark,
         )
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeVar
 
 import pyarrow as pa
@@ -19,10 +20,10 @@ import pyarrow.compute as pc
 
 from explorer.log.action_fields import FileAction
 from explorer.log.checkpoint import Checkpoint
-from explorer.log.columns import COLUMNS
+from explorer.log.columns import COLUMNS, DELETION_VECTOR
 from explorer.log.key_cache import KeyCache
 from explorer.log.key_columns import GroupKeys, decided_keys, keys_of, keys_of_arrays
-from explorer.log.parquet_part import ParquetPart, open_part
+from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
 from explorer.log.record_counts import record_counts
 from explorer.log.tail import EMPTY_TAIL, Tail
 from explorer.storage.ports import ReadStore
@@ -31,7 +32,8 @@ _TYPES = {
     action: {name: rule[2] for name, rule in rules.items()} for action, rules in COLUMNS.items()
 }
 _NUM_RECORDS = "num_records"
-_STATS_PARSED_COUNT = "stats_parsed.numRecords"
+_VECTOR = "deletion_vector"
+_STATS_PARSED_COUNT = ("stats_parsed", "numRecords")
 
 # decoding releases Python's lock; more than two fight over memory instead
 _READERS = 2
@@ -49,6 +51,21 @@ class _LiveGroup:
     group: int
     mask: pa.ChunkedArray | None
     count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileColumns:
+    """Columns of some files, and those leaves of their actions that their log file has."""
+
+    table: pa.Table
+    leaves: Mapping[FieldPath, pa.ChunkedArray]
+    further: Callable[[str], pa.ChunkedArray] | None = None
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column of the same files; one that `table` lacks is read now, and once."""
+        if self.further is None or name in self.table.column_names:
+            return self.table.column(name)
+        return self.further(name)
 
 
 class LogState:
@@ -78,10 +95,58 @@ class LogState:
         `columns` are names of `ADD_COLUMNS` or `REMOVE_COLUMNS`, or `num_records`.
         """
         groups = [group for group in self._groups(action) if group.count]
-        yield from _ahead(lambda group: self._read(group, action, columns), groups)
+        yield from _ahead(lambda group: self._read(group, action, columns).table, groups)
         for rows in self._rows(action):
             if rows.num_rows:
                 yield _select(rows, columns)
+
+    def reduce_files(
+        self,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath],
+        reduce: Callable[[FileColumns], Answer],
+    ) -> Iterator[Answer]:
+        """What `reduce` makes of the live files, in the order of `tables`.
+
+        It gets one row group, or the files of the commits, at a time, and runs
+        in the threads that read, so that nothing needs to hold every file.
+        `columns` are as in `tables`, `leaves` are ways into an `add` action.
+        """
+
+        def read(live: _LiveGroup) -> Answer:
+            found = self._read(live, "add", columns, leaves)
+            further = cache(lambda name: self._read(live, "add", [name]).table.column(0))
+            return reduce(replace(found, further=further))
+
+        groups = [group for group in self._groups("add") if group.count]
+        yield from _ahead(read, groups)
+        for rows in self._rows("add"):
+            if rows.num_rows:
+                table = _select(rows, columns)
+                yield reduce(FileColumns(table=table, leaves={}, further=rows.column))
+
+    def among(
+        self, action: FileAction, keys: pa.ChunkedArray, columns: Sequence[str]
+    ) -> Iterator[pa.Table]:
+        """Those files of `tables` whose key (see `key_columns`) is one of `keys`; of a
+        checkpoint, only row groups that hold one are read further than their keys."""
+        open_still = keys
+        if self._decided is not None:
+            open_still = keys.filter(pc.invert(pc.is_in(keys, value_set=self._decided)))
+        if len(open_still):
+            jobs = self._row_groups(action)
+            found = _ahead(lambda job: self._read_among(*job, action, open_still, columns), jobs)
+            yield from (rows for rows in found if rows is not None)
+        for rows in self._rows(action):
+            kept = rows.filter(pc.is_in(keys_of(rows), value_set=keys)) if rows.num_rows else rows
+            if kept.num_rows:
+                yield _select(kept, columns)
+
+    def records(self, action: FileAction, name: str) -> bool:
+        """Whether the checkpoint, as far as it holds such actions, has the field that
+        answers `name`; without one a null says nothing."""
+        field = COLUMNS[action][name][0]
+        return all(part.has(action, field) for part in self._parts() if part.has(action))
 
     def schema(self, action: FileAction, columns: Sequence[str]) -> pa.Schema:
         """The schema of `tables`."""
@@ -113,15 +178,19 @@ class LogState:
     def _groups(self, action: FileAction) -> list[_LiveGroup]:
         with self._lock:
             if (found := self._live.get(action)) is None:
-                jobs = [
-                    (part, group)
-                    for part in self._parts()
-                    if part.has(action)
-                    for group in range(part.num_row_groups)
-                ]
+                jobs = self._row_groups(action)
                 found = list(_ahead(lambda job: self._mask(*job, action), jobs))
                 self._live[action] = found
             return found
+
+    def _row_groups(self, action: FileAction) -> list[tuple[ParquetPart, int]]:
+        with self._lock:
+            return [
+                (part, group)
+                for part in self._parts()
+                if part.has(action)
+                for group in range(part.num_row_groups)
+            ]
 
     def _mask(self, part: ParquetPart, group: int, action: FileAction) -> _LiveGroup:
         held = self._group_keys(part, group, action)
@@ -140,7 +209,8 @@ class LogState:
         if (held := self._cache.get(part, group, action)) is not None:
             return held
         vectors = part.has_vectors(group, action)
-        table = part.read_group(group, action, ["path", "deletion_vector"] if vectors else ["path"])
+        names = ["path", "deletion_vector"] if vectors else ["path"]
+        table, _ = part.read_group(group, action, names)
         paths = table.column("path")
         if vectors:
             # parts of one struct share their chunks
@@ -150,40 +220,66 @@ class LogState:
             chunks = [keys_of_arrays(chunk, None) for chunk in paths.chunks]
             same = all(new is old for new, old in zip(chunks, paths.chunks, strict=True))
             keys = paths if same else pa.chunked_array(chunks, pa.string())
-        held = GroupKeys(paths=paths, keys=keys)
+        held = GroupKeys(paths=paths, keys=keys, has_vectors=vectors)
         self._cache.put(part, group, action, held)
         return held
 
-    def _read(self, live: _LiveGroup, action: FileAction, columns: Sequence[str]) -> pa.Table:
+    def _read_among(
+        self,
+        part: ParquetPart,
+        group: int,
+        action: FileAction,
+        keys: pa.ChunkedArray,
+        columns: Sequence[str],
+    ) -> pa.Table | None:
+        hits = pc.is_in(self._group_keys(part, group, action).keys, value_set=keys)
+        if not (count := int(pc.sum(hits).as_py() or 0)):
+            return None
+        live = _LiveGroup(part=part, group=group, mask=hits, count=count)
+        stored = [name for name in columns if name != _NUM_RECORDS]
+        if len(stored) == len(columns):
+            return self._read(live, action, columns).table
+        # counts of the few that are wanted, where `_read` counts the whole group
+        names = [*dict.fromkeys([*stored, "stats"])]
+        found = self._read(live, action, names, [_STATS_PARSED_COUNT])
+        stats, parsed = found.table.column("stats"), found.leaves.get(_STATS_PARSED_COUNT)
+        rows = found.table.append_column(_NUM_RECORDS, record_counts(stats, parsed))
+        return rows.select(list(columns))
+
+    def _read(
+        self,
+        live: _LiveGroup,
+        action: FileAction,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath] = (),
+    ) -> FileColumns:
         part, group = live.part, live.group
         stored = [name for name in columns if name not in {"path", _NUM_RECORDS}]
         arrays: dict[str, pa.ChunkedArray] = {}
-        if stored:
-            table = part.read_group(group, action, stored)
-            arrays = dict(zip(table.column_names, table.columns, strict=True))
+        if _VECTOR in stored and not self._group_keys(part, group, action).has_vectors:
+            # reading nulls of five leaves takes as long as reading a column with values
+            stored.remove(_VECTOR)
+            rows = part.metadata.row_group(group).num_rows
+            arrays[_VECTOR] = pa.chunked_array([pa.nulls(rows, DELETION_VECTOR)])
+        inner: dict[FieldPath, pa.ChunkedArray] = {}
+        if stored or leaves:
+            table, inner = part.read_group(group, action, stored, leaves)
+            arrays |= zip(table.column_names, table.columns, strict=True)
         if "path" in columns:
             arrays["path"] = self._group_keys(part, group, action).paths
         if _NUM_RECORDS in columns:
             arrays[_NUM_RECORDS] = _read_counts(part, group, action)
         found = pa.Table.from_arrays([arrays[name] for name in columns], names=list(columns))
-        return found if live.mask is None else found.filter(live.mask)
+        if live.mask is not None:
+            found = found.filter(live.mask)
+            inner = {path: values.filter(live.mask) for path, values in inner.items()}
+        return FileColumns(table=found, leaves=inner)
 
 
 def _read_counts(part: ParquetPart, group: int, action: FileAction) -> pa.ChunkedArray:
     """The counts of a whole row group: masking numbers is cheaper than masking statistics."""
-    parsed = _STATS_PARSED_COUNT
-    extra = [parsed] if _has_leaf(part, f"{action}.{parsed}") else []
-    table = part.read_group(group, action, ["stats"], extra)
-    return record_counts(table.column("stats"), table.column(parsed) if extra else None)
-
-
-def _has_leaf(part: ParquetPart, leaf: str) -> bool:
-    kind: pa.DataType = pa.struct(list(part.schema))
-    for name in leaf.split("."):
-        if not pa.types.is_struct(kind) or (at := kind.get_field_index(name)) < 0:
-            return False
-        kind = kind.field(at).type
-    return True
+    table, parsed = part.read_group(group, action, ["stats"], [_STATS_PARSED_COUNT])
+    return record_counts(table.column("stats"), parsed.get(_STATS_PARSED_COUNT))
 
 
 def _select(rows: pa.Table, columns: Sequence[str]) -> pa.Table:

@@ -1,29 +1,36 @@
 """Replay of commits, newest first (spec: Action Reconciliation).
 
 The key of a file is its path and the unique id of its deletion vector. The
-newest action of a key decides; within one commit the last line does. What has
+newest action of a key decides. A commit must not hold two actions of one key; where
+one does, the last line decides, as in delta-spark, and a `Problem` says so. What has
 been decided lives in columns of Arrow; a Python object per action exists only
 while its commit is being read.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from explorer.errors import CorruptLogError, NotFoundError, Problem
+from explorer.errors import CorruptLogError, DeltaError, NotFoundError, Problem
 from explorer.log.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.compaction import Step, UnusableCompactionError, plan_replay
 from explorer.log.keys import file_key
-from explorer.log.small_actions import SmallActions
+from explorer.log.listing import Compaction
+from explorer.log.small_actions import SmallActions, SmallKey, keys_of_small
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.filenames import render_commit_name, render_commit_path
+from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _PROGRESS_EVERY = 256
+
+# each costs a new beginning; a log with more of them is read commit by commit
+_MOST_UNUSABLE = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,25 +70,61 @@ EMPTY_TAIL = Tail(
 )
 
 
-def replay_commits(store: ReadStore, versions: range, watch: Watch = UNWATCHED) -> Tail:
+def replay_commits(
+    store: ReadStore,
+    versions: range,
+    watch: Watch = UNWATCHED,
+    compactions: Sequence[Compaction] = (),
+) -> Tail:
     """Read the commits of `versions` (ascending) and reconcile them.
+
+    `compactions` are read in the place of the commits for which they stand; one that
+    cannot be used is a `Problem`, and its commits are read.
 
     Raises `CorruptLogError` for a line that cannot be read, naming its place.
     """
-    if not versions:
-        return EMPTY_TAIL
+    problems: list[Problem] = []
+    usable = tuple(compactions) if versions else ()
+    while usable:
+        try:
+            tail = _replay(store, plan_replay(versions, usable), watch)
+        except UnusableCompactionError as error:
+            if not isinstance(error.__cause__, NotFoundError):  # gone in a cleanup: no harm
+                problems.append(error.as_problem)
+            failed = error.compaction
+            enough = len(problems) >= _MOST_UNUSABLE
+            usable = () if enough else tuple(found for found in usable if found != failed)
+        else:
+            return replace(tail, problems=(*problems, *tail.problems))
+    tail = _replay(store, versions[::-1], watch) if versions else EMPTY_TAIL
+    return replace(tail, problems=(*problems, *tail.problems))
+
+
+def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tail:
     builder = _TailBuilder()
-    newest_first = versions[::-1]
-    files = store.read_many(render_commit_path(version) for version in newest_first)
-    for done, version in enumerate(newest_first):
+    files = store.read_many(map(_path, newest_first))
+    for done, step in enumerate(newest_first):
         if done % _PROGRESS_EVERY == 0:
-            watch.step(done, len(versions), "Reading commits")
+            watch.step(done, len(newest_first), "Reading commits")
         try:
             data = next(files)
-        except NotFoundError as error:
-            raise _vanished(version) from error
-        builder.read(data, render_commit_name(version))
+        except DeltaError as error:
+            if isinstance(step, Compaction):
+                raise UnusableCompactionError(step, error.problem) from error
+            if isinstance(error, NotFoundError):
+                raise _vanished(step) from error
+            raise
+        if isinstance(step, Compaction):
+            builder.read_compaction(data, step)
+        else:
+            builder.read(data, render_commit_name(step))
     return builder.build()
+
+
+def _path(step: Step) -> str:
+    if isinstance(step, Compaction):
+        return f"{LOG_FOLDER}/{step.name}"
+    return render_commit_path(step)
 
 
 def replay_json_checkpoint(data: bytes, name: str) -> Tail:
@@ -91,10 +134,20 @@ def replay_json_checkpoint(data: bytes, name: str) -> Tail:
     return builder.build()
 
 
+class _Twice(NamedTuple):
+    """The first pair of actions, from the top of a file, that reconcile with each other."""
+
+    what: str
+    line: int
+    more: int
+
+
 class _TailBuilder:
     def __init__(self) -> None:
         # key -> the log file that decided it; gone when the replay is
         self._decided: dict[str, str] = {}
+        # log file -> what it says twice; one entry a file, however often it does
+        self._twice: dict[str, _Twice] = {}
         self._adds = ActionCollector("add")
         self._removes = ActionCollector("remove")
         self._small = SmallActions()
@@ -102,9 +155,36 @@ class _TailBuilder:
         self._checkpoint_versions: list[Any] = []
         self._problems: list[Problem] = []
 
+    def read_compaction(self, data: bytes, compaction: Compaction) -> None:
+        """Take the actions of a compaction; raises `UnusableCompactionError` where it
+        is none, and the builder is of no more use then."""
+        name, problems = compaction.name, len(self._problems)
+        # what is wrong with the values of a newer file is told before this one is read
+        self._settle()
+        try:
+            self.read(data, name)
+            self._settle()
+        except CorruptLogError as error:
+            reason = f"{error.problem} {error.reason}"
+            raise UnusableCompactionError(compaction, reason) from error
+        if (twice := self._twice.get(name)) is not None:
+            reason = f"It has two actions of {twice.what}, the second in line {twice.line}."
+            raise UnusableCompactionError(compaction, reason)
+        if len(self._problems) > problems:
+            raise UnusableCompactionError(compaction, "The file holds no action.")
+        small = self._small
+        if compaction.first == 0 and (small.protocol is None or small.metadata is None):
+            reason = "It begins with the table, and has no protocol or no metadata."
+            raise UnusableCompactionError(compaction, reason)
+
+    def _settle(self) -> None:
+        self._adds.settle()
+        self._removes.settle()
+
     def read(self, data: bytes, name: str) -> None:
         """Take the actions of one file, last line first."""
         empty = True
+        small_keys: set[SmallKey] = set()
         for number, line in lines_backwards(data):
             empty = False
             action = parse_action(line, name, number)
@@ -117,15 +197,23 @@ class _TailBuilder:
                 is_file = True
                 if self._is_news("remove", body, name, number):
                     self._removes.add(body, name, number, len(line))
-            if is_file:
-                continue
-            if (sidecar := action.get("sidecar")) is not None:
-                self._sidecars.append(sidecar)
-            if type(body := action.get("checkpointMetadata")) is dict:
-                self._checkpoint_versions.append(body.get("version"))
-            self._small.offer(action, f"{name}:{number}")
+            if not is_file:
+                self._take_small(action, name, number, small_keys)
         if empty:
             self._problems.append(_empty_file(name))
+
+    def _take_small(
+        self, action: Mapping[str, Any], name: str, number: int, seen: set[SmallKey]
+    ) -> None:
+        if (sidecar := action.get("sidecar")) is not None:
+            self._sidecars.append(sidecar)
+        if type(body := action.get("checkpointMetadata")) is dict:
+            self._checkpoint_versions.append(body.get("version"))
+        self._small.offer(action, f"{name}:{number}")
+        for key in keys_of_small(action):
+            if key in seen:
+                self._note_twice(key.in_words, name, number)
+            seen.add(key)
 
     def _is_news(self, kind: str, body: Any, name: str, number: int) -> bool:
         """Whether nothing newer has decided the file of this action."""
@@ -144,16 +232,23 @@ class _TailBuilder:
             self._decided[key] = name
             return True
         if decided_by is name:
-            self._problems.append(_twice(path, name, number))
+            shown = path if len(path) <= 100 else path[:97] + "..."
+            self._note_twice(f"the file {shown!r}, its deletion vector included", name, number)
         return False
+
+    def _note_twice(self, what: str, name: str, line: int) -> None:
+        held = self._twice.get(name)
+        more = 0 if held is None else held.more + 1
+        self._twice[name] = _Twice(what, line, more)
 
     def build(self) -> Tail:
         """What was decided."""
+        twice = (_told_twice(found, name) for name, found in self._twice.items())
         return Tail(
             add_rows=self._adds.rows(),
             remove_rows=self._removes.rows(),
             small=self._small,
-            problems=tuple(self._problems),
+            problems=(*self._problems, *twice),
             sidecars=tuple(self._sidecars),
             checkpoint_versions=tuple(self._checkpoint_versions),
         )
@@ -188,14 +283,13 @@ def _empty_file(name: str) -> Problem:
     )
 
 
-def _twice(path: str, name: str, line: int) -> Problem:
-    shown = path if len(path) <= 100 else path[:97] + "..."
+def _told_twice(found: _Twice, name: str) -> Problem:
+    also = f", and {found.more} more pairs" if found.more else ""
     return Problem(
         kind="log_corrupt",
-        problem=f"{name} speaks of one file twice.",
-        reason=f"Two actions of one commit have the path {shown!r} and the same deletion vector; "
-        "the last line counts.",
+        problem=f"{name} speaks of one thing twice.",
+        reason=f"Two of its actions are about {found.what}{also}; the last line counts.",
         remedy="Report this to the writer of the commit.",
-        place=f"{name}:{line}",
-        spec="Add File and Remove File",
+        place=f"{name}:{found.line}",
+        spec="Delta Log Entries",
     )

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 # `_` and `.` hide a name from every reader of the log and of the table
 _TEMPORARY_PREFIX = ".tmp-"
+
+_READING = os.O_RDONLY | os.O_CLOEXEC
+
+# most files of a log are smaller: two reads tell so for less than asking for the size
+_FIRST_BYTES = 2**16
 
 
 class LocalStore:
@@ -49,9 +55,10 @@ class LocalStore:
             return False
 
     def list_names(self, folder: str) -> list[str]:
-        """Names of the files directly inside `folder`, sorted."""
+        """Names of the files directly inside `folder`, in the order of the file system."""
         with _speaking_of(folder), os.scandir(self._full(folder)) as entries:
-            return sorted(_text(entry.name) for entry in entries if entry.is_file())
+            names = [entry.name for entry in entries if entry.is_file()]
+        return names if all(map(str.isascii, names)) else list(map(_text, names))
 
     def list_folder(self, folder: str) -> list[ObjectInfo]:
         """The files directly inside `folder`, sorted by name."""
@@ -60,10 +67,13 @@ class LocalStore:
             for entry in entries:
                 if not entry.is_file():
                     continue
-                # a file that went away between the listing and this look was never there
-                with contextlib.suppress(FileNotFoundError):
+                try:
                     found.append(_info(_text(entry.name), entry.stat()))
-        return sorted(found, key=lambda info: info.name)
+                except FileNotFoundError:
+                    # it went away between the listing and this look: it was never there
+                    continue
+        found.sort(key=attrgetter("name"))
+        return found
 
     def stat(self, path: str) -> ObjectInfo:
         """Size and modification time of one file."""
@@ -74,12 +84,9 @@ class LocalStore:
         """The whole file, or its first `limit` bytes."""
         # not `_speaking_of`: a log may be a hundred thousand of these
         try:
-            descriptor = os.open(self._full(path), os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = os.open(self._full(path), _READING)
             try:
-                size = os.fstat(descriptor).st_size
-                wanted = size if limit is None else min(size, limit)
-                data = os.read(descriptor, wanted)
-                return data if len(data) == wanted else data + _read_on(descriptor, wanted, data)
+                return _read_open(descriptor, limit)
             finally:
                 os.close(descriptor)
         except (OSError, ValueError) as error:
@@ -88,6 +95,22 @@ class LocalStore:
     def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
         """One after the other: threads make thousands of tiny reads slower."""
         return (self.read(path, limit) for path in paths)
+
+    def read_heads(self, paths: Iterable[str], limit: int) -> Iterator[tuple[bytes, int]]:
+        """The first `limit` bytes of each, and its modification time in milliseconds."""
+        for path in paths:
+            try:
+                descriptor = os.open(self._full(path), _READING)
+                try:
+                    found = os.fstat(descriptor)
+                    head = os.read(descriptor, limit)
+                    if len(head) < limit and len(head) < found.st_size:
+                        head = _read_on(descriptor, limit, head)
+                finally:
+                    os.close(descriptor)
+            except (OSError, ValueError) as error:
+                raise _told(path, error) from error
+            yield head, found.st_mtime_ns // 1_000_000
 
     def open_input(self, path: str) -> pa.NativeFile:
         """The file for random access."""
@@ -178,14 +201,29 @@ def _sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
+def _read_open(descriptor: int, limit: int | None) -> bytes:
+    first = _FIRST_BYTES if limit is None else min(limit, _FIRST_BYTES)
+    data = os.read(descriptor, first)
+    if len(data) < first:
+        data = _read_on(descriptor, first, data)
+    if len(data) < first or first == limit:
+        return data
+    # a device has no size and no end
+    size = os.fstat(descriptor).st_size
+    wanted = size if limit is None else min(size, limit)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return _read_on(descriptor, wanted, os.read(descriptor, wanted))
+
+
 def _read_on(descriptor: int, wanted: int, start: bytes) -> bytes:
-    """What is missing: one read returns at most 2 GiB, and less where a signal came between."""
-    pieces: list[bytes] = []
+    """Up to `wanted` bytes, which begin with `start`, or what there is: one read returns
+    at most 2 GiB, and less where a signal came between."""
+    pieces = [start]
     missing = wanted - len(start)
     while missing and (piece := os.read(descriptor, missing)):
         pieces.append(piece)
         missing -= len(piece)
-    return b"".join(pieces)
+    return start if len(pieces) == 1 else b"".join(pieces)
 
 
 @contextlib.contextmanager

@@ -9,12 +9,15 @@ with `/` between the parts.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+ByteRange: TypeAlias = tuple[int, int]
+"""Bytes of an object from the first number to before the second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +56,7 @@ class ReadStore(Protocol):
         ...
 
     def list_names(self, folder: str) -> list[str]:
-        """Names of the objects directly inside `folder`, sorted, folders left out."""
+        """Names of the objects directly inside `folder`, in any order, folders left out."""
         ...
 
     def list_folder(self, folder: str) -> list[ObjectInfo]:
@@ -74,6 +77,29 @@ class ReadStore(Protocol):
 
     def open_input(self, path: str) -> pa.NativeFile:
         """The object for random access; the caller closes it."""
+        ...
+
+
+@runtime_checkable
+class RangeStore(ReadStore, Protocol):
+    """A `ReadStore` where a request takes long whatever it is for, and many take no longer
+    than one: worth asking for everything at once, and for nothing twice. Its listings
+    bring sizes and times at no further cost."""
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[bytes]:
+        """Ranges of one object, in this order, requested at once; what lies beyond its
+        end is missing from the answer."""
+        ...
+
+
+@runtime_checkable
+class HeadStore(ReadStore, Protocol):
+    """A `ReadStore` where reading a file tells its time at next to no further cost, and
+    asking for the time alone costs half as much as reading."""
+
+    def read_heads(self, paths: Iterable[str], limit: int) -> Iterator[tuple[bytes, int]]:
+        """The first `limit` bytes of each, in the order of `paths`, and its modification
+        time in milliseconds since the epoch (UTC)."""
         ...
 
 

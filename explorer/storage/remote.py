@@ -7,9 +7,7 @@ instance is shared between callers (credentials would be).
 from __future__ import annotations
 
 import contextlib
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,11 +21,10 @@ from explorer.errors import (
     StorageError,
     UnsupportedError,
 )
+from explorer.storage.at_once import AT_ONCE, at_once
 from explorer.storage.location import Location
-from explorer.storage.ports import ObjectInfo
-
-# a request to an object store takes about 50 ms, whatever its size
-_AHEAD = 32
+from explorer.storage.ports import ByteRange, ObjectInfo
+from explorer.storage.ranged_file import RangedFile
 
 _EXTRAS = {
     "s3": "s3",
@@ -41,7 +38,7 @@ _EXTRAS = {
 
 
 class RemoteStore:
-    """A `ReadStore` over an fsspec file system."""
+    """A `RangeStore` over an fsspec file system."""
 
     def __init__(self, location: Location, storage_options: Mapping[str, Any]) -> None:
         self._shown = location.shown
@@ -111,64 +108,38 @@ class RemoteStore:
     def read(self, path: str, limit: int | None = None) -> bytes:
         """The whole object, or its first `limit` bytes."""
         with _speaking_of(path, self._shown):
-            return bytes(self._fs.cat_file(self._full(path), start=0, end=limit))
+            full = self._full(path)
+            if limit is None:
+                # no range: that of an empty object would be refused
+                return bytes(self._fs.cat_file(full))
+            try:
+                return bytes(self._fs.cat_file(full, start=0, end=limit))
+            except (FileNotFoundError, NotADirectoryError, PermissionError):
+                raise
+            except Exception:
+                if self._fs.info(full).get("size") == 0:
+                    return b""
+                raise
 
     def read_many(self, paths: Iterable[str], limit: int | None = None) -> Iterator[bytes]:
-        """Objects in order, up to `_AHEAD` requests at once."""
-        with ThreadPoolExecutor(_AHEAD, thread_name_prefix="delta-explorer-read") as pool:
-            waiting: deque[Future[bytes]] = deque()
-            try:
-                for path in paths:
-                    waiting.append(pool.submit(self.read, path, limit))
-                    if len(waiting) >= _AHEAD:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for left in waiting:
-                    left.cancel()
+        """Objects in order, up to `AT_ONCE` requests at once."""
+        return at_once(lambda path: self.read(path, limit), paths, AT_ONCE)
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[bytes]:
+        """Ranges of one object, requested at once."""
+        full = self._full(path)
+
+        def fetch(wanted: ByteRange) -> bytes:
+            with _speaking_of(path, self._shown):
+                return bytes(self._fs.cat_file(full, start=wanted[0], end=wanted[1]))
+
+        if len(ranges) < 2:  # without a thread
+            return [fetch(wanted) for wanted in ranges]
+        return list(at_once(fetch, ranges, min(len(ranges), AT_ONCE)))
 
     def open_input(self, path: str) -> pa.NativeFile:
-        """The object for random access, fetched by ranges."""
-        with _speaking_of(path, self._shown):
-            opened = self._fs.open(self._full(path), "rb")
-        return pa.PythonFile(_SpokenFile(opened, path, self._shown), mode="r")
-
-
-class _SpokenFile:
-    """A file of fsspec that fails in our words; pyarrow passes them on."""
-
-    def __init__(self, opened: Any, path: str, root: str) -> None:
-        self._opened = opened
-        self._path = path
-        self._root = root
-
-    @property
-    def closed(self) -> bool:
-        return bool(self._opened.closed)
-
-    def read(self, size: int = -1) -> bytes:
-        with _speaking_of(self._path, self._root):
-            return bytes(self._opened.read(size))
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        with _speaking_of(self._path, self._root):
-            return int(self._opened.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._opened.tell())
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        self._opened.close()
+        """The object for random access, a range of it at a time."""
+        return pa.PythonFile(RangedFile(self, path, self.stat(path).size), mode="r")
 
 
 def _missing(location: Location) -> UnsupportedError:

@@ -18,11 +18,16 @@ from explorer.log.action_fields import ADD_FIELDS, REMOVE_FIELDS, FileAction
 from explorer.log.load import LoadedVersion
 from explorer.log.segment import LogSegment
 from explorer.protocol.actions import DomainMetadata, Transaction
+from explorer.protocol.features.row_id_high_water_mark import (
+    ROW_TRACKING_DOMAIN,
+    parse_domain_high_water_mark,
+)
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.log.state import LogState
     from explorer.protocol.schema import StructType
 
 _NUM_RECORDS = "num_records"
@@ -75,6 +80,11 @@ class Snapshot:
         return f"Snapshot({self.uri!r}, version={self.version})"
 
     @property
+    def store(self) -> ReadStore:
+        """The door to the table's bytes."""
+        return self._store
+
+    @property
     def uri(self) -> str:
         """The table's place, as it may be shown."""
         return self._store.uri
@@ -97,7 +107,8 @@ class Snapshot:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What is wrong with the log but did not stand in the way, as far as it was read."""
-        return (*self._problems, *self._loaded.problems)
+        # what two ways to the same files met is told once
+        return tuple(dict.fromkeys((*self._problems, *self._loaded.problems)))
 
     @cached_property
     def schema(self) -> StructType:
@@ -126,6 +137,14 @@ class Snapshot:
         """The metadata domains in force; removed ones are left out."""
         held = self._loaded.small.domains
         return {name: domain for name, domain in held.items() if not domain.removed}
+
+    @cached_property
+    def row_id_high_water_mark(self) -> int | None:
+        """The highest row id given out, by the domain `delta.rowTracking`, else by the
+        action of an older revision; None where neither says (spec: Row Tracking)."""
+        domain = self.domains.get(ROW_TRACKING_DOMAIN)
+        mark = None if domain is None else parse_domain_high_water_mark(domain.configuration)
+        return self._loaded.small.row_id_high_water_mark if mark is None else mark
 
     @property
     def num_files(self) -> int:
@@ -164,17 +183,22 @@ class Snapshot:
         `clustering_provider` and `data_change`.
         """
         wanted = _checked(columns, _FILES_BY_DEFAULT, FILE_COLUMNS)
-        return self._logical(self._raw("add", wanted))
+        return self.with_logical_names(self._raw("add", wanted))
 
     def tombstones(self, columns: Sequence[str] | None = None) -> pa.Table:
         """The tombstones, one row each, with just these columns; none is dropped by age."""
         wanted = _checked(columns, TOMBSTONE_COLUMNS, TOMBSTONE_COLUMNS)
-        return self._logical(self._raw("remove", wanted))
+        return self.with_logical_names(self._raw("remove", wanted))
 
     def physical_files(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
         """Adds or removes with the keys of `partition_values` as in the log."""
         every = FILE_COLUMNS if action == "add" else TOMBSTONE_COLUMNS
         return self._raw(action, _checked(columns, (), every))
+
+    def over_files(self, question: Callable[[LogState], Answer]) -> Answer:
+        """Ask the reconciled files of the log, which may be asked again: where a
+        checkpoint turns out to be broken, another way leads to the same files."""
+        return self.consult(lambda loaded: question(loaded.state))
 
     @property
     def file_state(self) -> LiveFiles:
@@ -194,7 +218,7 @@ class Snapshot:
             files = read_files(loaded, action, stored)
             return files.append_column(_NUM_RECORDS, counts.column(0)).select(list(columns))
 
-        return self._whatever_serves(read)
+        return self.consult(read)
 
     def _counts(self, loaded: LoadedVersion) -> pa.Table:
         """`num_records` of all live files; kept, because finding them means parsing all
@@ -208,11 +232,11 @@ class Snapshot:
         return kept[1]
 
     def _count(self, action: FileAction) -> int:
-        return self._whatever_serves(lambda loaded: loaded.count(action))
+        return self.consult(lambda loaded: loaded.count(action))
 
-    def _whatever_serves(self, question: Callable[[LoadedVersion], Answer]) -> Answer:
+    def consult(self, question: Callable[[LoadedVersion], Answer]) -> Answer:
         """Ask the loaded version; if its checkpoint turns out to be broken, the
-        version is loaded again without it."""
+        version is loaded again without it, and asked anew."""
         while True:
             loaded = self._loaded
             try:
@@ -236,7 +260,7 @@ class Snapshot:
         self._problems += (Problem.of(error, checkpoint.names[0]),)
         # what the broken checkpoint said of these may be as wrong as its files
         self.protocol, self.metadata = found.small.required(found.segment.version)
-        for derived in ("schema", "arrow_schema"):
+        for derived in ("schema", "arrow_schema", "row_id_high_water_mark"):
             self.__dict__.pop(derived, None)
         return found
 
@@ -262,7 +286,8 @@ class Snapshot:
         counts = self._raw("add", [_NUM_RECORDS]).column(_NUM_RECORDS)
         return None if counts.null_count else sum_of(counts) - self.num_deleted_rows
 
-    def _logical(self, files: pa.Table) -> pa.Table:
+    def with_logical_names(self, files: pa.Table) -> pa.Table:
+        """Files of `physical_files` as `files` has them: partition values by logical names."""
         if not self.metadata.partition_columns or "partition_values" not in files.column_names:
             return files
         from explorer.protocol.features.column_mapping import (  # noqa: PLC0415  # see `schema`

@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
 from explorer.log.key_cache import KeyCache
 from explorer.log.listing import LogListing, list_log
-from explorer.log.load import LoadedVersion, load_protocol_and_metadata, load_version
+from explorer.log.load import (
+    KnownActions,
+    LoadedVersion,
+    is_still,
+    load_protocol_and_metadata,
+    load_version,
+)
 from explorer.log.segment import build_segment, missing_versions
 from explorer.log.small_actions import SmallActions
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.consistency import validate_protocol
 from explorer.protocol.features.registry import check_reader
+from explorer.protocol.file_format import validate_format
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.storage.open import open_read_store
 from explorer.storage.ports import ReadStore
@@ -48,6 +55,7 @@ class Table:
         self._cache_bytes = cache_bytes
         self._cache = KeyCache(cache_bytes)
         self._held: LoadedVersion | None = None
+        self._known: KnownActions | None = None
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -104,7 +112,7 @@ class Table:
                 lambda listing: self._time_of(listing, loaded.segment.version, protocol, metadata)
             ),
             reload=self._load_without,
-            problems=validate_protocol(protocol),
+            problems=(*validate_protocol(protocol), *validate_format(metadata)),
         )
 
     def history(self, limit: int | None = None) -> pa.Table:
@@ -126,9 +134,17 @@ class Table:
 
     def _small(self, version: int | None) -> SmallActions:
         _check_version(version)
-        return self._looking(
-            lambda listing: load_protocol_and_metadata(self.store, listing, version)
+        with self._lock:
+            known = self._known
+        if known is not None and not is_still(self.store, known):
+            known = None
+        found = self._looking(
+            lambda listing: load_protocol_and_metadata(self.store, listing, version, known)
         )
+        with self._lock:
+            if self._known is None or known is None or self._known.version <= found.version:
+                self._known = found
+        return found.small
 
     def _looking(self, work: Callable[[LogListing], Answer]) -> Answer:
         """Work on the log as it is; once more where a cleanup took a listed file away."""
@@ -160,7 +176,9 @@ class Table:
 
     def _load_without(self, failed: LoadedVersion) -> LoadedVersion:
         broken, listing = failed.segment.checkpoint, failed.listing
-        if broken is not None:
+        if failed.checkpoint is not None and failed.checkpoint.from_hint:
+            listing = listing.without_hint()  # the checkpoint itself may be sound
+        elif broken is not None:
             listing = listing.without(broken)
         with self._lock:
             if self._held is failed:
@@ -170,7 +188,7 @@ class Table:
     def _time_of(
         self, listing: LogListing, version: int, protocol: Protocol, metadata: Metadata
     ) -> datetime | None:
-        run = _contiguous_run(listing.commits)
+        run = contiguous_run(listing.commits)
         if version not in run and version not in listing.commits:
             return None
         from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for
@@ -191,12 +209,12 @@ class Table:
         )
 
         wanted_ms = parse_timestamp(timestamp)
-        run = _contiguous_run(listing.commits)
+        run = contiguous_run(listing.commits)
         first = _first_travellable(listing, run)
         if first is None:
             build_segment(listing)  # says what is missing
             raise _no_commits(self.uri)
-        small = load_protocol_and_metadata(self.store, listing, None)
+        small = load_protocol_and_metadata(self.store, listing, None).small
         active = in_commit_times(*small.required(run[-1]))
         return version_at(self.store, run, first, wanted_ms, active)
 
@@ -214,7 +232,7 @@ def open_table(
     return Table(store)
 
 
-def _contiguous_run(commits: tuple[int, ...]) -> tuple[int, ...]:
+def contiguous_run(commits: tuple[int, ...]) -> tuple[int, ...]:
     """The commits from the last gap on."""
     if not commits:
         return ()

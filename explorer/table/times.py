@@ -14,7 +14,9 @@ from datetime import UTC, datetime, timedelta
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
 from explorer.log.commit_info import monotonic, read_commit_info
+from explorer.protocol import known_properties as known
 from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import LOG_FOLDER, parse_commit_version, render_commit_path
 from explorer.storage.ports import ReadStore
 
@@ -33,13 +35,15 @@ class InCommitTimes:
 def in_commit_times(protocol: Protocol, metadata: Metadata) -> InCommitTimes | None:
     """Whether, and from where, in-commit timestamps are active; None where they are not."""
     configuration = metadata.configuration
-    named = set(protocol.writer_features or ())
-    if not named & {"inCommitTimestamp", "inCommitTimestamp-preview"}:
+    enabled = {
+        "inCommitTimestamp": known.IN_COMMIT_TIMESTAMPS.value_of(configuration),
+        "inCommitTimestamp-preview": known.IN_COMMIT_TIMESTAMPS.value_of(configuration)
+        or known.IN_COMMIT_TIMESTAMPS_PREVIEW.value_of(configuration),
+    }
+    if not any(on and is_supported(protocol, name) for name, on in enabled.items()):
         return None
-    if configuration.get("delta.enableInCommitTimestamps", "").lower() != "true":
-        return None
-    version = configuration.get("delta.inCommitTimestampEnablementVersion")
-    since = configuration.get("delta.inCommitTimestampEnablementTimestamp")
+    version = known.IN_COMMIT_TIMESTAMP_VERSION.text_in(configuration)
+    since = known.IN_COMMIT_TIMESTAMP_TIME.text_in(configuration)
     if version is None or since is None:
         return InCommitTimes(since_version=0, since_ms=None)
     try:

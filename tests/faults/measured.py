@@ -1,7 +1,7 @@
 """Opens one table and answers, as JSON, how it ended and what it cost: run as a
 process of its own, so that its memory is its own and a crash is seen from outside.
 
-    python -m tests.faults.measured PLACE
+    python -m tests.faults.measured PLACE [schema]
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def peak_bytes() -> int:
     raise AssertionError("the kernel does not say")
 
 
-def main(place: str) -> None:
-    """Ask everything that reads the whole log."""
+def main(place: str, *also: str) -> None:
+    """Ask everything that reads the whole log, and for the schema where that is named."""
     resource.setrlimit(resource.RLIMIT_AS, (_CEILING, _CEILING))
     begun = time.perf_counter()
     answer: dict[str, object] = {"files": None, "error": None}
@@ -43,6 +43,8 @@ def main(place: str) -> None:
         answer["paths"] = snapshot.files(["path", "stats"]).num_rows
         answer["tombstones"] = snapshot.num_tombstones
         answer["commits"] = table.history().num_rows
+        if "schema" in also:
+            answer["columns"] = len(snapshot.schema.fields)
         answer["problems"] = [problem.kind for problem in snapshot.problems]
     except DeltaError as error:
         answer["error"] = error.kind
@@ -53,4 +55,4 @@ def main(place: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -33,6 +33,9 @@ def _assert_clear(error: DeltaError) -> None:
     assert len(error.remedy) < 2_000
 
 
+@pytest.mark.rule("action-commitinfo-free-json", "action-protocol-ignore-unknown")
+@pytest.mark.rule("file-one-action-per-type-and-key", "log-unit-of-atomicity")
+@pytest.mark.rule("log-versions-contiguous", "pointer-may-be-stale")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_bad_input_in_python(case: Case, tmp_path: Path) -> None:
     place = case.build(tmp_path)
@@ -143,6 +146,7 @@ def test_bad_input_in_a_process_of_its_own(name: str, tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.rule("log-newline-delimited-json", "log-unit-of-atomicity")
 def test_line_cut_anywhere_is_refused(tmp_path: Path) -> None:
     for at, case in enumerate(cut_commits()):
         assert isinstance(case.ends, Refused)
@@ -173,6 +177,7 @@ def test_schema_nested_100000_deep_is_refused_when_asked_for(tmp_path: Path) -> 
         assert caught.value.kind == "schema_invalid"
 
 
+@pytest.mark.rule("metadata-first-version", "recon-one-metadata", "recon-one-protocol")
 def test_missing_protocol_and_metadata_are_named(tmp_path: Path) -> None:
     for name, actions, kind in (
         ("p", [metadata()], "protocol_missing"),

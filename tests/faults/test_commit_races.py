@@ -93,6 +93,7 @@ def infos(store: WriteStore) -> list[dict]:
     return [orjson.loads(line)["commitInfo"] for line in first]
 
 
+@pytest.mark.rule("newer-commit-timestamp-first-action")
 def test_first_line_is_the_commit_info_with_its_timestamp(table: LocalStore) -> None:
     commit(table, staged(0), clock=lambda: NOW + 5)
     assert infos(table)[1]["inCommitTimestamp"] == infos(table)[1]["timestamp"] == NOW + 5
@@ -100,6 +101,7 @@ def test_first_line_is_the_commit_info_with_its_timestamp(table: LocalStore) -> 
     assert "readVersion" not in infos(table)[0]
 
 
+@pytest.mark.rule("newer-commit-timestamp-monotonic")
 def test_timestamp_grows_even_where_the_clock_goes_back(table: LocalStore) -> None:
     assert commit(table, staged(0), clock=lambda: NOW - 60_000) == Committed(
         version=1, timestamp=NOW + 1
@@ -112,6 +114,7 @@ def test_without_in_commit_timestamps_the_clock_is_taken_as_it_is(table: LocalSt
     assert "inCommitTimestamp" not in infos(table)[1]
 
 
+@pytest.mark.rule("log-never-overwrite", "log-next-version")
 def test_append_that_loses_the_race_follows_the_winner(table: LocalStore) -> None:
     def win(path: str) -> None:
         if path.endswith("1.json"):
@@ -132,6 +135,7 @@ def test_conflicting_loser_gets_the_conflict_and_leaves_the_log_alone(table: Loc
     assert [info["txnId"] for info in infos(table)][1:] == [theirs.provenance.transaction_id]
 
 
+@pytest.mark.rule("log-never-overwrite")
 def test_two_creators_make_one_table(tmp_path: Path) -> None:
     (tmp_path / "_delta_log").mkdir()
     store = LocalStore(str(tmp_path))
@@ -190,6 +194,8 @@ def test_cancelled_commit_is_not_made(table: LocalStore) -> None:
     assert len(infos(table)) == 1
 
 
+@pytest.mark.rule("log-atomic-primitives", "log-never-overwrite", "log-versions-contiguous")
+@pytest.mark.rule("newer-commit-timestamp-monotonic", "older-003-atomic-exclusive")
 def test_writers_that_race_all_commit_once_and_in_order(table: LocalStore) -> None:
     writers, rounds = 6, 8
     start = threading.Barrier(writers)
@@ -211,6 +217,7 @@ def test_writers_that_race_all_commit_once_and_in_order(table: LocalStore) -> No
     assert (snapshot.version, snapshot.num_files) == (writers * rounds, writers * rounds)
 
 
+@pytest.mark.rule("log-unit-of-atomicity")
 def test_half_written_commit_of_a_crashed_writer_is_not_seen(table: LocalStore) -> None:
     data = render_staged(staged(0), NOW)
     (Path(table.uri) / "_delta_log" / ".tmp-crashed").write_bytes(data[: len(data) // 2])

@@ -34,6 +34,7 @@ def _assert_whole(snapshot: explorer.Snapshot) -> None:
     assert snapshot.size_in_bytes == 300
 
 
+@pytest.mark.rule("checkpoint-no-frequency-assumption")
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("form", CHECKPOINT_FORMS)
 def test_damaged_checkpoint_gives_way_to_the_commits(
@@ -79,6 +80,7 @@ def test_damaged_checkpoint_without_another_way_is_refused(
     assert caught.value.kind == ("log_gap" if damage is forget else "checkpoint_unusable")
 
 
+@pytest.mark.rule("older-003-checkpoint-complete-only")
 @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
 def test_damaged_checkpoint_gives_way_to_an_older_one(damage: Damage, tmp_path: Path) -> None:
     log = damaged_checkpoint(tmp_path, damage, form="multi-part")
@@ -102,6 +104,7 @@ def test_every_damaged_checkpoint_on_the_way_is_told(tmp_path: Path) -> None:
     assert {problem.place for problem in snapshot.problems} == {newest.name, older.name}
 
 
+@pytest.mark.rule("checkpoint-v2-nonfile-inside")
 def test_checkpoint_cut_between_two_lines_is_not_taken_for_whole(tmp_path: Path) -> None:
     # whatever is missing from it: the protocol, the metadata, or what it says of itself
     for kept in range(3):

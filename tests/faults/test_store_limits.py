@@ -22,9 +22,9 @@ _MIB = 2**20
 _LARGE = 200 * _MIB
 
 
-def _measured(place: Path) -> dict[str, Any]:
+def _measured(place: Path, *also: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.measured", str(place)],
+        [sys.executable, "-m", "tests.faults.measured", str(place), *also],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -58,6 +58,23 @@ def test_200_mb_in_one_action_cost_at_most_five_times_their_size(name: str, tmp_
     found = _measured(log.root)
     assert found["error"] is None
     assert found["commits"] == 1
+    assert found["peak"] < 5 * size + _BASE
+
+
+@pytest.mark.parametrize("inside", ["table", "struct"])
+def test_schema_of_very_many_columns_costs_at_most_five_times_its_size(
+    inside: str, tmp_path: Path
+) -> None:
+    # as short as columns can be: the objects that stand for them weigh most beside them
+    column = '{"name":"%d","type":"long","nullable":true,"metadata":{}}'
+    struct = '{"type":"struct","fields":[' + ",".join(column % at for at in range(500_000)) + "]}"
+    field = '{"name":"s","type":' + struct + ',"nullable":true,"metadata":{}}'
+    nested = '{"type":"struct","fields":[' + field + "]}"
+    log = LogFolder(tmp_path / "wide")
+    schema = metadata(schemaString=struct if inside == "table" else nested)
+    size = log.commit(0, [PROTOCOL, schema, add("a")]).stat().st_size
+    found = _measured(log.root, "schema")
+    assert (found["error"], found["columns"]) == (None, 500_000 if inside == "table" else 1)
     assert found["peak"] < 5 * size + _BASE
 
 

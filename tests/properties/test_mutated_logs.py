@@ -31,7 +31,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.properties.mutations import KINDS, Kind
 
-_CASES = int(os.environ.get("DELTA_EXPLORER_FUZZ", "250"))
+_CASES = int(os.environ.get("DELTA_EXPLORER_FUZZ", "3000"))
 _FIRST = int(os.environ.get("DELTA_EXPLORER_FUZZ_FIRST", "0"))
 
 _SECONDS_PER_CASE = 30.0  # a hundred times what the slowest needs on an idle machine

@@ -7,6 +7,7 @@ was held open.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import tempfile
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -264,6 +266,11 @@ def _check(snapshot: Snapshot, state: RowwiseState) -> None:
     assert snapshot.metadata.description == state.metadata.get("description")
 
 
+@pytest.mark.rule("file-primary-key", "file-readd-replaces", "older-003-path-is-key")
+@pytest.mark.rule("recon-ascending", "recon-disjoint", "recon-latest-metadata", "recon-latest-txn")
+@pytest.mark.rule("recon-newest-reference", "recon-removes-for-vacuum", "recon-result")
+@pytest.mark.rule("recon-unique-adds", "recon-unique-appids", "recon-unique-domains")
+@pytest.mark.rule("recon-unique-removes")
 @settings(max_examples=_EXAMPLES)
 @given(commits=_commits, checkpointings=_checkpointings)
 def test_every_version_equals_the_row_wise_rule(
@@ -278,6 +285,7 @@ def test_every_version_equals_the_row_wise_rule(
             _check(snapshot, states[version])
 
 
+@pytest.mark.rule("log-one-snapshot")
 @settings(max_examples=_EXAMPLES)
 @given(commits=_commits, checkpointings=_checkpointings, data=st.data())
 def test_refreshed_table_equals_one_just_opened(
@@ -301,6 +309,8 @@ def test_refreshed_table_equals_one_just_opened(
         _check(early, states[first - 1])
 
 
+@pytest.mark.rule("checkpoint-complete-replay", "checkpoint-no-frequency-assumption")
+@pytest.mark.rule("checkpoint-shortcut")
 @settings(max_examples=_EXAMPLES)
 @given(commits=_commits, checkpointings=_checkpointings, data=st.data())
 def test_versions_behind_a_log_cleanup_equal_the_row_wise_rule(
@@ -316,6 +326,36 @@ def test_versions_behind_a_log_cleanup_equal_the_row_wise_rule(
         table = explorer.open_table(log.root)
         for version in range(kept, len(commits)):
             _check(table.snapshot(version=version), states[version])
+
+
+@pytest.mark.rule("compaction-content", "compaction-keeps-removes", "compaction-read-instead")
+@pytest.mark.rule("compaction-replaces-commits")
+@settings(max_examples=_EXAMPLES)
+@given(
+    commits=_commits,
+    checkpointings=_checkpointings,
+    compactions=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), max_size=4),
+    dice=st.randoms(use_true_random=False),
+)
+def test_log_compactions_change_no_answer(
+    commits: list[list[Action]],
+    checkpointings: list[Checkpointing],
+    compactions: list[tuple[int, int]],
+    dice: random.Random,
+) -> None:
+    with _written(commits, checkpointings) as (log, states):
+        for first, more in compactions:
+            # as specified: shuffled, because no order is stated; or cut off within a line
+            aggregated = reconcile(commits[first : first + more + 1]).compaction_actions()
+            dice.shuffle(aggregated)
+            text = "".join(json.dumps(action) + "\n" for action in aggregated)
+            if dice.random() < 0.2:
+                text = text[: -dice.randrange(2, 20)]
+            log.write(f"{first:020}.{first + more:020}.compacted.json", text)
+        table = explorer.open_table(log.root)
+        for version in range(len(states)):
+            _check(table.snapshot(version=version), states[version])
+            _check(explorer.open_table(log.root).snapshot(version=version), states[version])
 
 
 def test_many_batches_equal_the_row_wise_rule(tmp_path: Path) -> None:

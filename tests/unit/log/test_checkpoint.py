@@ -48,6 +48,17 @@ def _only_checkpoint(root: Path, **axes: Any) -> LogFolder:
     return log
 
 
+@pytest.mark.rule("checkpoint-classic-v1-or-v2", "checkpoint-classic-v2-content")
+@pytest.mark.rule("checkpoint-combination-v1", "checkpoint-combination-v2", "checkpoint-directory")
+@pytest.mark.rule("checkpoint-multipart-is-v1", "checkpoint-multipart-parquet")
+@pytest.mark.rule("checkpoint-row-per-action", "checkpoint-schema-add")
+@pytest.mark.rule("checkpoint-schema-metadata", "checkpoint-schema-protocol")
+@pytest.mark.rule("checkpoint-schema-remove", "checkpoint-schema-sidecar", "checkpoint-schema-txn")
+@pytest.mark.rule("checkpoint-shortcut", "checkpoint-sidecar-parquet-unique")
+@pytest.mark.rule("checkpoint-sidecar-struct-columns", "checkpoint-struct-columns")
+@pytest.mark.rule("checkpoint-uuid-json-or-parquet", "checkpoint-v1-flat")
+@pytest.mark.rule("checkpoint-v2-json-lines", "checkpoint-v2-nonfile-inside")
+@pytest.mark.rule("checkpoint-v2-sidecars-referenced", "file-add-tags")
 @pytest.mark.parametrize("rows_per_group", [1, 3, 1000])
 @pytest.mark.parametrize("sidecars", [0, 1, 3])
 @pytest.mark.parametrize("form", CHECKPOINT_FORMS)
@@ -83,6 +94,7 @@ def test_checkpoint_of_any_form_says_the_same(
     assert snapshot.segment.checkpoint.kind == kind.get(form, "v2")
 
 
+@pytest.mark.rule("checkpoint-multipart-name")
 def test_many_parts_are_one_checkpoint(tmp_path: Path) -> None:
     log = _only_checkpoint(tmp_path / "t", form="multi-part", parts=len(_STATE))
     snapshot = explorer.open_table(log.root).snapshot()
@@ -105,6 +117,8 @@ def _with_sidecar_path(root: Path, rename: Any) -> LogFolder:
     return log
 
 
+@pytest.mark.rule("checkpoint-sidecar-action-name-only", "checkpoint-sidecar-action-path")
+@pytest.mark.rule("checkpoint-sidecar-name")
 @pytest.mark.parametrize(
     "rename",
     [
@@ -120,6 +134,8 @@ def test_sidecar_is_found_by_name_or_by_absolute_path(rename: Any, tmp_path: Pat
     assert explorer.open_table(log.root).snapshot().num_files == 3
 
 
+@pytest.mark.rule("checkpoint-metadata-only-v2", "checkpoint-sidecar-action-only-v2")
+@pytest.mark.rule("recon-v2-actions-not-in-commits")
 def test_sidecars_in_commits_mean_nothing(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     log.commit(0, [FEATURE_PROTOCOL, metadata(), add("a")])
@@ -130,6 +146,12 @@ def test_sidecars_in_commits_mean_nothing(tmp_path: Path) -> None:
     assert not snapshot.problems
 
 
+@pytest.mark.rule("action-txn-no-monotonicity", "checkpoint-schema-remove-vectors")
+@pytest.mark.rule("older-004-recon-add-after-remove", "older-004-recon-latest-add")
+@pytest.mark.rule("older-004-recon-remove-after-add", "older-004-recon-txn-map")
+@pytest.mark.rule("older-004-recon-unique-paths", "recon-disjoint", "recon-domain-tombstone")
+@pytest.mark.rule("recon-latest-domain", "recon-latest-txn", "recon-newest-reference")
+@pytest.mark.rule("recon-remove-needs-its-vector")
 def test_newest_commit_decides_over_inline_rows_sidecars_and_groups(tmp_path: Path) -> None:
     for form in CHECKPOINT_FORMS:
         for sidecars in (0, 2):
@@ -178,6 +200,8 @@ _LEAN = {
 }
 
 
+@pytest.mark.rule("checkpoint-missing-column-null", "older-001-checkpoint-schema-no-sidecar")
+@pytest.mark.rule("older-003-metadata-fields", "older-004-checkpoint-schema")
 def test_columns_that_a_writer_left_out_are_null(tmp_path: Path) -> None:
     # as old writers do: no remove, no txn, no deletion vectors, no statistics
     log = LogFolder(tmp_path / "t")
@@ -194,6 +218,7 @@ def test_columns_that_a_writer_left_out_are_null(tmp_path: Path) -> None:
     assert snapshot.metadata.configuration == {}
 
 
+@pytest.mark.rule("action-protocol-ignore-unknown")
 def test_columns_that_nobody_knows_are_left_alone(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     wide = {
@@ -236,6 +261,7 @@ def test_narrow_numbers_are_numbers(number: pa.DataType, tmp_path: Path) -> None
     assert explorer.open_table(log.root).snapshot().size_in_bytes == 300
 
 
+@pytest.mark.rule("checkpoint-schema-features-null")
 def test_empty_feature_lists_below_their_versions_count_as_absent(tmp_path: Path) -> None:
     body = {
         "minReaderVersion": 1,
@@ -255,6 +281,9 @@ def _read(log: LogFolder) -> object:
     return read_checkpoint(store, files)
 
 
+@pytest.mark.rule("checkpoint-combination-v1", "checkpoint-metadata-version")
+@pytest.mark.rule("checkpoint-schema-checkpointmetadata", "checkpoint-uuid-is-v2")
+@pytest.mark.rule("checkpoint-v2-one-checkpointmetadata")
 def test_v2_checkpoint_must_speak_of_its_own_version(tmp_path: Path) -> None:
     for number, described in enumerate(
         ([], [{"version": 9}], [{"version": 4}, {"version": 4}], [{}], [{"version": "4"}])
@@ -269,6 +298,7 @@ def test_v2_checkpoint_must_speak_of_its_own_version(tmp_path: Path) -> None:
         assert name in caught.value.problem
 
 
+@pytest.mark.rule("checkpoint-sidecar-action-path")
 @pytest.mark.parametrize("path", [None, "", 5, [], "%ff"], ids=repr)
 def test_sidecar_without_a_usable_path_is_refused(path: object, tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
@@ -291,3 +321,49 @@ def test_sidecar_that_is_no_action_is_refused(sidecar: object, tmp_path: Path) -
     log.write(name, "\n".join(map(json.dumps, lines)))
     with pytest.raises(UnusableCheckpointError):
         _read(log)
+
+
+@pytest.mark.rule("checkpoint-v2-all-or-none")
+def test_files_in_the_top_level_and_in_sidecars_are_all_taken_with_a_problem(
+    tmp_path: Path,
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    (top,) = log.checkpoint(4, _STATE, form="v2-json", sidecars=2)
+    with top.open("a") as file:
+        file.write(json.dumps(add("inline")) + "\n")
+    snapshot = explorer.open_table(log.root).snapshot()
+    assert snapshot.num_files == 4
+    assert [problem.place for problem in snapshot.problems] == [top.name]
+
+
+@pytest.mark.parametrize("missing", ["storageType", "pathOrInlineDv"])
+def test_vector_without_an_identity_is_not_taken_for_none(missing: str, tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [FEATURE_PROTOCOL, metadata(), add("a", deletionVector=vector())])
+    broken = vector()
+    del broken[missing]
+    state = [FEATURE_PROTOCOL, metadata(), add("a", deletionVector=broken)]
+    log.checkpoint(0, state)
+    snapshot = explorer.open_table(log.root).snapshot()
+    assert snapshot.num_deletion_vectors == 1
+    assert snapshot.files()["deletion_vector"][0]["storage_type"].as_py() == "u"
+    (problem,) = snapshot.problems
+    assert (problem.kind, problem.place) == (
+        "checkpoint_unusable",
+        f"{0:020}.checkpoint.parquet",
+    )
+
+
+@pytest.mark.parametrize("rows_per_group", [1, 2, 100])
+def test_vectors_are_read_where_only_some_row_groups_have_them(
+    rows_per_group: int, tmp_path: Path
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    files = [add(str(at), **({"deletionVector": vector()} if at == 3 else {})) for at in range(6)]
+    state = [FEATURE_PROTOCOL, metadata(), *files]
+    log.checkpoint(0, state, rows_per_group=rows_per_group)
+    rows = explorer.open_table(log.root).snapshot().files(["path", "deletion_vector"])
+    rows.validate(full=True)
+    found = {row["path"]: row["deletion_vector"] for row in rows.to_pylist()}
+    assert [path for path, held in found.items() if held is not None] == ["3"]
+    assert found["3"]["cardinality"] == 2

@@ -108,6 +108,11 @@ def rows(store: WriteStore, column: str) -> list[dict]:
     return [value for value in table[column].to_pylist() if value is not None]
 
 
+@pytest.mark.rule("checkpoint-complete-replay", "checkpoint-required-actions")
+@pytest.mark.rule("checkpoint-stats-json", "older-001-checkpoint-domains")
+@pytest.mark.rule("older-001-checkpoint-files", "older-001-checkpoint-metadata")
+@pytest.mark.rule("older-001-checkpoint-protocol", "older-001-checkpoint-txn")
+@pytest.mark.rule("older-003-checkpoint-all-valid-actions")
 def test_explorer_reads_back_the_state_that_was_written(store: WriteStore, tmp_path: Path) -> None:
     write_classic_checkpoint(store, CONTENT)
     snapshot = explorer.open_table(tmp_path).snapshot()
@@ -123,6 +128,7 @@ def test_explorer_reads_back_the_state_that_was_written(store: WriteStore, tmp_p
     assert set(snapshot.domains) == {"kept"}
 
 
+@pytest.mark.rule("checkpoint-complete-replay", "checkpoint-struct-columns")
 def test_deltalake_reads_the_files_that_were_written(store: WriteStore, tmp_path: Path) -> None:
     write_classic_checkpoint(store, CONTENT)
     (tmp_path / "_delta_log/00000000000000000000.json").unlink()
@@ -131,6 +137,7 @@ def test_deltalake_reads_the_files_that_were_written(store: WriteStore, tmp_path
     assert peer.metadata().configuration == {"k": "v", "x": "y"}
 
 
+@pytest.mark.rule("checkpoint-row-per-action", "older-004-checkpoint-parquet")
 def test_each_row_holds_one_action(store: WriteStore) -> None:
     write_classic_checkpoint(store, CONTENT)
     table = pq.ParquetFile(f"{store.uri}/{CHECKPOINT}").read()
@@ -138,6 +145,7 @@ def test_each_row_holds_one_action(store: WriteStore) -> None:
     assert set(filled) == {1}
 
 
+@pytest.mark.rule("pointer-numofaddfiles", "pointer-size", "pointer-sizeinbytes", "pointer-version")
 def test_hint_counts_what_was_written(store: WriteStore) -> None:
     last = write_classic_checkpoint(store, CONTENT)
     hint = parse_last_checkpoint(store.read(HINT))
@@ -147,6 +155,7 @@ def test_hint_counts_what_was_written(store: WriteStore) -> None:
     assert last.size_in_bytes == store.stat(CHECKPOINT).size
 
 
+@pytest.mark.rule("checkpoint-contains-unexpired-tombstones", "file-tombstone-kept")
 def test_expired_tombstones_are_left_out(store: WriteStore) -> None:
     cut = REMOVES[0]["deletionTimestamp"]
     timeless = batch_of("remove", [remove(3, deletionTimestamp=None)])
@@ -155,6 +164,7 @@ def test_expired_tombstones_are_left_out(store: WriteStore) -> None:
     assert [body["path"] for body in rows(store, "remove")] == ["gone-2.parquet"]
 
 
+@pytest.mark.rule("checkpoint-remove-no-stats-tags", "checkpoint-schema-remove-vectors")
 def test_tombstones_carry_no_statistics_and_no_tags(store: WriteStore) -> None:
     write_classic_checkpoint(store, CONTENT)
     assert {"stats", "tags"}.isdisjoint(rows(store, "remove")[0])
@@ -167,6 +177,8 @@ def test_no_action_of_a_checkpoint_changes_data(store: WriteStore) -> None:
     assert {body["dataChange"] for body in bodies} == {False}
 
 
+@pytest.mark.rule("checkpoint-schema-features-null", "checkpoint-schema-readerfeatures-notnull")
+@pytest.mark.rule("checkpoint-schema-writerfeatures-notnull")
 @pytest.mark.parametrize(
     ("reader", "writer", "expected"),
     [(1, 2, (None, None)), (2, 7, (None, ["x"])), (3, 7, ([], ["x"]))],
@@ -185,6 +197,7 @@ def test_feature_lists_are_null_below_the_versions_that_have_them(
     assert (body["readerFeatures"], body["writerFeatures"]) == expected
 
 
+@pytest.mark.rule("checkpoint-stats-json-false")
 def test_statistics_are_left_out_where_the_table_says_so(store: WriteStore) -> None:
     off = {"delta.checkpoint.writeStatsAsJson": "false"}
     content = replace(CONTENT, metadata=replace(CONTENT.metadata, configuration=off))
@@ -199,6 +212,7 @@ def test_table_that_wants_statistics_as_structs_is_refused(store: WriteStore) ->
         write_classic_checkpoint(store, content)
 
 
+@pytest.mark.rule("checkpoint-after-delta-file")
 def test_version_without_a_commit_is_not_checkpointed(store: WriteStore) -> None:
     with pytest.raises(InvalidArgumentError, match="Version 1"):
         write_classic_checkpoint(store, replace(CONTENT, version=1))

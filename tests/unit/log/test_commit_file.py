@@ -22,6 +22,7 @@ def _found(data: bytes) -> list[tuple[int, bytes]]:
     return [(number, bytes(line).strip()) for number, line in lines_backwards(data)]
 
 
+@pytest.mark.rule("log-newline-delimited-json")
 @given(st.lists(st.sampled_from([b"", b" ", b"\r", b"{}", b'{"add":1}', b"\t x \r"])))
 def test_lines_of_a_short_file(lines: list[bytes]) -> None:
     data = b"\n".join(lines)
@@ -41,6 +42,7 @@ def test_lines_of_a_long_file_with_lines_of_any_length(seed: int) -> None:
         assert _found(data) == _simply(data)
 
 
+@pytest.mark.rule("log-newline-delimited-json")
 @pytest.mark.parametrize(
     "line", [b"", b"x", b"[]", b"1", b'"a"', b"null", b"true", b"{", b"{}{}", b"{'a':1}", b"\xff"]
 )

@@ -17,6 +17,7 @@ _LONG = {"commitInfo": {"operation": "WRITE", "inCommitTimestamp": 5, "text": "x
 _TALKS_OF_IT = add('a"commitInfo"', tags={"commitInfo": "{}"})
 
 
+@pytest.mark.rule("action-commitinfo-optional")
 @pytest.mark.parametrize(
     ("actions", "line"),
     [
@@ -43,6 +44,7 @@ def test_provenance_is_found(actions: list[object], line: int, tmp_path: Path) -
         assert found.in_commit_ms == 5
 
 
+@pytest.mark.rule("action-commitinfo-optional")
 @pytest.mark.parametrize(
     "data", ["", "\n", '{"add":{"path":"a"}}', '{"commitInfo":5}', '{"x":"commitInfo"}']
 )

@@ -23,6 +23,7 @@ def _table(place: Path) -> LogFolder:
     return log
 
 
+@pytest.mark.rule("pointer-checksum-validate", "pointer-may-be-stale")
 @pytest.mark.parametrize(
     ("hint", "wants"),
     [
@@ -47,6 +48,7 @@ def test_wrong_hint_is_a_problem_and_the_version_is_right(
     assert wants in problem["problem"]
 
 
+@pytest.mark.rule("pointer-may-be-stale")
 def test_right_or_older_or_missing_hint_is_no_problem(tmp_path: Path) -> None:
     write_demo(tmp_path / "shop", now=datetime(2026, 11, 1, tzinfo=UTC))
     table = explorer.open_table(tmp_path / "shop")

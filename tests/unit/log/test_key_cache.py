@@ -21,7 +21,7 @@ def _part(root: Path) -> ParquetPart:
 
 def _keys(characters: int) -> GroupKeys:
     paths = pa.chunked_array([pa.array(["x" * characters])])
-    return GroupKeys(paths=paths, keys=paths)
+    return GroupKeys(paths=paths, keys=paths, has_vectors=False)
 
 
 def test_least_recently_used_keys_go_first(tmp_path: Path) -> None:

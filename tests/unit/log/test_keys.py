@@ -50,6 +50,7 @@ def _columns(files: list[tuple[str, Any]]) -> tuple[pa.Array, pa.Array]:
     return pa.array([path for path, _ in files], pa.string()), pa.array(vectors, DELETION_VECTOR)
 
 
+@pytest.mark.rule("file-primary-key")
 @given(st.lists(st.tuples(_PATHS, _VECTORS), max_size=8), st.integers(0, 3))
 @example([("/a\nb", None), ("file:x\n/y", None)], 0)
 def test_keys_in_columns_equal_keys_by_row(files: list[tuple[str, Any]], skipped: int) -> None:
@@ -69,6 +70,8 @@ def test_keys_without_vectors_are_paths(paths: list[str]) -> None:
     assert found.to_pylist() == [normalise_path(path) for path in paths]
 
 
+@pytest.mark.rule("dv-uniqueid-no-offset", "dv-uniqueid-offset", "file-logical-file")
+@pytest.mark.rule("file-primary-key")
 @given(_PATHS, _VECTORS, _PATHS, _VECTORS)
 @example("/a", None, "file:/a", None)
 @example("file:///a", None, "FILE:/a", None)
@@ -95,6 +98,8 @@ def test_null_paths_stay_null() -> None:
     assert keys_of_arrays(paths, vectors).to_pylist() == [None, "file:/a", None]
 
 
+@pytest.mark.rule("file-add-path-uri-decoded", "file-path-decoded-once")
+@pytest.mark.rule("file-remove-path-uri-decoded", "older-003-add-path-relative")
 @pytest.mark.parametrize(
     ("encoded", "decoded"),
     [
@@ -119,6 +124,7 @@ def test_encoded_path_is_decoded_to_itself(path: str) -> None:
     assert encode_path(path).isascii()
 
 
+@pytest.mark.rule("file-add-path")
 @pytest.mark.parametrize(
     ("path", "absolute"),
     [

@@ -22,6 +22,10 @@ _UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 _V7 = f"{7:020}"
 
 
+@pytest.mark.rule("checkpoint-classic-name", "checkpoint-multipart-name")
+@pytest.mark.rule("checkpoint-name-from-version", "checkpoint-uuid-json-or-parquet")
+@pytest.mark.rule("checkpoint-uuid-name", "compaction-name", "log-file-name-20-digits")
+@pytest.mark.rule("newer-checksum-name", "older-001-checkpoint-any-version")
 @pytest.mark.parametrize(
     ("name", "kind", "rest"),
     [
@@ -62,6 +66,8 @@ def test_name_of_the_grammar(name: str, kind: LogFileKind, rest: dict[str, objec
     } == rest
 
 
+@pytest.mark.rule("checkpoint-multipart-name", "checkpoint-uuid-name", "compaction-name")
+@pytest.mark.rule("log-file-name-20-digits")
 @pytest.mark.parametrize(
     "name",
     [
@@ -108,6 +114,7 @@ def test_name_that_is_foreign(name: str) -> None:
     assert listing.latest_version is None
 
 
+@pytest.mark.rule("checkpoint-classic-name", "log-file-name-20-digits", "newer-checksum-name")
 @given(st.integers(0, 2**63 - 1))
 def test_rendered_names_are_parsed_back(version: int) -> None:
     for render, kind in (
@@ -136,6 +143,7 @@ def _part(version: int, part: int, parts: int) -> str:
     return f"{version:020}.checkpoint.{part:010}.{parts:010}.parquet"
 
 
+@pytest.mark.rule("checkpoint-multipart-missing-parts", "checkpoint-several-per-version")
 def test_order_of_names_does_not_matter() -> None:
     names = [
         *(render_commit_name(version) for version in range(8)),
@@ -167,6 +175,7 @@ def test_order_of_names_does_not_matter() -> None:
     assert wanted.foreign == ("stray",)
 
 
+@pytest.mark.rule("checkpoint-several-per-version", "older-001-checkpoint-multipart-not-deprecated")
 def test_checkpoints_of_one_version_are_preferred_in_a_fixed_order() -> None:
     listing = build_listing(
         [_v2(2), render_classic_checkpoint_name(2), _part(2, 1, 1), render_commit_name(2)]
@@ -176,6 +185,7 @@ def test_checkpoints_of_one_version_are_preferred_in_a_fixed_order() -> None:
     assert [found.kind for found in without.checkpoints] == ["multi-part", "classic"]
 
 
+@pytest.mark.rule("checkpoint-multipart-missing-parts", "older-003-checkpoint-complete-only")
 def test_parts_are_complete_only_among_their_own_number_of_parts() -> None:
     # two writers, one with two parts and one with three: neither whole
     listing = build_listing([_part(4, 1, 2), _part(4, 2, 3), _part(4, 3, 3)])
@@ -187,6 +197,7 @@ def test_parts_are_complete_only_among_their_own_number_of_parts() -> None:
     assert whole.names == (_part(4, 1, 2), _part(4, 2, 2))
 
 
+@pytest.mark.rule("checkpoint-multipart-missing-parts")
 def test_latest_version_is_spoken_of_by_a_commit_or_a_whole_checkpoint() -> None:
     assert build_listing([]).latest_version is None
     assert build_listing([render_commit_name(4)]).latest_version == 4

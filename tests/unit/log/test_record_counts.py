@@ -98,6 +98,8 @@ _TRICKS = (
 _ANY = st.sampled_from((*_USUAL, *_ODD, *_TRICKS, None))
 
 
+@pytest.mark.rule("file-add-stats-json-string", "older-003-stats-no-tightbounds")
+@pytest.mark.rule("stats-numrecords")
 @pytest.mark.parametrize("text", [*_USUAL, *_ODD, *_TRICKS])
 def test_count_of_one(text: str) -> None:
     assert _counts([text]) == [_simply(text)]
@@ -124,6 +126,7 @@ def test_chunks_and_slices_are_counted_alike(chunks: list[list[str | None]], ski
     assert record_counts(whole.slice(skipped), None).to_pylist() == wanted[skipped:]
 
 
+@pytest.mark.rule("checkpoint-schema-stats-parsed")
 def test_parsed_counts_speak_first() -> None:
     texts = ['{"numRecords":1}', '{"numRecords":2}', None, "x"]
 

@@ -21,6 +21,7 @@ def _listing(commits: object, checkpoints: object = ()) -> LogListing:
     )
 
 
+@pytest.mark.rule("checkpoint-prefer-newest-complete", "checkpoint-time-travel-not-newer")
 def test_segment_begins_at_the_newest_checkpoint_that_is_not_too_new() -> None:
     listing = _listing(range(13), (3, 6, 10))
     for version, begins, commits in (
@@ -38,6 +39,7 @@ def test_segment_begins_at_the_newest_checkpoint_that_is_not_too_new() -> None:
     assert (first.checkpoint, first.commits) == (None, range(3))
 
 
+@pytest.mark.rule("checkpoint-no-frequency-assumption", "log-versions-contiguous")
 @pytest.mark.parametrize(
     ("commits", "checkpoints", "version", "ends"),
     [
@@ -100,6 +102,7 @@ def test_many_gaps_are_told_in_few_words() -> None:
     assert len(caught.value.reason) < 300
 
 
+@pytest.mark.rule("checkpoint-multipart-missing-parts", "older-003-checkpoint-complete-only")
 def test_incomplete_checkpoint_alone_is_an_empty_log() -> None:
     listing = build_listing([f"{3:020}.checkpoint.{1:010}.{2:010}.parquet"])
     with pytest.raises(NotFoundError) as caught:
@@ -126,6 +129,8 @@ def test_missing_versions_are_those_that_are_missing(
     assert all(gaps)
 
 
+@pytest.mark.rule("checkpoint-no-frequency-assumption", "checkpoint-time-travel-not-newer")
+@pytest.mark.rule("log-versions-contiguous")
 @given(
     st.sets(st.integers(0, 12)),
     st.sets(st.integers(0, 12), max_size=3),

@@ -169,6 +169,7 @@ def test_write_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "deep") == ["f"]
 
 
+@pytest.mark.rule("log-never-overwrite")
 def test_put_if_absent_never_replaces(tmp_path: Path) -> None:
     store = LocalStore(str(tmp_path))
     assert store.put_if_absent("log/f", b"first") is PutOutcome.CREATED
@@ -190,6 +191,7 @@ def _put(root: str, name: str, rounds: int, start: object, answers: object) -> N
     answers.put((name, won))  # type: ignore[attr-defined]
 
 
+@pytest.mark.rule("log-atomic-primitives", "older-003-atomic-exclusive")
 def test_of_racing_processes_exactly_one_creates(tmp_path: Path) -> None:
     rounds, names = 40, ("one", "two", "three")
     context = multiprocessing.get_context("spawn")

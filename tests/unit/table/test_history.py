@@ -53,6 +53,7 @@ def test_what_a_commit_records_is_shown(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.rule("action-commitinfo-free-json")
 @pytest.mark.parametrize(
     "info",
     [
@@ -93,6 +94,7 @@ def test_history_ends_at_nothing_and_skips_gaps(tmp_path: Path) -> None:
     assert table.history(10**9).num_rows == 3
 
 
+@pytest.mark.rule("checkpoint-multipart-missing-parts")
 def test_checkpoints_are_marked_if_they_are_whole(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     for version in range(4):

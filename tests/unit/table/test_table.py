@@ -45,6 +45,7 @@ def _state(versions: int) -> list[Action]:
     return [PROTOCOL, metadata(), *(add(f"f{version}") for version in range(versions))]
 
 
+@pytest.mark.rule("log-one-snapshot")
 def test_snapshot_stays_as_it_is_while_the_table_grows(tmp_path: Path) -> None:
     log = _grown(tmp_path / "t", 3)
     table = explorer.open_table(log.root)
@@ -167,6 +168,7 @@ def test_work_that_was_cancelled_before_it_began(tmp_path: Path) -> None:
         table.snapshot(cancel=cancel)
 
 
+@pytest.mark.rule("feature-reader-all", "newer-unknown-blocks")
 def test_refused_table_still_shows_what_it_holds(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     needs = ["deletionVectors", "teleportation"]
@@ -195,6 +197,7 @@ def test_refused_table_still_shows_what_it_holds(tmp_path: Path) -> None:
     assert table.metadata(version=0).name == "before"
 
 
+@pytest.mark.rule("metadata-overwrites", "recon-latest-metadata", "recon-latest-protocol")
 def test_protocol_and_metadata_are_those_of_the_version(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     log.commit(0, [PROTOCOL, metadata(name="zero")])
@@ -219,6 +222,7 @@ def test_protocol_and_metadata_are_those_of_the_version(tmp_path: Path) -> None:
     assert table.metadata().name == "three"
 
 
+@pytest.mark.rule("action-protocol-readerfeatures", "action-protocol-writerfeatures")
 def test_absent_feature_lists_are_not_empty_ones(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     empty = {
@@ -238,6 +242,9 @@ def test_absent_feature_lists_are_not_empty_ones(tmp_path: Path) -> None:
     assert (new.reader_features, new.writer_features) == ((), ())
 
 
+@pytest.mark.rule("file-remove-partitionvalues", "mapping-log-physical")
+@pytest.mark.rule("mapping-name-log-physical", "older-003-remove-fields")
+@pytest.mark.rule("older-004-remove-extended")
 def test_partition_values_go_by_logical_names(tmp_path: Path) -> None:
     schema = (
         '{"type":"struct","fields":[{"name":"Logical ü","type":"string","nullable":true,'
@@ -277,6 +284,7 @@ def test_partition_values_go_by_logical_names(tmp_path: Path) -> None:
         log.checkpoint(0, [protocol, mapped, *files], rows_per_group=3)
 
 
+@pytest.mark.rule("dv-cardinality", "stats-live-rows")
 def test_rows_are_physical_less_the_deleted_ones(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     counted = {"stats": '{"numRecords":10}'}

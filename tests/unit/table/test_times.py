@@ -129,6 +129,7 @@ def test_moments_beyond_both_ends_are_refused(build: Any, tmp_path: Path) -> Non
         assert f"The {side} version that can be read, {version}," in caught.value.reason
 
 
+@pytest.mark.rule("newer-commit-timestamp-writer-feature")
 def test_in_commit_times_count_whatever_the_files_say(tmp_path: Path) -> None:
     times = [T0, T0 + 7, T0 + 8]
     table = explorer.open_table(_by_commit_times(tmp_path / "t", times).root)
@@ -137,6 +138,30 @@ def test_in_commit_times_count_whatever_the_files_say(tmp_path: Path) -> None:
         assert table.snapshot(version=version).timestamp == _moment(time)
 
 
+@pytest.mark.parametrize(
+    ("feature", "key", "counts"),
+    [
+        ("inCommitTimestamp", "delta.enableInCommitTimestamps", True),
+        ("INCOMMITTIMESTAMP", "delta.enableInCommitTimestamps", True),
+        ("inCommitTimestamp-preview", "delta.enableInCommitTimestamps-preview", True),
+        ("inCommitTimestamp", "delta.enableInCommitTimestamps-preview", False),
+        ("domainMetadata", "delta.enableInCommitTimestamps", False),
+    ],
+)
+def test_in_commit_times_count_where_their_feature_is_active(
+    feature: str, key: str, counts: bool, tmp_path: Path
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    body = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": [feature]}
+    log.commit(0, [_info(T0 + 5), {"protocol": body}, metadata(configuration={key: "true"})])
+    log.time(0, T0)
+    found = explorer.open_table(log.root).snapshot().timestamp
+    assert found == _moment(T0 + 5 if counts else T0)
+
+
+@pytest.mark.rule("newer-commit-timestamp-before-enablement-mtime")
+@pytest.mark.rule("newer-commit-timestamp-enablement-properties")
+@pytest.mark.rule("newer-commit-timestamp-travel-side")
 def test_each_side_of_the_switch_has_its_own_clock(tmp_path: Path) -> None:
     # the files were touched after the switch; that moves no moment across it
     files, commits = [T0, T0 + 10, T0 + 20], [T0 + 1000, T0 + 2000]
@@ -167,6 +192,9 @@ def test_switch_with_its_old_side_cleaned_away(tmp_path: Path) -> None:
     assert caught.value.kind == "timestamp_out_of_range"
 
 
+@pytest.mark.rule("newer-commit-timestamp-before-enablement-mtime")
+@pytest.mark.rule("newer-commit-timestamp-enablement-properties")
+@pytest.mark.rule("newer-commit-timestamp-travel-side")
 def test_real_table_that_was_switched_later(corpus: Path, tmp_path: Path) -> None:
     name = "spark44-in-commit-timestamps-later"
     manifest = json.loads((corpus / "manifest.json").read_text())
@@ -188,6 +216,7 @@ def test_real_table_that_was_switched_later(corpus: Path, tmp_path: Path) -> Non
             _version_at(table, milliseconds)
 
 
+@pytest.mark.rule("newer-commit-timestamp-enablement-properties")
 def test_switch_that_cannot_be_dated_is_told(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     broken = {

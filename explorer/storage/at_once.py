@@ -1,0 +1,38 @@
+"""Work whose requests wait for a store: many at once where that takes no longer than one."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from explorer.storage.ports import RangeStore, ReadStore
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+
+AT_ONCE = 32
+"""Requests of about 50 ms each: clients of object stores keep that many connections."""
+
+
+def at_once(work: Callable[[Job], Answer], jobs: Iterable[Job], most: int) -> Iterator[Answer]:
+    """`work` of each job, in their order, `most` of them under way in threads."""
+    with ThreadPoolExecutor(most, thread_name_prefix="delta-explorer-read") as pool:
+        waiting: deque[Future[Answer]] = deque()
+        try:
+            for job in jobs:
+                waiting.append(pool.submit(work, job))
+                if len(waiting) >= most:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
+
+
+def each(store: ReadStore, work: Callable[[Job], Answer], jobs: Iterable[Job]) -> Iterator[Answer]:
+    """`work` of each job, in their order: at once where the requests of `store` take
+    long, one after the other where threads would only be slower."""
+    return at_once(work, jobs, AT_ONCE) if isinstance(store, RangeStore) else map(work, jobs)

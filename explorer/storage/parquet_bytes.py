@@ -1,0 +1,116 @@
+"""The bytes of one Parquet file: its end in one request, its columns at once.
+
+Local files are simply opened. Where requests take long, the end of a file, which is
+the whole of a small one, is fetched once and kept, and the columns that will be read
+are fetched before pyarrow asks for one after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.errors import NotFoundError, StorageError
+from explorer.storage.column_chunks import ColumnChunk, parse_chunks, ranges_of
+from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ranged_file import RangedFile
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_MAGIC = b"PAR1"
+
+# twice what pyarrow reads at first; most footers, and most small files, are in it
+_TAIL = 2**17
+
+# a larger one is left to pyarrow
+_LARGEST_FOOTER = 2**24
+
+
+class ParquetBytes:
+    """Where the bytes of the Parquet file at `path` come from; safe to share between threads.
+
+    `size` in bytes, where a log or a listing says so, saves asking for it: it is believed
+    where the file of that size ends like one of Parquet.
+    """
+
+    def __init__(self, store: ReadStore, path: str, size: int | None = None) -> None:
+        self._store = store
+        self._path = path
+        self._claimed = size
+        self._end: _End | None = None
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[ParquetSource]:
+        """The file for random access."""
+        if not isinstance(self._store, RangeStore):
+            with self._store.open_input(self._path) as source:
+                yield ParquetSource(file=source)
+            return
+        import pyarrow as pa  # noqa: PLC0415  # opening a table does without it
+
+        if self._end is None:
+            self._end = _read_end(self._store, self._path, self._claimed)
+        ranged = RangedFile(self._store, self._path, self._end.size)
+        ranged.keep(self._end.start, self._end.data)
+        with pa.PythonFile(ranged, mode="r") as source:
+            yield ParquetSource(file=source, ranged=ranged, chunks=self._end.chunks)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetSource:
+    """An open file; `file` is for pyarrow."""
+
+    file: pa.NativeFile
+    ranged: RangedFile | None = None
+    chunks: list[list[ColumnChunk]] | None = None
+
+    def expect(self, groups: Iterable[int], columns: Iterable[str] | None) -> None:
+        """Fetch these columns, named as for pyarrow or None for all, of some row groups, if
+        it helps; what was expected before is let go."""
+        if self.ranged is not None and self.chunks is not None:
+            self.ranged.expect(ranges_of(self.chunks, groups, columns))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _End:
+    """The last bytes of a file of `size` bytes, from `start` on, and what its footer says."""
+
+    size: int
+    start: int
+    data: bytes
+    chunks: list[list[ColumnChunk]]
+
+
+def _read_end(store: RangeStore, path: str, claimed: int | None) -> _End:
+    if claimed is not None and (found := _as_claimed(store, path, claimed)) is not None:
+        return found
+    size = store.stat(path).size
+    # whatever is wrong with it now, whoever reads it says so
+    return _try_end(store, path, size) or _End(size=size, start=size, data=b"", chunks=[])
+
+
+def _as_claimed(store: RangeStore, path: str, size: int) -> _End | None:
+    try:
+        return _try_end(store, path, size)
+    except NotFoundError:
+        raise
+    except StorageError:  # the answer to a range beyond the end of an object
+        return None
+
+
+def _try_end(store: RangeStore, path: str, size: int) -> _End | None:
+    """The end of a file of that size; None where there is none of it."""
+    if size <= 0:
+        return None
+    start = max(0, size - _TAIL)
+    (data,) = store.read_ranges(path, [(start, size)])
+    if len(data) != size - start or not data.endswith(_MAGIC):
+        return None
+    footer = int.from_bytes(data[-8:-4], "little")
+    if len(data) < footer + 8 <= min(size, _LARGEST_FOOTER):
+        (more,) = store.read_ranges(path, [(size - footer - 8, start)])
+        start, data = start - len(more), more + data
+    return _End(size=size, start=start, data=data, chunks=parse_chunks(data[-8 - footer : -8]))
