@@ -1,0 +1,1 @@
+"""Which files of a version a predicate leaves, and why (spec: Per-file Statistics)."""

@@ -1,0 +1,218 @@
+"""Which files of a snapshot a predicate leaves (spec: Per-file Statistics)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import InvalidArgumentError, Problem
+from explorer.log.columns import ADD_COLUMNS, empty_table, int32_column, int64_column, string_column
+from explorer.log.record_counts import record_counts
+from explorer.log.state import FileColumns
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.scan.column_statistics import PARSED_NUM_RECORDS
+from explorer.scan.facts import Question, answer, question_of
+from explorer.scan.predicate import Predicate, parse_predicate
+from explorer.scan.reasons import KEPT, evidence_of, render_reasons
+from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
+from explorer.table.frames import sum_of, with_logical_names
+from explorer.table.snapshot import Snapshot
+
+_KEPT: Final = (
+    "path",
+    "size",
+    "partition_values",
+    "deletion_vector",
+    "base_row_id",
+    "default_row_commit_version",
+    "num_records",
+)
+_READ: Final = _KEPT[:-1]
+_FILES: Final = ("path", "size")
+_MAX_PROBLEMS: Final = 20
+"""Of partition values that cannot be read; a hostile table may have any number."""
+
+Which = Literal["all", "kept", "skipped"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanPlan:
+    """The files that may hold a matching row, and those that cannot.
+
+    `kept` has path, size, partition_values, deletion_vector, base_row_id,
+    default_row_commit_version and num_records (physical), in the order of the
+    log. `problems` tell whose statistics or partition values cannot be read:
+    such files are kept.
+    """
+
+    version: int
+    predicate: Predicate | None
+    kept: pa.Table
+    problems: tuple[Problem, ...]
+    files: pa.Table
+    """Path and size of every file, kept or not."""
+    question: Question = field(repr=False)
+    evidence: pa.Table = field(repr=False)
+    """For every file, what `reasons` are made of."""
+
+    @property
+    def num_files(self) -> int:
+        """How many files there are, kept or not."""
+        return int(self.files.num_rows)
+
+    @property
+    def num_kept(self) -> int:
+        """How many files have to be read."""
+        return int(self.kept.num_rows)
+
+    @property
+    def num_skipped(self) -> int:
+        """How many files cannot hold a matching row."""
+        return self.num_files - self.num_kept
+
+    @cached_property
+    def bytes_kept(self) -> int:
+        """The size of the files that have to be read."""
+        return sum_of(self.kept.column("size"))
+
+    @cached_property
+    def bytes_skipped(self) -> int:
+        """The size of the files that cannot hold a matching row."""
+        return sum_of(self.files.column("size")) - self.bytes_kept
+
+    @cached_property
+    def skipped(self) -> pa.Table:
+        """Path, size and reason of the files that cannot hold a matching row."""
+        return self.reasons("skipped").drop_columns(["kept"])
+
+    def reasons(self, which: Which = "all", offset: int = 0, limit: int | None = None) -> pa.Table:
+        """Path, size, kept and reason of some files, in the order of the log."""
+        stays = pc.equal(self.evidence.column("code"), int32_column([KEPT])[0])
+        wanted = {"kept": stays, "skipped": pc.invert(stays)}.get(which)
+        files = self.files.append_column("at", _positions(self.num_files))
+        positions = (files if wanted is None else files.filter(wanted)).column("at")
+        positions = positions.slice(max(offset, 0))
+        return self._reasons_at(positions if limit is None else positions.slice(0, max(limit, 0)))
+
+    def explain(self, path: str) -> pa.Table:
+        """Path, size, kept and reason of the files with one path, as in the log: one,
+        or, under different deletion vectors, more; none raises `InvalidArgumentError`."""
+        found = pc.is_in(self.files.column("path"), value_set=string_column([path]))
+        positions = pc.indices_nonzero(found)
+        if not len(positions):
+            raise InvalidArgumentError(
+                f"There is no live file {path[:200]!r}.",
+                reason=f"Version {self.version} does not have it under this path.",
+                remedy="Give the path as `files` shows it.",
+            )
+        return self._reasons_at(positions)
+
+    def _reasons_at(self, positions: pa.Array) -> pa.Table:
+        files = self.files.take(positions)
+        known = self.evidence.take(positions)
+        kept, reasons = render_reasons(self.predicate, self.question, known)
+        return files.append_column("kept", kept).append_column("reason", reasons)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """What planning makes of one row group, or of the files of the commits."""
+
+    kept: pa.Table
+    files: pa.Table
+    evidence: pa.Table
+    unreadable: UnreadableFiles
+    problems: tuple[Problem, ...]
+
+
+def plan_scan(snapshot: Snapshot, where: str | Predicate | None = None) -> ScanPlan:
+    """Decide for every live file whether a row of it may match.
+
+    A file goes only where its partition values, the bounds of its columns or
+    their counts of nulls rule out that the predicate is true for any row.
+    Whatever is unknown, broken or imprecise speaks for keeping it. Raises
+    `InvalidArgumentError` for a predicate that cannot be understood.
+    """
+    predicate = parse_predicate(where, snapshot.schema) if isinstance(where, str) else where
+    question = Question() if predicate is None else question_of(predicate, snapshot)
+
+    def plan_piece(files: FileColumns) -> _Piece:
+        return _plan_piece(predicate, question, files)
+
+    pieces = snapshot.over_files(
+        lambda state: list(state.reduce_files(_READ, question.leaves, plan_piece))
+    )
+    return ScanPlan(
+        version=snapshot.version,
+        predicate=predicate,
+        kept=_logical(snapshot, _joined([piece.kept for piece in pieces], _KEPT)),
+        problems=_problems(pieces),
+        files=_joined([piece.files for piece in pieces], _FILES),
+        question=question,
+        evidence=pa.concat_tables([piece.evidence for piece in pieces])
+        if pieces
+        else empty_table(pa.schema([("code", pa.int32())])),
+    )
+
+
+def _plan_piece(predicate: Predicate | None, question: Question, files: FileColumns) -> _Piece:
+    found = answer(question, files)
+    evidence = evidence_of(predicate, found, files.table.num_rows)
+    stays = pc.equal(evidence.column("code"), int32_column([KEPT])[0])
+    wanted = None if pc.all(stays).as_py() else stays
+    kept = files.table if wanted is None else files.table.filter(wanted)
+    return _Piece(
+        kept=kept.append_column("num_records", _counts(files, wanted)),
+        files=files.table.select(list(_FILES)),
+        evidence=evidence,
+        unreadable=unreadable_files(files.table.column("path"), found.bad),
+        problems=found.problems,
+    )
+
+
+def _counts(files: FileColumns, wanted: pa.ChunkedArray | None) -> pa.ChunkedArray:
+    """The physical rows of the wanted files, of all where that is None; texts are read
+    only where the log file does not say everything in a column of numbers."""
+    parsed = files.leaves.get(PARSED_NUM_RECORDS)
+    if parsed is not None and wanted is not None:
+        parsed = parsed.filter(wanted)
+    if parsed is not None and pa.types.is_integer(parsed.type) and not parsed.null_count:
+        counts = pc.cast(parsed, pa.int64())
+        if not pc.any(pc.less(counts, int64_column([0])[0])).as_py():
+            return counts
+    texts = files.column("stats")
+    return record_counts(texts if wanted is None else texts.filter(wanted), parsed)
+
+
+def _problems(pieces: Sequence[_Piece]) -> tuple[Problem, ...]:
+    others = dict.fromkeys(problem for piece in pieces for problem in piece.problems)
+    unreadable = unreadable_problems(piece.unreadable for piece in pieces)
+    return (*unreadable, *list(others)[:_MAX_PROBLEMS])
+
+
+def _joined(tables: Sequence[pa.Table], names: Sequence[str]) -> pa.Table:
+    if tables:
+        return pa.concat_tables(tables)
+    types = {name: rule[2] for name, rule in ADD_COLUMNS.items()} | {"num_records": pa.int64()}
+    return empty_table(pa.schema([(name, types[name]) for name in names]))
+
+
+def _logical(snapshot: Snapshot, files: pa.Table) -> pa.Table:
+    """The keys of partition values by the names of the schema, as `Snapshot.files` has them."""
+    mode = column_mapping_mode(snapshot.protocol, snapshot.metadata.configuration)
+    if mode == "none" or not snapshot.metadata.partition_columns:
+        return files
+    names = {physical_name(item, mode): item.name for item in snapshot.schema.fields}
+    return with_logical_names(files, names)
+
+
+def _positions(count: int) -> pa.Array:
+    return pa.Array.from_buffers(
+        pa.int64(), count, [None, pa.py_buffer(np.arange(count, dtype=np.int64))]
+    )

@@ -1,0 +1,157 @@
+"""Why a file stays or goes, in words: the condition that decided and what it met.
+
+Kept as columns while planning; sentences are made for the files that are looked at.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.columns import bool_column, int32_column, int64_column, string_column
+from explorer.protocol.schema_walk import render_path
+from explorer.scan.column_statistics import StatisticsColumn
+from explorer.scan.domains import is_float
+from explorer.scan.facts import Answers, Question
+from explorer.scan.possibility import may_be_true
+from explorer.scan.predicate import Condition, Predicate, references_of, render_condition
+
+KEPT: Final = -1
+"""In the column `code`: the file stays. Other codes are the number of the condition
+that ruled it out by itself, or how many there are where it took all of them."""
+
+_ZERO = int64_column([0])[0]
+_NOTHING = string_column([""])[0]
+_TRUE = bool_column([True])[0]
+
+
+def evidence_of(predicate: Predicate | None, answers: Answers, count: int) -> pa.Table:
+    """One row a file: `code`, and the facts about the columns that were asked for."""
+    columns: dict[str, pa.Array] = {"code": _codes(predicate, answers, count)}
+    if answers.num_records is not None:
+        columns["records"] = answers.num_records
+    for path, texts in answers.texts.items():
+        columns[_key("text", path)] = texts
+    for path, facts in answers.statistics.items():
+        columns[_key("least", path)] = facts.minimum
+        columns[_key("most", path)] = facts.maximum
+        columns[_key("nulls", path)] = facts.null_count
+    return pa.Table.from_arrays(list(columns.values()), names=list(columns))
+
+
+def render_reasons(
+    predicate: Predicate | None, question: Question, evidence: pa.Table
+) -> tuple[pa.Array, pa.Array]:
+    """Whether each file stays, and why."""
+    evidence = evidence.combine_chunks()
+    codes = _column(evidence, "code")
+    kept = pc.equal(codes, int32_column([KEPT])[0])
+    if predicate is None:
+        return kept, string_column(["there is no predicate"] * len(codes))
+    conditions = (*predicate.conjuncts, predicate.condition)
+    reasons = _sentence("may match", predicate.condition, question, evidence)
+    for code in pc.unique(codes).to_pylist():
+        if code != KEPT:
+            text = f"{render_condition(conditions[code])[:300]} cannot be true"
+            found = _sentence(text, conditions[code], question, evidence)
+            reasons = pc.if_else(pc.equal(codes, int32_column([code])[0]), found, reasons)
+    return kept, reasons
+
+
+def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Array:
+    codes = int32_column([KEPT] * count)
+    if predicate is None:
+        return codes
+    conditions = predicate.conjuncts
+    every = [may_be_true(condition, answers.ranges, count) for condition in conditions]
+    together = may_be_true(predicate.condition, answers.ranges, count) if len(every) > 1 else _TRUE
+    codes = pc.if_else(together, codes, int32_column([len(every)])[0])
+    for code in reversed(range(len(every))):  # the first that decides is named
+        codes = pc.if_else(every[code], codes, int32_column([code])[0])
+    return codes
+
+
+def _sentence(text: str, condition: Condition, question: Question, evidence: pa.Table) -> pa.Array:
+    asked = {reference.path for reference in references_of(condition)}
+    parts = [
+        _said_of_partition(column.path, evidence)
+        for column in question.partitions
+        if column.path in asked
+    ]
+    parts += [
+        _said_of_values(column, evidence) for column in question.statistics if column.path in asked
+    ]
+    start = string_column([text] * evidence.num_rows)
+    if not parts:
+        return start
+    facts = reduce(lambda left, right: _join(left, ", ", right), parts)
+    return _join(start, ": ", facts)
+
+
+def _said_of_partition(path: tuple[str, ...], evidence: pa.Table) -> pa.Array:
+    texts = _column(evidence, _key("text", path))
+    null = pc.or_(texts.is_null(), pc.equal(pc.fill_null(texts, _NOTHING), _NOTHING))
+    name = render_path(path)[:100]
+    return pc.if_else(
+        null, _constant(f"{name} is null"), _join(_constant(f"{name} is "), "", _quoted(texts))
+    )
+
+
+def _said_of_values(column: StatisticsColumn, evidence: pa.Table) -> pa.Array:
+    path = column.path
+    least, most = (_shown(_column(evidence, _key(side, path))) for side in ("least", "most"))
+    nulls, records = _column(evidence, _key("nulls", path)), _column(evidence, "records")
+    name = render_path(path)[:100]
+    none_null = pc.coalesce(pc.equal(nulls, _ZERO), bool_column([False])[0])
+    all_null = pc.and_(
+        pc.coalesce(pc.equal(nulls, records), bool_column([False])[0]), pc.invert(none_null)
+    )
+    nan = " or NaN" if is_float(column.data_type) else ""
+    one = _join(_constant(f"{name} is "), "", least)
+    span = _join(_join(_constant(f"{name} is between "), "", least), " and ", most)
+    between = pc.if_else(pc.equal(least, most), one, span)
+    at_least = _join(_constant(f"{name} is at least "), "", least)
+    at_most = _join(_constant(f"{name} is at most "), "", most)
+    bounds = pc.coalesce(between, at_least, at_most)
+    bounded = _join(bounds, "", _constant(nan))
+    counted = _join(pc.cast(nulls, pa.string()), "", _constant(" nulls"))
+    with_nulls = _join(bounded, ", ", pc.if_else(none_null, _constant("never null"), counted))
+    bare = pc.if_else(
+        none_null, _constant(f"{name} is never null"), _constant(f"{name} has no statistics")
+    )
+    return pc.if_else(
+        all_null,
+        _constant(f"{name} is null in every row"),
+        pc.coalesce(with_nulls, bounded, bare),
+    )
+
+
+def _shown(values: pa.Array) -> pa.Array:
+    if pa.types.is_null(values.type):
+        return pa.nulls(len(values), pa.string())
+    return _quoted(values) if pa.types.is_string(values.type) else pc.cast(values, pa.string())
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    cut = pc.utf8_slice_codeunits(texts, 0, 60)
+    return pc.binary_join_element_wise(_constant("'"), cut, _constant("'"), _NOTHING)
+
+
+def _join(left: Any, separator: str, right: Any) -> pa.Array:
+    return pc.binary_join_element_wise(left, right, _constant(separator))
+
+
+def _constant(text: str) -> pa.Scalar:
+    return string_column([text])[0]
+
+
+def _key(fact: str, path: tuple[str, ...]) -> str:
+    return f"{fact} {render_path(path)}"
+
+
+def _column(evidence: pa.Table, name: str) -> pa.Array:
+    found = evidence.column(evidence.schema.get_field_index(name))
+    return found.chunk(0) if found.num_chunks == 1 else found.combine_chunks()

@@ -1,0 +1,79 @@
+"""The statistics of all live files as columns (spec: Per-file Statistics)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from explorer.errors import InvalidArgumentError
+from explorer.log.state import FileColumns
+from explorer.protocol.schema_walk import render_path
+from explorer.scan.column_statistics import (
+    StatisticsColumn,
+    parsed_leaves,
+    read_facts,
+    statistics_columns,
+)
+from explorer.table.snapshot import Snapshot
+
+
+def parsed_statistics(snapshot: Snapshot, columns: Sequence[str] | None = None) -> pa.Table:
+    """One row per live file, in the order of the log, with what its statistics say.
+
+    - `path` as in the log, `num_records` (physical rows)
+    - for each column, by its logical field path ``a.`b c` ``: `min.…` and `max.…`
+      as stored (strings may be cut, times are cut to milliseconds; only for types
+      that have an order) and `null_count.…`
+
+    `columns` names field paths, as this function writes them; None means every
+    column that does not partition the table. What is not recorded, or cannot be
+    read, is null. Raises `InvalidArgumentError` for a path that there is not.
+    """
+    chosen = choose_columns(snapshot, columns)
+
+    def flatten(files: FileColumns) -> pa.Table:
+        return _flattened(files, chosen)
+
+    leaves = parsed_leaves(chosen)
+    pieces = snapshot.over_files(lambda state: list(state.reduce_files(["path"], leaves, flatten)))
+    schema = _schema(chosen)
+    return pa.concat_tables(pieces) if pieces else pa.Table.from_batches([], schema)
+
+
+def choose_columns(snapshot: Snapshot, names: Sequence[str] | None) -> list[StatisticsColumn]:
+    """The columns of these field paths (all where None), as `parsed_statistics` takes them."""
+    known = statistics_columns(snapshot)
+    if names is None:
+        return list(known)
+    by_name = {render_path(column.path): column for column in known}
+    for name in names:
+        if name not in by_name:
+            raise InvalidArgumentError(
+                f"No statistics can speak of a column {name[:60]!r}.",
+                reason="They speak of columns, and of fields reached through structs, "
+                "that do not partition the table.",
+                remedy=f"Choose from {', '.join(list(by_name)[:20])}.",
+            )
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def _flattened(files: FileColumns, columns: Sequence[StatisticsColumn]) -> pa.Table:
+    facts = read_facts(files, columns)
+    arrays = [files.table.column("path").combine_chunks(), facts.num_records]
+    for column in columns:
+        found = facts.columns[column.path]
+        if column.bound_type is not None:
+            arrays += [found.minimum, found.maximum]
+        arrays.append(found.null_count)
+    return pa.Table.from_arrays(arrays, schema=_schema(columns))
+
+
+def _schema(columns: Sequence[StatisticsColumn]) -> pa.Schema:
+    fields = [("path", pa.string()), ("num_records", pa.int64())]
+    for column in columns:
+        name = render_path(column.path)
+        if (kind := column.bound_type) is not None:
+            fields += [(f"min.{name}", kind), (f"max.{name}", kind)]
+        fields.append((f"null_count.{name}", pa.int64()))
+    return pa.schema(fields)

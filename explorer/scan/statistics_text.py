@@ -1,0 +1,184 @@
+"""Chosen leaves of statistics in JSON, many files at a time (spec: Per-file Statistics).
+
+pyarrow's reader takes the texts of a whole batch and refuses all of it for one bad
+value. Then those that look bad are read one by one, and the others at once again:
+a file with a bad value loses its statistics, and no other file does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import InvalidOperation
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.columns import bool_column, int32_column, string_column
+from explorer.scan.single_text import FieldPath, Leaves, read_one, repeats_names, sort_out
+
+# small enough to stay in a processor's cache, where it is twice as fast
+_AT_ONCE = 8192
+_BYTES_AT_ONCE = 32 * 2**20
+
+# a scalar by way of an array: a plain value would make pyarrow import pandas
+_LINE_END = string_column(["\n"])[0]
+# what Spark writes where JSON has no number; a bound of this kind bounds nothing
+_NO_NUMBER = r':\s*"(NaN|-?Infinity)"'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedTexts:
+    """A column of values for each leaf, null where a text does not say; `bad` are the
+    positions of texts that cannot be read, all of whose values are null."""
+
+    columns: Mapping[FieldPath, pa.Array]
+    bad: tuple[int, ...]
+
+
+def parse_statistics_texts(texts: pa.Array, leaves: Leaves) -> ParsedTexts:
+    """The leaves of statistics as stored in `stats`, null where there are none.
+
+    The types may be int64, float, double, bool, string and decimal128; text that
+    means NaN or infinity where a number belongs is null.
+    """
+    present = texts.drop_null() if texts.null_count else texts
+    step = _step(present)
+    pieces = [
+        _read(present.slice(start, step), start, leaves) for start in range(0, len(present), step)
+    ]
+    columns = {
+        path: pa.concat_arrays([piece.columns[path] for piece in pieces])
+        if pieces
+        else pa.nulls(0, kind)
+        for path, kind in leaves.items()
+    }
+    bad = tuple(at for piece in pieces for at in piece.bad)
+    if len(present) == len(texts):
+        return ParsedTexts(columns=columns, bad=bad)
+    mask = texts.is_valid()
+    spread = {path: _spread(mask, column, column.type) for path, column in columns.items()}
+    places = pc.indices_nonzero(mask).take(int32_column(bad)).to_pylist() if bad else ()
+    return ParsedTexts(columns=spread, bad=tuple(places))
+
+
+def _step(texts: pa.Array) -> int:
+    size = max(int(texts.nbytes), 1)
+    return max(1, min(_AT_ONCE, _BYTES_AT_ONCE * len(texts) // size))
+
+
+def _read(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:
+    try:
+        return ParsedTexts(columns=_read_at_once(texts, leaves), bad=())
+    except (pa.ArrowException, ValueError):
+        pass
+    if pc.any(pc.match_substring_regex(texts, _NO_NUMBER)).as_py():
+        # also where it is the text of a string column: that one has no bound then
+        plain = pc.replace_substring_regex(texts, _NO_NUMBER, ":null")
+        if not pc.any(pc.match_substring_regex(plain, _NO_NUMBER)).as_py():
+            return _read(plain, start, leaves)
+    return _read_sorted_out(texts, start, leaves)
+
+
+def _read_sorted_out(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:
+    """The texts that look well at once, and the odd ones one by one."""
+    strings = texts.to_pylist()
+    looks = sort_out(strings, leaves)
+    bad = [at for at, look in enumerate(looks) if look == "bad"]
+    well = [look == "well" for look in looks]
+    odd = [look == "odd" for look in looks]
+    for _ in range(2):
+        try:
+            found = _read_at_once(texts.filter(bool_column(well)), leaves) if any(well) else {}
+            break
+        except (pa.ArrowException, ValueError):
+            repeated = repeats_names(strings, leaves)
+            odd = [
+                look != "bad" and (repeats or is_odd)
+                for look, repeats, is_odd in zip(looks, repeated, odd, strict=True)
+            ]
+            well = [is_well and not is_odd for is_well, is_odd in zip(well, odd, strict=True)]
+    else:  # something that only pyarrow minds
+        found, odd, well = {}, [look != "bad" for look in looks], [False] * len(looks)
+    places = [at for at, is_odd in enumerate(odd) if is_odd]
+    singles, refused = _read_one_by_one([strings[at] for at in places], leaves)
+    masks = bool_column(well), bool_column(odd)
+    columns = {
+        path: pc.replace_with_mask(
+            _spread(masks[0], found.get(path), kind), masks[1], singles[path]
+        )
+        for path, kind in leaves.items()
+    }
+    every = sorted([*bad, *(places[at] for at in refused)])
+    return ParsedTexts(columns=columns, bad=tuple(start + at for at in every))
+
+
+def _spread(mask: pa.Array, values: pa.Array | None, kind: pa.DataType) -> pa.Array:
+    nothing = pa.nulls(len(mask), kind)
+    return nothing if values is None else pc.replace_with_mask(nothing, mask, values)
+
+
+def _read_at_once(texts: pa.Array, leaves: Leaves) -> dict[FieldPath, pa.Array]:
+    import pyarrow.json as pj  # noqa: PLC0415  # only where statistics are asked for
+
+    # Each text must be one object, or values would move to other files: it looks
+    # like one, a line end is refused inside of strings, and nothing but a new
+    # object may follow a closing brace and a line end.
+    whole = pc.and_(pc.starts_with(texts, "{"), pc.ends_with(texts, "}"))
+    if not pc.all(whole).as_py():
+        raise ValueError("not all statistics are one object")
+    lines = pa.ListArray.from_arrays(int32_column([0, len(texts)]), texts)
+    joined = pc.binary_join(lines, _LINE_END)
+    data = joined.buffers()[2]
+    table = pj.read_json(
+        pa.BufferReader(data),
+        read_options=pj.ReadOptions(use_threads=False, block_size=data.size + 1),
+        parse_options=pj.ParseOptions(
+            explicit_schema=_schema_of(leaves), unexpected_field_behavior="ignore"
+        ),
+    )
+    if table.num_rows != len(texts):
+        raise ValueError("statistics ran into each other")
+    rows = table.combine_chunks().to_batches()
+    return {path: _leaf(rows[0], path) for path in leaves}
+
+
+def _leaf(rows: pa.RecordBatch, path: FieldPath) -> pa.Array:
+    column = rows.column(rows.schema.get_field_index(path[0]))
+    return pc.struct_field(column, list(path[1:])) if len(path) > 1 else column
+
+
+def _schema_of(leaves: Leaves) -> pa.Schema:
+    tree: dict[str, Any] = {}
+    for path, kind in leaves.items():
+        inner = tree
+        for name in path[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[path[-1]] = kind
+    return pa.schema(_fields(tree))
+
+
+def _fields(tree: Mapping[str, Any]) -> list[pa.Field]:
+    return [
+        pa.field(name, pa.struct(_fields(kind)) if isinstance(kind, dict) else kind)
+        for name, kind in tree.items()
+    ]
+
+
+def _read_one_by_one(
+    texts: Sequence[str], leaves: Leaves
+) -> tuple[dict[FieldPath, pa.Array], list[int]]:
+    """The leaves of each text, and the positions of those that cannot be read."""
+    rows: list[dict[FieldPath, Any]] = []
+    bad: list[int] = []
+    for at, text in enumerate(texts):
+        try:
+            rows.append(read_one(text, leaves))
+        except (ValueError, RecursionError, InvalidOperation):
+            rows.append({})
+            bad.append(at)
+    columns = {
+        path: pa.array([row.get(path) for row in rows], kind) for path, kind in leaves.items()
+    }
+    return columns, bad

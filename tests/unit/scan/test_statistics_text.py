@@ -1,0 +1,95 @@
+"""Leaves of statistics in JSON, against the standard library's reader."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.scan.statistics_text import parse_statistics_texts
+
+LEAVES = {
+    ("numRecords",): pa.int64(),
+    ("minValues", "i"): pa.int64(),
+    ("maxValues", "i"): pa.int64(),
+    ("minValues", "d"): pa.float64(),
+    ("minValues", "s", "t"): pa.string(),
+    ("maxValues", "b"): pa.bool_(),
+}
+
+_INT = st.integers(-(2**63), 2**63 - 1)
+_ANY = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+    st.lists(st.integers(), max_size=2),
+)
+
+
+def _objects(names: dict[str, Any]) -> Any:
+    return st.fixed_dictionaries({}, optional=names)
+
+
+def _statistics(inner: Any) -> Any:
+    nested = st.one_of(_objects({"t": inner}), inner)
+    values = _objects({"i": inner, "d": inner, "s": nested, "b": inner, "other": inner})
+    return _objects({"numRecords": inner, "minValues": values, "maxValues": values, "more": inner})
+
+
+# Spark writes the text, and the columns of numbers have no bound then
+_NUMBER = st.one_of(st.floats(allow_nan=False), st.sampled_from(["NaN", "Infinity", "-Infinity"]))
+_GOOD = st.fixed_dictionaries(
+    {
+        "numRecords": _INT,
+        "minValues": _objects({"i": _INT, "d": _NUMBER, "other": _ANY}),
+        "maxValues": _objects({"i": _INT, "b": st.booleans()}),
+    }
+)
+
+
+def _expected(text: str) -> dict[Any, Any] | None:
+    """What the text says; None where a value is of another type."""
+    body = json.loads(text)
+    found = {}
+    for path, kind in LEAVES.items():
+        value = body
+        for name in path:
+            if value is not None and not isinstance(value, dict):
+                return None
+            value = (value or {}).get(name)
+        if not _fits(value, kind):
+            return None
+        no_number = isinstance(value, str) and kind == pa.float64()
+        found[path] = None if no_number else value
+    return found
+
+
+def _fits(value: Any, kind: pa.DataType) -> bool:
+    if value is None:
+        return True
+    if kind == pa.int64():
+        return type(value) is int and -(2**63) <= value < 2**63
+    if kind == pa.float64():
+        return type(value) in (int, float) or value in ("NaN", "Infinity", "-Infinity")
+    return type(value) is {pa.string(): str, pa.bool_(): bool}[kind]
+
+
+@given(st.lists(st.one_of(_GOOD, _statistics(_ANY), st.none()), max_size=8), st.booleans())
+def test_each_text_says_what_it_says_alone(bodies: list[Any], spaced: bool) -> None:
+    separators = None if spaced else (",", ":")
+    texts = [
+        None if body is None else json.dumps(body, ensure_ascii=False, separators=separators)
+        for body in bodies
+    ]
+    found = parse_statistics_texts(pa.array(texts, pa.string()), LEAVES)
+    columns = {path: column.to_pylist() for path, column in found.columns.items()}
+    for at, text in enumerate(texts):
+        expected = {} if text is None else _expected(text)
+        assert (at in found.bad) is (expected is None), text
+        values = {path: column[at] for path, column in columns.items()}
+        assert values == dict.fromkeys(LEAVES) | (expected or {}), text
