@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import tarfile
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
 
 import explorer
 from tests.conftest import CORPUS
-
-_MANIFEST = CORPUS / "manifest.json"
-_TABLES: list[dict[str, Any]] = json.loads(_MANIFEST.read_text()) if _MANIFEST.is_file() else []
-_READABLE = [table for table in _TABLES if table["expect"] == "ok"]
-_REFUSED = [table for table in _TABLES if table["expect"] == "error"]
+from tests.corpus import READABLE, REFUSED, TABLES, place_table, table_name
 
 # what each refusal of the manifest is called here
 _KINDS = {
@@ -33,47 +24,27 @@ _KINDS = {
 }
 
 
-def _name(table: dict[str, Any]) -> str:
-    return str(table["name"])
-
-
-def _place(table: dict[str, Any], scratch: Path) -> Path:
-    """Where the table lies; a copy where the manifest asks for one."""
-    if "archive" in table:
-        with (
-            pa.CompressedInputStream(pa.OSFile(str(CORPUS / table["archive"])), "zstd") as stream,
-            tarfile.open(fileobj=stream, mode="r|") as archive,
-        ):
-            archive.extractall(scratch, filter="data")
-        return next(scratch.rglob("_delta_log")).parent
-    place = CORPUS / "tables" / table["name"]
-    if "template" not in table and "commit_timestamps_ms" not in table:
-        return place
-    copy = Path(shutil.copytree(place, scratch / table["name"]))
-    if "template" in table:
-        file = copy / table["template"]["file"]
-        folder = quote(str(copy / "folder&with%special char"))
-        file.write_text(file.read_text().replace(table["template"]["placeholder"], folder))
-    for version, time_ms in table.get("commit_timestamps_ms", {}).items():
-        os.utime(copy / f"_delta_log/{int(version):020}.json", (time_ms / 1000, time_ms / 1000))
-    return copy
-
-
 def _sorted(names: Any) -> list[str] | None:
     return None if names is None else sorted(names)
 
 
 def test_the_corpus_is_whole(corpus: Path) -> None:
-    assert len(_TABLES) == 133
-    assert len(_REFUSED) == 9
+    assert len(TABLES) == 133
+    assert len(REFUSED) == 9
     assert all(
-        "archive" in table or (corpus / "tables" / table["name"]).is_dir() for table in _TABLES
+        "archive" in table or (corpus / "tables" / table["name"]).is_dir() for table in TABLES
     )
 
 
-@pytest.mark.parametrize("expected", _READABLE, ids=_name)
+@pytest.mark.rule("action-domain-reader-reconcile", "action-protocol-minreaderversion")
+@pytest.mark.rule("action-protocol-minwriterversion", "action-protocol-readerfeatures")
+@pytest.mark.rule("action-protocol-writerfeatures", "action-txn-latest-available", "file-add-size")
+@pytest.mark.rule("log-snapshot-properties", "metadata-partitioncolumns", "newer-open-and-name")
+@pytest.mark.rule("newer-vacuum-check-reader-name", "older-001-domain-reader-must-preserve")
+@pytest.mark.rule("older-003-protocol-current", "stats-live-rows")
+@pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_table_equals_its_manifest(expected: dict[str, Any], tmp_path: Path) -> None:
-    table = explorer.open_table(_place(expected, tmp_path))
+    table = explorer.open_table(place_table(expected, tmp_path))
     snapshot = table.snapshot()
 
     found = {
@@ -103,9 +74,10 @@ def test_table_equals_its_manifest(expected: dict[str, Any], tmp_path: Path) -> 
         assert dict.fromkeys(snapshot.domains, "present") == expected["domains"]
 
 
-@pytest.mark.parametrize("expected", _READABLE, ids=_name)
+@pytest.mark.rule("file-add-deletionvector", "mapping-name-log-physical")
+@pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_frames_agree_with_the_figures(expected: dict[str, Any], tmp_path: Path) -> None:
-    snapshot = explorer.open_table(_place(expected, tmp_path)).snapshot()
+    snapshot = explorer.open_table(place_table(expected, tmp_path)).snapshot()
     files, tombstones = snapshot.files(), snapshot.tombstones()
     files.validate(full=True)
     tombstones.validate(full=True)
@@ -118,11 +90,12 @@ def test_frames_agree_with_the_figures(expected: dict[str, Any], tmp_path: Path)
     assert named == set(snapshot.metadata.partition_columns) or not files.num_rows
 
 
-@pytest.mark.parametrize("expected", _READABLE, ids=_name)
+@pytest.mark.rule("checkpoint-time-travel-not-newer", "log-apply-to-previous", "stats-live-rows")
+@pytest.mark.parametrize("expected", READABLE, ids=table_name)
 def test_every_version_that_is_left_equals_its_manifest(
     expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    table = explorer.open_table(_place(expected, tmp_path))
+    table = explorer.open_table(place_table(expected, tmp_path))
     for version in expected.get("history") or []:
         snapshot = table.snapshot(version=version["version"])
         assert snapshot.num_files == version["num_active_files"], version
@@ -130,11 +103,13 @@ def test_every_version_that_is_left_equals_its_manifest(
             assert snapshot.num_rows == version["num_rows_live"], version
 
 
+@pytest.mark.rule("newer-commit-timestamp-before-enablement-mtime")
+@pytest.mark.rule("newer-commit-timestamp-writer-feature")
 @pytest.mark.parametrize(
-    "expected", [table for table in _READABLE if "commit_timestamps_ms" in table], ids=_name
+    "expected", [table for table in READABLE if "commit_timestamps_ms" in table], ids=table_name
 )
 def test_commit_times_equal_the_reference(expected: dict[str, Any], tmp_path: Path) -> None:
-    table = explorer.open_table(_place(expected, tmp_path))
+    table = explorer.open_table(place_table(expected, tmp_path))
     history = table.history()
     times = dict(
         zip(
@@ -152,7 +127,10 @@ def test_commit_times_equal_the_reference(expected: dict[str, Any], tmp_path: Pa
         assert table.snapshot(timestamp=time).version == version
 
 
-@pytest.mark.parametrize("expected", _REFUSED, ids=_name)
+@pytest.mark.rule("action-protocol-unsupported-error", "feature-reader-all")
+@pytest.mark.rule("log-versions-contiguous", "metadata-first-version", "newer-catalog-no-snapshot")
+@pytest.mark.rule("recon-one-metadata", "recon-one-protocol")
+@pytest.mark.parametrize("expected", REFUSED, ids=table_name)
 def test_refused_table_says_why(expected: dict[str, Any]) -> None:
     place = CORPUS / "tables" / expected["name"]
     with pytest.raises(explorer.DeltaError) as refusal:
@@ -163,8 +141,11 @@ def test_refused_table_says_why(expected: dict[str, Any]) -> None:
     assert all((error.problem, error.reason, error.remedy))
 
 
+@pytest.mark.rule("newer-catalog-published-shown", "newer-unknown-blocks")
 @pytest.mark.parametrize(
-    "expected", [table for table in _REFUSED if "_delta_log" not in table["error_kind"]], ids=_name
+    "expected",
+    [table for table in REFUSED if "_delta_log" not in table["error_kind"]],
+    ids=table_name,
 )
 def test_refused_table_still_shows_what_it_holds(expected: dict[str, Any]) -> None:
     table = explorer.open_table(CORPUS / "tables" / expected["name"])

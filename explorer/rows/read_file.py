@@ -1,0 +1,109 @@
+"""The rows of one data file (spec: Column Mapping, Deletion Vectors, Row Tracking).
+
+This is the step that works on a file alone: it takes a file's action and what
+the version says of all files, and needs no snapshot, so that the change feed
+and workers elsewhere can take it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from explorer.errors import CorruptDataError
+from explorer.protocol.deletion_vectors import live_mask
+from explorer.rows.data_file import DataFile
+from explorer.rows.deletion import read_deletion_vector
+from explorer.rows.file_plan import FilePlan, plan_file
+from explorer.rows.parquet_file import BATCH_ROWS, ParquetDataFile, open_data_file, reading
+from explorer.rows.request import RowRequest
+from explorer.rows.row_positions import metadata_column, physical_positions
+from explorer.storage.ports import ReadStore
+
+
+def read_file(
+    store: ReadStore, file: DataFile, request: RowRequest, *, batch_rows: int = BATCH_ROWS
+) -> Iterator[pa.RecordBatch]:
+    """The rows of `file` that its deletion vector and the request's condition leave, in
+    the file's order, with `request.schema`; a batch may be empty.
+
+    Raises `NotFoundError` where a file is gone, `CorruptDataError` where it does
+    not fit the log, `UnsupportedError` where it lies in another store.
+    """
+    descriptor = file.deletion_vector
+    vector = None if descriptor is None else read_deletion_vector(store, descriptor)
+    version = request.layout.version
+    with open_data_file(store, file, version) as opened:
+        _check_positions(vector, opened)
+        plan = plan_file(opened.schema, file, request)
+        for start, count, columns in opened.batches(plan.reads, batch_rows):
+            stored = _StoredRows(positions=physical_positions(start, count), columns=columns)
+            if vector is not None:
+                stored = stored.filter(live_mask(vector, start, count))
+            with reading(file, version):
+                rows = stored.logical(plan)
+                extra = stored.metadata(plan, file, request)
+            yield _answer(request, rows, extra)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StoredRows:
+    """Rows as they stand in a file, at their physical `positions`."""
+
+    positions: pa.Array
+    columns: Sequence[pa.Array]
+
+    def filter(self, kept: pa.BooleanArray) -> _StoredRows:
+        """The rows for which `kept` is true."""
+        return _StoredRows(
+            positions=self.positions.filter(kept),
+            columns=[column.filter(kept) for column in self.columns],
+        )
+
+    def logical(self, plan: FilePlan) -> pa.RecordBatch:
+        """The table's columns."""
+        count = len(self.positions)
+        rows = _batch([build(self.columns, count) for build in plan.columns], plan.schema, count)
+        # Parquet does not promise that text is UTF-8
+        rows.validate(full=True)
+        return rows
+
+    def metadata(self, plan: FilePlan, file: DataFile, request: RowRequest) -> list[pa.Array]:
+        """The metadata columns that were asked for."""
+        count = len(self.positions)
+        arrays = []
+        for name in request.metadata_columns:
+            build = plan.hidden.get(name)
+            own = None if build is None else build(self.columns, count)
+            arrays.append(metadata_column(name, file, self.positions, own))
+        return arrays
+
+
+def _check_positions(vector: BitMap64 | None, opened: ParquetDataFile) -> None:
+    if vector and vector.max() >= opened.num_rows:
+        raise CorruptDataError(
+            f"The deletion vector of {opened.file.shown} does not fit its file.",
+            reason=f"It hides the row at position {vector.max():,}, "
+            f"and the file has {opened.num_rows:,} rows.",
+            remedy="Restore the table to an earlier version.",
+            spec="Deletion Vectors",
+        )
+
+
+def _answer(request: RowRequest, rows: pa.RecordBatch, extra: Sequence[pa.Array]) -> pa.RecordBatch:
+    own = [rows.column(name) for name in request.columns]
+    batch = _batch([*own, *extra], request.schema, rows.num_rows)
+    if request.predicate is None or not rows.num_rows:
+        return batch
+    return batch.filter(request.predicate.mask(rows))
+
+
+def _batch(arrays: Sequence[pa.Array], schema: pa.Schema, count: int) -> pa.RecordBatch:
+    if arrays:
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    # no column tells how many rows there are
+    nothing = pa.Array.from_buffers(pa.struct([]), count, [None], children=[])
+    return pa.RecordBatch.from_struct_array(nothing)
