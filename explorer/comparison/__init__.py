@@ -1,0 +1,1 @@
+"""Two versions side by side: files, rows, statistics, schema, properties and protocol."""

@@ -1,0 +1,77 @@
+"""Some files of a version, whose columns are read as they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from explorer.comparison.file_pairs import pair_files
+from explorer.comparison.numbers import Positions, indices_of, take
+from explorer.log.columns import empty_table
+from explorer.log.key_columns import keys_of
+from explorer.log.load import LoadedVersion
+from explorer.log.record_counts import record_counts
+from explorer.table.snapshot import Snapshot
+
+KEY_COLUMNS = ("path", "deletion_vector")
+"""What a logical file is known by."""
+
+
+class SomeFiles(Protocol):
+    """Files of one version; column names as in `Snapshot.files`."""
+
+    @property
+    def names(self) -> pa.Table:
+        """Their `KEY_COLUMNS`."""
+        ...
+
+    def read(self, positions: Positions, columns: Sequence[str]) -> pa.Table:
+        """Columns of those in these rows of `names`, in their order."""
+        ...
+
+
+class HeldFiles:
+    """Adds that commits have brought and that are held anyway."""
+
+    def __init__(self, adds: pa.Table) -> None:
+        self._adds = adds
+        self.names: pa.Table = adds.select(list(KEY_COLUMNS))
+
+    def read(self, positions: Positions, columns: Sequence[str]) -> pa.Table:
+        """Columns of some of them."""
+        rows = take(self._adds, positions)
+        arrays = [
+            record_counts(rows.column("stats"), None)
+            if name == "num_records"
+            else rows.column(name)
+            for name in columns
+        ]
+        return pa.Table.from_arrays(arrays, list(columns))
+
+
+class LookedUpFiles:
+    """The files of a snapshot that have one of some keys."""
+
+    def __init__(self, snapshot: Snapshot, keys: pa.ChunkedArray) -> None:
+        self._snapshot = snapshot
+        self.names: pa.Table = self._lookup(keys, KEY_COLUMNS)
+
+    def read(self, positions: Positions, columns: Sequence[str]) -> pa.Table:
+        """Columns of some of them; only their row groups are read."""
+        names = take(self.names, positions)
+        if not names.num_rows:
+            return self._lookup(pa.chunked_array([], pa.string()), columns)
+        found = self._lookup(keys_of(names), [*dict.fromkeys([*KEY_COLUMNS, *columns])])
+        # the log may have been read another way since, and be in another order
+        pairs = pair_files(names, found)
+        ordered = pairs.same_after[pairs.same_before.argsort()]
+        return found.select(list(columns)).take(indices_of(ordered))
+
+    def _lookup(self, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
+        def lookup(loaded: LoadedVersion) -> pa.Table:
+            nothing = empty_table(loaded.state.schema("add", columns))
+            return pa.concat_tables([nothing, *loaded.state.among("add", keys, columns)])
+
+        return self._snapshot.consult(lookup)

@@ -1,0 +1,190 @@
+"""How to find the files in which two versions may differ without comparing all of them.
+
+Each route names the keys of some files and promises that every other file is in both
+versions or in neither, and the same. What the two versions hold under those keys is
+then looked up in each, so that the routes agree: a file that came and went in between,
+a tombstone of a file that was never there, and an add of a file that was there already
+change nothing or are seen for what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.comparison.file_pairs import COMPARED_FIELDS
+from explorer.comparison.fingerprints import Fingerprints, fingerprint
+from explorer.comparison.looked_up_files import KEY_COLUMNS, HeldFiles, LookedUpFiles, SomeFiles
+from explorer.comparison.numbers import Positions, indices_of, null_mask, values_of
+from explorer.errors import CorruptLogError, NotFoundError
+from explorer.log.key_columns import decided_keys, keys_of
+from explorer.log.load import LoadedVersion
+from explorer.log.segment import missing_versions
+from explorer.log.state import FileColumns
+from explorer.log.tail import Tail, replay_commits
+from explorer.progress import Watch
+from explorer.table.snapshot import Snapshot
+
+Route = Literal["same version", "log", "shared checkpoint", "independent"]
+
+# so many rows of commits that are held are looked up sooner than commits are read
+_FEW_ROWS = 20_000
+# reading more commits takes longer than comparing a million files
+_MANY_COMMITS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Files in which two versions may differ, as each of them holds them; every file
+    that is not here is the same in both."""
+
+    route: Route
+    before: SomeFiles
+    after: SomeFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedActions:
+    """The newest word of a run of commits on each file that they speak of, with the columns
+    of `Snapshot.files` and `tombstones`; partition values by physical names."""
+
+    adds: pa.Table
+    removes: pa.Table
+
+
+def logged_actions(older: Snapshot, newer: Snapshot, watch: Watch) -> LoggedActions | None:
+    """What the commits between two versions of one log say of files; None where there are
+    none, or where they cannot be read."""
+    first, last = sorted((older, newer), key=lambda snapshot: snapshot.version)
+    start, end = first.consult(_itself), last.consult(_itself)
+    if start.segment.version == end.segment.version or not _is_one_log(start, end):
+        return None
+    tail = read_between(start, end, watch)
+    return None if tail is None else LoggedActions(adds=tail.adds, removes=tail.removes)
+
+
+def find_candidates(older: Snapshot, newer: Snapshot, watch: Watch) -> Candidates:
+    """By the cheapest route that there is; `older` may be the newer version.
+
+    Where both are of one log, the commits between them say which files to look at,
+    or, by a checkpoint that both rest on, the commits after it; else every file does.
+    """
+    if older.version > newer.version:
+        found = find_candidates(newer, older, watch)
+        return Candidates(route=found.route, before=found.after, after=found.before)
+    start, end = older.consult(_itself), newer.consult(_itself)
+    if not _is_one_log(start, end):
+        return _by_fingerprints(older, newer, watch)
+    if start.segment.version == end.segment.version:
+        nothing = HeldFiles(end.tail.adds.slice(0, 0))
+        return Candidates(route="same version", before=nothing, after=nothing)
+    shares = start.checkpoint is end.checkpoint
+    commits = end.segment.version - start.segment.version
+    between: Tail | None = None
+    if not (shares and _rows_of(end.tail) <= _FEW_ROWS) and commits <= _MANY_COMMITS:
+        between = read_between(start, end, watch)
+    if between is not None:
+        return _by_keys("log", between, older, watch)
+    if shares:
+        route: Route = "log" if end.checkpoint is None else "shared checkpoint"
+        return _by_keys(route, end.tail, older, watch)
+    return _by_fingerprints(older, newer, watch)
+
+
+def read_between(older: LoadedVersion, newer: LoadedVersion, watch: Watch) -> Tail | None:
+    """What the commits after `older` up to `newer` decide; None where they cannot be read."""
+    wanted = range(older.segment.version + 1, newer.segment.version + 1)
+    if newer.segment.commits == wanted:
+        return newer.tail
+    listing = newer.listing
+    if missing_versions(listing.commits, wanted.start, wanted.stop - 1):
+        return None
+    try:
+        return replay_commits(newer.store, wanted, watch, listing.compactions)
+    except (CorruptLogError, NotFoundError):
+        return None  # a checkpoint after it may have made the version readable all the same
+
+
+def _itself(loaded: LoadedVersion) -> LoadedVersion:
+    return loaded
+
+
+def _is_one_log(older: LoadedVersion, newer: LoadedVersion) -> bool:
+    """Whether `newer` follows `older` in one log, as far as its store can tell."""
+    if older.checkpoint is not None and older.checkpoint is newer.checkpoint:
+        return True
+    one_place = older.store is newer.store or older.store.uri == newer.store.uri
+    return one_place and older.lies_in(newer.store)
+
+
+def _rows_of(tail: Tail) -> int:
+    return tail.add_rows.num_rows + tail.remove_rows.num_rows
+
+
+def recorded_fields(older: Snapshot, newer: Snapshot) -> tuple[str, ...]:
+    """The fields of which both versions record what a file has; a null in others says
+    nothing, because a checkpoint may leave out columns."""
+
+    def recorded(loaded: LoadedVersion) -> set[str]:
+        return {name for name in COMPARED_FIELDS if loaded.state.records("add", name)}
+
+    both = older.consult(recorded) & newer.consult(recorded)
+    return tuple(name for name in COMPARED_FIELDS if name in both)
+
+
+def _by_keys(route: Route, decided: Tail, older: Snapshot, watch: Watch) -> Candidates:
+    """The adds of `decided`, commits up to the newer version, are in it; `older` is
+    asked for every file that they speak of."""
+    watch.step(0, None, "Looking up files")
+    before = LookedUpFiles(older, decided_keys(decided))
+    return Candidates(route=route, before=before, after=HeldFiles(decided.adds))
+
+
+def _by_fingerprints(older: Snapshot, newer: Snapshot, watch: Watch) -> Candidates:
+    fields = recorded_fields(older, newer)
+    sides: list[_Prints] = []
+    for done, snapshot in enumerate((older, newer)):
+        watch.step(done, 2, "Comparing all files")
+        sides.append(snapshot.consult(lambda loaded: _fingerprints(loaded, fields)))
+    keys = _differing_keys(*sides)
+    watch.step(2, 2, "Comparing all files")
+    before, after = LookedUpFiles(older, keys), LookedUpFiles(newer, keys)
+    return Candidates(route="independent", before=before, after=after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prints:
+    keys: pa.ChunkedArray
+    prints: Fingerprints
+
+
+def _fingerprints(loaded: LoadedVersion, fields: Sequence[str]) -> _Prints:
+    columns = [*dict.fromkeys([*KEY_COLUMNS, *fields])]
+
+    def reduce(files: FileColumns) -> _Prints:
+        return _Prints(keys=keys_of(files.table), prints=fingerprint(files.table, fields))
+
+    found = list(loaded.state.reduce_files(columns, (), reduce))
+    chunks = [chunk for part in found for chunk in part.keys.chunks]
+    prints = [np.empty(0, np.uint64), *(part.prints for part in found)]
+    return _Prints(keys=pa.chunked_array(chunks, pa.string()), prints=np.concatenate(prints))
+
+
+def _differing_keys(before: _Prints, after: _Prints) -> pa.ChunkedArray:
+    """The keys whose files are not one and the same in both."""
+    found = pc.index_in(after.keys, value_set=before.keys)
+    at: Positions = values_of(found)
+    same = ~null_mask(found)
+    same[same] = before.prints[at[same]] == after.prints[same]
+    # a broken log may hold a key twice: only one and one are the same
+    times = np.bincount(at[same], minlength=len(before.prints))
+    same[same] = times[at[same]] == 1
+    left = indices_of(np.flatnonzero(times != 1))
+    came = indices_of(np.flatnonzero(~same))
+    keys = [*before.keys.take(left).chunks, *after.keys.take(came).chunks]
+    return pa.chunked_array(keys, pa.string())
