@@ -1,4 +1,4 @@
-"""Writes logs of known size with pyarrow alone; the same request gives the same log.
+"""Writes logs of known size; the same request gives the same log.
 
 A log has no data files: nothing that is measured here opens one.
 """
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,12 +27,18 @@ from benchmarks.actions import (
     render_commit,
 )
 from benchmarks.growth import write_commit
+from explorer.protocol.deletion_vectors import (
+    render_relative_place,
+    render_vector,
+    render_vector_file,
+)
 
 # Part of a table's folder name: raise it when what is generated changes.
 GENERATION = 1
 
 TAIL_COMMITS = 10
 SIDECARS = 10
+PARTS = 10
 _CHECKPOINT_VERSION = 100
 _ROWS_AT_ONCE = 250_000
 
@@ -138,6 +145,25 @@ def classic(files: int) -> LogRequest:
     return LogRequest(name=f"classic-{files}", write=lambda log: _write_classic(log, files))
 
 
+def multi_part(files: int) -> LogRequest:
+    """One checkpoint in ten parts of together `files` files, and the same tail."""
+    return LogRequest(name=f"parts-{files}", write=lambda log: _write_parts(log, files))
+
+
+def large_commits(count: int, actions: int) -> LogRequest:
+    """`count` commits of `actions` adds each and no checkpoint."""
+    return LogRequest(
+        name=f"large-{count}-{actions}", write=lambda log: _write_large(log, count, actions)
+    )
+
+
+def vectors(count: int, rows: int) -> LogRequest:
+    """`count` files of `rows` rows each, every tenth row of them hidden by a deletion vector."""
+    return LogRequest(
+        name=f"vectors-{count}-{rows}", write=lambda log: _write_vectors(log, count, rows)
+    )
+
+
 def sidecars(files: int) -> LogRequest:
     """One V2 checkpoint with ten sidecars of together `files` files, and the same tail."""
     return LogRequest(name=f"sidecars-{files}", write=lambda log: _write_sidecars(log, files))
@@ -206,6 +232,54 @@ def _write_sidecars(log: Path, files: int) -> None:
     pq.write_table(pa.Table.from_pylist(top, _V2), log / name, compression="snappy")
     write_commit(log, _CHECKPOINT_VERSION, 0)
     _write_tail(log, files)
+
+
+def _write_parts(log: Path, files: int) -> None:
+    each = files // PARTS
+    stem = f"{_CHECKPOINT_VERSION:020d}.checkpoint"
+    for number in range(PARTS):
+        head = _head(build_protocol()) if number == 0 else []
+        adds = _adds(range(number * each, (number + 1) * each))
+        path = log / f"{stem}.{number + 1:010d}.{PARTS:010d}.parquet"
+        with pq.ParquetWriter(path, _CLASSIC, compression="snappy") as writer:
+            for rows in _in_groups(_chain(head, adds)):
+                writer.write_table(pa.Table.from_pylist(rows, _CLASSIC))
+    write_commit(log, _CHECKPOINT_VERSION, 0)
+    _write_tail(log, files)
+
+
+def _write_large(log: Path, count: int, actions: int) -> None:
+    _write_commits(log, 1)
+    for version in range(1, count):
+        first = version * actions
+        adds = [{"add": build_add(number)} for number in range(first, first + actions)]
+        info = {"commitInfo": build_commit_info(version, actions, 0)}
+        (log / f"{version:020d}.json").write_bytes(render_commit(info, *adds))
+
+
+def _write_vectors(log: Path, count: int, rows: int) -> None:
+    head = [{"protocol": build_protocol("deletionVectors")}, {"metaData": build_metadata()}]
+    hidden = [render_vector(_hidden_rows(number, rows)) for number in range(count)]
+    unique = UUID(build_uuid(7_000))
+    content, offsets = render_vector_file(hidden)
+    (log.parent / f"deletion_vector_{unique}.bin").write_bytes(content)
+    adds: list[dict[str, Any]] = []
+    for number in range(count):
+        vector = {
+            "storageType": "u",
+            "pathOrInlineDv": render_relative_place(unique),
+            "offset": offsets[number],
+            "sizeInBytes": len(hidden[number]),
+            "cardinality": len(_hidden_rows(number, rows)),
+        }
+        stats = json.dumps({"numRecords": rows, "tightBounds": False})
+        adds.append({"add": {**build_add(number), "stats": stats, "deletionVector": vector}})
+    (log / f"{0:020d}.json").write_bytes(render_commit(*head, *adds))
+
+
+def _hidden_rows(number: int, rows: int) -> range:
+    """Evenly spread, and the last row too: a mask of all rows must reach that far."""
+    return range(rows - 1, -1, -(7 + number % 7))
 
 
 def _write_hint(log: Path, size: int) -> None:

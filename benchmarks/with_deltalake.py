@@ -46,6 +46,36 @@ def files(table: str) -> Step:
     return lambda: DeltaTable(table).get_add_actions().num_rows
 
 
+def flat_statistics(table: str) -> Step:
+    """The live files with their statistics parsed into columns."""
+    return lambda: DeltaTable(table).get_add_actions(flatten=True).num_rows
+
+
+def diff(table: str) -> Step:
+    """Two opens: the peer has no such call, and sets must be compared after them."""
+    latest = DeltaTable(table, without_files=True).version()
+
+    def step() -> int:
+        newer, older = DeltaTable(table), DeltaTable(table, version=latest - 5)
+        new, old = newer.get_add_actions().num_rows, older.get_add_actions().num_rows
+        return new - old
+
+    return step
+
+
+def vectors(table: str) -> Step:
+    """The deletion vectors of all files as masks of the rows that are live."""
+
+    def step() -> int:
+        import pyarrow as pa  # noqa: PLC0415  # see `arrow_files`
+
+        masks = pa.RecordBatchReader.from_stream(opened.deletion_vectors()).read_all()
+        return int(masks.num_rows)
+
+    opened = DeltaTable(table)
+    return step
+
+
 def arrow_files(table: str) -> Step:
     """The live files as a table of pyarrow, which the peer does without until asked."""
 

@@ -47,6 +47,48 @@ def files(table: str) -> Step:
     return lambda: int(open_ours(table).snapshot().files().num_rows)
 
 
+def flat_statistics(table: str) -> Step:
+    """The live files with their statistics parsed into columns."""
+    from explorer.scan.statistics import parsed_statistics  # noqa: PLC0415  # this operation's own
+
+    return lambda: int(parsed_statistics(open_ours(table).snapshot()).num_rows)
+
+
+def diff(table: str) -> Step:
+    """What changed in five versions, of a table that is open."""
+    from explorer.comparison.versions import diff as compare  # noqa: PLC0415  # as above
+
+    opened = open_ours(table)
+    newer = opened.snapshot()
+    older = opened.snapshot(version=newer.version - 5)
+    _ = newer.num_files, older.num_files
+
+    def step() -> int:
+        files = compare(older, newer).files
+        return int(files.added.num_rows - files.removed.num_rows)
+
+    return step
+
+
+def vectors(table: str) -> Step:
+    """The deletion vectors of all files as masks of the rows that are live."""
+    from explorer.protocol.deletion_vectors import deletion_mask  # noqa: PLC0415  # as above
+    from explorer.rows.data_file import FILE_COLUMNS, data_files  # noqa: PLC0415  # as above
+    from explorer.rows.deletion import read_deletion_vector  # noqa: PLC0415  # as above
+
+    snapshot = open_ours(table).snapshot()
+
+    def step() -> int:
+        masks = 0
+        for file in data_files(snapshot.files(FILE_COLUMNS)):
+            if file.deletion_vector is not None:
+                bitmap = read_deletion_vector(snapshot.store, file.deletion_vector)
+                masks += len(deletion_mask(bitmap, 0, bitmap.max() + 1)) > 0
+        return masks
+
+    return step
+
+
 def arrow_files(table: str) -> Step:
     """The live files as a table of pyarrow, imported for them alone."""
     return lambda: int(open_ours(table).snapshot().files().num_rows)

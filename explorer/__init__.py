@@ -15,21 +15,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from explorer.comparison.versions import VersionDiff, diff
     from explorer.errors import DeltaError, Problem
     from explorer.progress import Cancel, Progress
+    from explorer.rows.changes import read_changes
+    from explorer.rows.read import Preview, preview, read_rows
+    from explorer.scan.plan import ScanPlan, plan_scan
     from explorer.table.snapshot import Snapshot
     from explorer.table.table import Table, open_table
 
-__all__ = ["Cancel", "DeltaError", "Problem", "Progress", "Snapshot", "Table", "open_table"]
+__all__ = [
+    "Cancel",
+    "DeltaError",
+    "Preview",
+    "Problem",
+    "Progress",
+    "ScanPlan",
+    "Snapshot",
+    "Table",
+    "VersionDiff",
+    "diff",
+    "open_table",
+    "plan_scan",
+    "preview",
+    "read_changes",
+    "read_rows",
+]
 
 _HOMES = {
     "Cancel": "explorer.progress",
     "DeltaError": "explorer.errors",
+    "Preview": "explorer.rows.read",
     "Problem": "explorer.errors",
     "Progress": "explorer.progress",
+    "ScanPlan": "explorer.scan.plan",
     "Snapshot": "explorer.table.snapshot",
     "Table": "explorer.table.table",
+    "VersionDiff": "explorer.comparison.versions",
+    "diff": "explorer.comparison.versions",
     "open_table": "explorer.table.table",
+    "plan_scan": "explorer.scan.plan",
+    "preview": "explorer.rows.read",
+    "read_changes": "explorer.rows.changes",
+    "read_rows": "explorer.rows.read",
 }
 
 

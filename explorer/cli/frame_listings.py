@@ -90,6 +90,7 @@ _SCHEMA = (
     Column(title="partition", render=lambda row: "partition" if row["is_partition"] else ""),
     Column(title="id", render=lambda row: str(row["field_id"] or ""), align="right"),
     Column(title="stored as", render=lambda row: row["physical_name"] or "", shrinks=True),
+    Column(title="rule", render=lambda row: row["rules"] or "", shrinks=True),
     Column(title="comment", render=lambda row: row["comment"] or "", shrinks=True),
 )
 _FEATURES = (

@@ -14,6 +14,7 @@ from explorer.cli.listings import print_grid
 from explorer.cli.wording import UNKNOWN, printable, render_count, render_size
 
 _MAX_PROPERTIES = 12
+_MAX_RULES = 12
 _NAME_LIMIT = 120
 _PROBLEM_LIMIT = 2000
 
@@ -51,7 +52,9 @@ def _title(document: Document) -> Text:
 
 def _facts(document: Document) -> Iterator[tuple[str, Text]]:
     version = render_count(document["version"])
-    yield "version", Text(f"{version}   {_time(document['timestamp'])}")
+    behind = "   as published; its catalog may know newer ones"
+    time = _time(document["timestamp"])
+    yield "version", Text(f"{version}   {time}{behind if document['may_be_behind'] else ''}")
     yield "protocol", Text(_protocol(document["protocol"]))
     yield "features", _features(document["features"])
     if document["metadata"]:
@@ -61,6 +64,7 @@ def _facts(document: Document) -> Iterator[tuple[str, Text]]:
     yield "rows", Text(_rows(document))
     yield "tombstones", Text(render_count(document["num_tombstones"]))
     yield "checkpoint", Text(_checkpoint(document))
+    yield from _rules(document.get("rules") or ())
     if document["metadata"]:
         yield from _properties(document["metadata"]["configuration"])
 
@@ -120,6 +124,22 @@ def _properties(configuration: Mapping[str, str]) -> Iterator[tuple[str, Text]]:
         label = ""
     if len(configuration) > _MAX_PROPERTIES:
         yield "", Text(f"and {len(configuration) - _MAX_PROPERTIES} more (--json shows them)")
+
+
+def _rules(rules: Sequence[Document]) -> Iterator[tuple[str, Text]]:
+    label = "for writers"
+    for rule in rules[:_MAX_RULES]:
+        parts = (rule["rule"], rule["name"], rule["column"], rule["text"])
+        text = ": ".join(_safe(part) for part in parts if part)
+        mark = rule["high_water_mark"]
+        if mark is not None and rule["start"] is None:
+            text += f" (highest id {render_count(mark)})"
+        if not rule["binds"]:
+            text += " (means nothing: the protocol does not support it)"
+        yield label, Text(text)
+        label = ""
+    if len(rules) > _MAX_RULES:
+        yield "", Text(f"and {len(rules) - _MAX_RULES} more (--json shows them)")
 
 
 def _time(timestamp: str | None) -> str:

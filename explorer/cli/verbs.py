@@ -13,7 +13,9 @@ import typer
 import explorer
 import explorer.inspect as look
 from explorer.cli import printing
+from explorer.cli.changes_verb import changes
 from explorer.cli.demo import demo
+from explorer.cli.diff_verb import diff
 from explorer.cli.json_lines import print_document, print_rows
 from explorer.cli.options import (
     AsJson,
@@ -25,7 +27,11 @@ from explorer.cli.options import (
     check_one_point_in_time,
     parse_storage_options,
 )
+from explorer.cli.preview_verb import preview
+from explorer.cli.skip_verb import skip
+from explorer.cli.statistics_verb import stats
 from explorer.cli.terminal import reader_may_leave, show_progress
+from explorer.cli.vector_verb import dv
 
 SCREENFUL = 50
 """Rows that a listing shows unless `--limit` says otherwise; `--json` prints all."""
@@ -52,7 +58,9 @@ def build_app() -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
-    for verb in (inspect, history, files, schema, features, log, demo):
+    looking = (inspect, history, files, schema, features, log)
+    answering = (changes, diff, dv, preview, skip, stats)
+    for verb in (*looking, *answering, demo):
         app.command(verb.__name__)(reader_may_leave()(verb))
     return app
 

@@ -17,39 +17,54 @@ if TYPE_CHECKING:
     from explorer.inspect.feature_history import features
     from explorer.inspect.file_pages import FilesPage, files_page
     from explorer.inspect.log_folder import log_files
+    from explorer.inspect.row_deletions import HiddenRows, deletion_vectors, hidden_rows
     from explorer.inspect.schema_fields import schema
     from explorer.inspect.state import domains, transactions
+    from explorer.inspect.statistics import StatisticsReport, column_statistics
+    from explorer.inspect.table_rules import writer_rules
 
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
     "FilesPage": "file_pages",
+    "HiddenRows": "row_deletions",
+    "StatisticsReport": "statistics",
+    "column_statistics": "statistics",
     "commit_actions": "action_lines",
     "commit_info": "commit_record",
+    "deletion_vectors": "row_deletions",
     "describe": "description",
     "domains": "state",
     "features": "feature_history",
     "files_page": "file_pages",
+    "hidden_rows": "row_deletions",
     "history": "commit_history",
     "log_files": "log_folder",
     "schema": "schema_fields",
     "timeline": "commit_timeline",
     "transactions": "state",
+    "writer_rules": "table_rules",
 }
 
 __all__ = [
     "FilesPage",
+    "HiddenRows",
+    "StatisticsReport",
+    "column_statistics",
     "commit_actions",
     "commit_info",
+    "deletion_vectors",
     "describe",
     "domains",
     "features",
     "files_page",
+    "hidden_rows",
     "history",
     "log_files",
     "schema",
     "timeline",
     "transactions",
+    "writer_rules",
 ]
 
 

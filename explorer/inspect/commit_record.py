@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from explorer.inspect.commit_lines import read_commit
-from explorer.inspect.commit_times import list_with_times
+from explorer.inspect.commit_times import file_time
 from explorer.log.commit_info import CommitInfo, parse_commit_info
 from explorer.table.history import text_of
 from explorer.table.table import Table
@@ -47,7 +47,7 @@ def commit_info(table: Table, version: int) -> dict[str, Any]:
 def _time(table: Table, found: CommitInfo) -> int:
     if found.in_commit_ms is not None:
         return found.in_commit_ms
-    return list_with_times(table.store).file_times[found.version]
+    return file_time(table, found.version)
 
 
 def _typed(body: Mapping[str, Any], key: str, kind: type) -> Any:

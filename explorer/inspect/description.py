@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
 from explorer.inspect.feature_states import feature_states
+from explorer.inspect.table_rules import COLUMNS as RULE_COLUMNS
+from explorer.inspect.table_rules import Rules, rule_rows
 from explorer.inspect.version_checksum import validate_checksum
 from explorer.log.hint import validate_hint
 from explorer.log.segment import LogSegment, build_segment
@@ -18,8 +20,10 @@ from explorer.progress import Cancel, ProgressCallback
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, validate_mapping
 from explorer.protocol.features.consistency import validate_protocol
+from explorer.protocol.features.registry import is_catalog_managed
+from explorer.protocol.file_format import validate_format
 from explorer.protocol.properties import validate_properties
-from explorer.protocol.schema import parse_schema
+from explorer.protocol.schema import StructType, parse_schema
 from explorer.protocol.schema_walk import validate_schema
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -49,7 +53,9 @@ def describe(
     `file_sizes` has the smallest, median and largest file in bytes. Where the
     table must not be read (a reader feature that is not known, a catalog), its
     protocol, metadata and features are given all the same, the figures are None
-    and the refusal stands among `problems`.
+    and the refusal stands among `problems`; `may_be_behind` says that a catalog may
+    know of newer commits than those published here. `rules` are the rows of
+    `explorer.inspect.writer_rules`.
     """
     try:
         snapshot = table.snapshot(version, timestamp, progress=progress, cancel=cancel)
@@ -67,7 +73,14 @@ def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
         *validate_checksum(table.store, snapshot),
         *validate_hint(table.store, table.listing()),
     ]
-    contradictions = _contradictions(protocol, metadata)
+    schema, contradictions = _contradictions(protocol, metadata)
+    rules = Rules(
+        protocol=protocol,
+        metadata=metadata,
+        schema=schema,
+        domains=snapshot.domains,
+        row_id_high_water_mark=snapshot.row_id_high_water_mark,
+    )
     return {
         "uri": snapshot.uri,
         "version": snapshot.version,
@@ -77,7 +90,9 @@ def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
         **figures,
         "file_sizes": sizes,
         **_segment(snapshot.segment),
-        "features": _features(protocol, metadata),
+        "features": _features(protocol, metadata, schema),
+        "rules": _rules(rules),
+        "may_be_behind": False,
         "problems": _problems([*snapshot.problems, *side_files, *contradictions]),
     }
 
@@ -87,6 +102,8 @@ def _describe_refused(
 ) -> dict[str, Any]:
     protocol, metadata = table.protocol(version), table.metadata(version)
     segment = build_segment(table.listing(), version)
+    schema, contradictions = _contradictions(protocol, metadata)
+    rules = Rules(protocol=protocol, metadata=metadata, schema=schema, domains=None)
     return {
         "uri": table.uri,
         "version": segment.version,
@@ -96,16 +113,22 @@ def _describe_refused(
         **dict.fromkeys(_FIGURES),
         "file_sizes": None,
         **_segment(segment),
-        "features": _features(protocol, metadata),
-        "problems": _problems([Problem.of(refusal), *_contradictions(protocol, metadata)]),
+        "features": _features(protocol, metadata, schema),
+        "rules": _rules(rules),
+        "may_be_behind": is_catalog_managed(protocol),
+        "problems": _problems([Problem.of(refusal), *contradictions]),
     }
 
 
 def _protocol(protocol: Protocol) -> dict[str, Any]:
-    listed = asdict(protocol)
-    for name in ("reader_features", "writer_features"):
-        listed[name] = None if listed[name] is None else list(listed[name])
-    return listed
+    readers, writers = protocol.reader_features, protocol.writer_features
+    return {
+        "min_reader_version": protocol.min_reader_version,
+        "min_writer_version": protocol.min_writer_version,
+        "reader_features": None if readers is None else list(readers),
+        "writer_features": None if writers is None else list(writers),
+        "unknown_fields": sorted(protocol.unknown_fields),
+    }
 
 
 def _metadata(metadata: Metadata) -> dict[str, Any]:
@@ -117,6 +140,7 @@ def _metadata(metadata: Metadata) -> dict[str, Any]:
         "configuration": dict(metadata.configuration),
         "created_time": _render_time(metadata.created_time),
         "format": metadata.format_provider,
+        "unknown_fields": sorted(metadata.unknown_fields),
     }
 
 
@@ -130,8 +154,15 @@ def _segment(segment: LogSegment) -> dict[str, Any]:
     }
 
 
-def _features(protocol: Protocol, metadata: Metadata) -> dict[str, dict[str, bool]]:
-    return {name: asdict(state) for name, state in feature_states(protocol, metadata).items()}
+def _features(
+    protocol: Protocol, metadata: Metadata, schema: StructType | None
+) -> dict[str, dict[str, bool]]:
+    states = feature_states(protocol, metadata, schema)
+    return {name: asdict(state) for name, state in states.items()}
+
+
+def _rules(rules: Rules) -> list[dict[str, Any]]:
+    return [dict(zip(RULE_COLUMNS, row, strict=True)) for row in rule_rows(rules)]
 
 
 def _file_sizes(snapshot: Snapshot) -> dict[str, int] | None:
@@ -143,19 +174,25 @@ def _file_sizes(snapshot: Snapshot) -> dict[str, int] | None:
     return {"smallest": ends["min"], "median": median, "largest": ends["max"]}
 
 
-def _contradictions(protocol: Protocol, metadata: Metadata) -> Iterator[Problem]:
-    """What protocol, properties and schema say against the specification."""
-    yield from validate_protocol(protocol)
-    yield from validate_properties(metadata.configuration)
+def _contradictions(
+    protocol: Protocol, metadata: Metadata
+) -> tuple[StructType | None, list[Problem]]:
+    """The schema, where it can be read, and what protocol, properties and schema say
+    against the specification."""
+    problems = [
+        *validate_protocol(protocol),
+        *validate_format(metadata),
+        *validate_properties(metadata.configuration),
+    ]
     if metadata.schema_string is None:
-        return
+        return None, problems
     try:
         schema = parse_schema(metadata.schema_string)
     except CorruptLogError as error:
-        yield Problem.of(error)
-        return
-    yield from validate_schema(schema)
-    yield from validate_mapping(schema, column_mapping_mode(protocol, metadata.configuration))
+        return None, [*problems, Problem.of(error)]
+    problems += validate_schema(schema)
+    problems += validate_mapping(schema, column_mapping_mode(protocol, metadata.configuration))
+    return schema, problems
 
 
 def _problems(problems: Iterable[Problem]) -> list[dict[str, str | None]]:

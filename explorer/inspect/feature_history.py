@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError, DeltaError
 from explorer.inspect.commit_lines import find_lines, read_commits
-from explorer.inspect.feature_states import FeatureState, feature_states
+from explorer.inspect.feature_states import FeatureState, feature_states, readable_schema
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import bool_column, int64_column, string_column
 from explorer.log.commit_file import parse_action
 from explorer.log.commit_info import parse_commit_info
 from explorer.log.listing import LogListing
 from explorer.log.segment import missing_versions
-from explorer.progress import Cancel, Progress, ProgressCallback
+from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Protocol, parse_protocol
 from explorer.protocol.features.registry import find_feature, supported_features
-from explorer.protocol.filenames import render_commit_name
+from explorer.protocol.filenames import render_commit_name, render_commit_path
+from explorer.storage.ports import ObjectInfo
 from explorer.table.table import Table
 
 COLUMNS: dict[str, Column] = {
@@ -42,6 +45,7 @@ COLUMNS: dict[str, Column] = {
 
 _KINDS = {"reader-writer": "reader and writer", "writer": "writer"}
 _PROGRESS_EVERY = 256
+_PROVENANCE = ("operation", "userName", "engineInfo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +90,10 @@ def features(
     """
     listing = table.listing()
     protocol, metadata = table.protocol(version), table.metadata(version)
-    changes = _protocol_changes(table, listing, version, progress, cancel)
+    watch = Watch(progress=progress, cancel=cancel)
+    changes = _protocol_changes(table, listing, version, watch)
     origins = find_origins(changes, listing.commits)
-    states = feature_states(protocol, metadata)
+    states = feature_states(protocol, metadata, readable_schema(metadata))
     return build_frame(
         COLUMNS, [_row(name, state, origins.get(name)) for name, state in states.items()]
     )
@@ -113,29 +118,84 @@ def find_origins(changes: Sequence[ProtocolChange], commits: tuple[int, ...]) ->
 
 
 def _protocol_changes(
-    table: Table,
-    listing: LogListing,
-    version: int | None,
-    progress: ProgressCallback | None,
-    cancel: Cancel | None,
+    table: Table, listing: LogListing, version: int | None, watch: Watch
 ) -> list[ProtocolChange]:
     last = listing.latest_version if version is None else version
     versions = [number for number in listing.commits if last is None or number <= last]
     changes: list[ProtocolChange] = []
     if not versions or versions[0] > 0:
         changes.extend(_oldest_checkpoint(table, listing, last))
-    for done, (number, data) in enumerate(
-        zip(versions, read_commits(table.store, versions), strict=True)
-    ):
-        if done % _PROGRESS_EVERY == 0:
-            if cancel is not None:
-                cancel.check()
-            if progress is not None:
-                label = "Reading protocol changes"
-                progress(Progress(done=done, total=len(versions), label=label))
-        if not isinstance(data, DeltaError):
-            changes.extend(_changes_in(data, number))
+    if versions:
+        found = _FOUND.upto(table, versions, watch)
+        # commits may have been cleaned up since they were read
+        present = set(versions)
+        changes.extend(change for change in found if change.version in present)
     return sorted(changes, key=lambda change: change.version)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Read:
+    """The changes in all commits up to one, and what the store says of that one."""
+
+    last: ObjectInfo
+    version: int
+    changes: tuple[ProtocolChange, ...]
+
+
+class _FoundChanges:
+    """The protocol actions of tables that were looked at: a commit never changes, so that
+    each is read once. Of a table that was made anew the newest commit tells."""
+
+    def __init__(self) -> None:
+        self._held: WeakKeyDictionary[Table, _Read] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def upto(
+        self, table: Table, versions: Sequence[int], watch: Watch
+    ) -> tuple[ProtocolChange, ...]:
+        """Those in the commits `versions`, which ascend, and in some that may be gone or newer."""
+        with self._lock:
+            held = self._held.get(table)
+        if held is not None and _stat(table, held.version) != held.last:
+            held = None
+        new = [number for number in versions if held is None or number > held.version]
+        if held is not None and not new:
+            return held.changes
+        last = _stat(table, new[-1])
+        changes = () if held is None else held.changes
+        found, missed = _read_changes(table, new, watch)
+        changes = (*changes, *found)
+        if last is not None and not missed:  # what a store kept back may be there next time
+            with self._lock:
+                self._held[table] = _Read(last=last, version=new[-1], changes=changes)
+        return changes
+
+
+_FOUND = _FoundChanges()
+
+
+def _stat(table: Table, version: int) -> ObjectInfo | None:
+    try:
+        return table.store.stat(render_commit_path(version))
+    except DeltaError:
+        return None
+
+
+def _read_changes(
+    table: Table, versions: Sequence[int], watch: Watch
+) -> tuple[list[ProtocolChange], bool]:
+    """The changes in these commits, and whether one of them could not be had."""
+    found: list[ProtocolChange] = []
+    missed = False
+    commits = zip(versions, read_commits(table.store, versions), strict=True)
+    for done, (number, data) in enumerate(commits):
+        if done % _PROGRESS_EVERY == 0:
+            watch.step(done, len(versions), "Reading protocol changes")
+        if isinstance(data, DeltaError):
+            missed = True
+        else:
+            found.extend(_changes_in(data, number))
+    return found, missed
 
 
 def _oldest_checkpoint(
@@ -160,7 +220,8 @@ def _changes_in(data: bytes, version: int) -> Iterator[ProtocolChange]:
             if body is None:
                 continue  # the word stood elsewhere, in a column's name perhaps
             protocol = parse_protocol(body, f"{name}:{number}")
-            info = parse_commit_info(data, version).body
+            told = parse_commit_info(data, version).body
+            info = {key: told.get(key) for key in _PROVENANCE}
         except CorruptLogError:
             continue  # the timeline tells of broken commits
         yield ProtocolChange(version=version, protocol=protocol, line=number, info=info)

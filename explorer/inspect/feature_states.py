@@ -18,18 +18,21 @@ class FeatureState:
     active: bool
 
 
-def feature_states(protocol: Protocol, metadata: Metadata) -> dict[str, FeatureState]:
+def feature_states(
+    protocol: Protocol, metadata: Metadata, schema: StructType | None
+) -> dict[str, FeatureState]:
     """Every known feature and every other one that the table lists, by name, those
-    that it supports first."""
+    that it supports first; `schema` is None where it cannot be read."""
     supported = supported_features(protocol)
-    active = set(active_features(protocol, metadata, _readable_schema(metadata)))
+    active = set(active_features(protocol, metadata, schema))
     names = (*supported, *(name for name in FEATURES if name not in set(supported)))
     return {
         name: FeatureState(supported=name in supported, active=name in active) for name in names
     }
 
 
-def _readable_schema(metadata: Metadata) -> StructType | None:
+def readable_schema(metadata: Metadata) -> StructType | None:
+    """The schema, or None where there is none that can be read."""
     if metadata.schema_string is None:
         return None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,11 @@ import pyarrow as pa
 
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import bool_column, int64_column, string_column
+from explorer.protocol.features.column_rules import (
+    ColumnRule,
+    column_rules,
+    describe_identity,
+)
 from explorer.protocol.schema import parse_schema, render_type
 from explorer.protocol.schema_walk import FieldPlace, walk_fields
 from explorer.table.table import Table
@@ -23,6 +29,7 @@ COLUMNS: dict[str, Column] = {
     "physical_name": (string_column, pa.string()),
     "field_id": (int64_column, pa.int64()),
     "comment": (string_column, pa.string()),
+    "rules": (string_column, pa.string()),
     "metadata": (string_column, pa.string()),
     "depth": (int64_column, pa.int64()),
 }
@@ -37,6 +44,8 @@ def schema(table: Table, version: int | None = None) -> pa.Table:
     - `path`: the way to the field, as in ``address.`zip code` ``; `name`, `type`
       (like `array<long>`), `nullable`, `is_partition`
     - `physical_name` and `field_id` of column mapping, `comment`: null without
+    - `rules`: what the column asks of writers in words, such as `generated as a + 1`;
+      null without (`explorer.inspect.writer_rules` has them one by one)
     - `metadata`: all metadata of the field as JSON
     - `depth`: how many fields enclose it
 
@@ -46,10 +55,23 @@ def schema(table: Table, version: int | None = None) -> pa.Table:
     metadata = table.metadata(version)
     partitions = set(metadata.partition_columns)
     parsed = parse_schema(metadata.schema_string or "")
-    return build_frame(COLUMNS, [_row(place, partitions) for place in walk_fields(parsed)])
+    rules: defaultdict[str, list[str]] = defaultdict(list)
+    for rule in column_rules(parsed):
+        if rule.kind != "not null":  # `nullable` says it
+            rules[rule.path].append(_in_words(rule))
+    return build_frame(COLUMNS, [_row(place, partitions, rules) for place in walk_fields(parsed)])
 
 
-def _row(place: FieldPlace, partitions: set[str]) -> tuple[Any, ...]:
+def _in_words(rule: ColumnRule) -> str:
+    if rule.identity is not None:
+        return f"identity: {describe_identity(rule.identity)}"
+    words = {"generated": "generated as", "default": "default", "invariant": "always"}
+    return f"{words[rule.kind]} {rule.expression}"
+
+
+def _row(
+    place: FieldPlace, partitions: set[str], rules: Mapping[str, list[str]]
+) -> tuple[Any, ...]:
     field = place.field
     metadata = field.metadata
     return (
@@ -61,6 +83,7 @@ def _row(place: FieldPlace, partitions: set[str]) -> tuple[Any, ...]:
         _string(metadata, _PHYSICAL_NAME),
         _identifier(metadata),
         _string(metadata, "comment"),
+        "; ".join(rules[place.path]) if place.path in rules else None,
         json.dumps(dict(metadata), ensure_ascii=False),
         place.depth,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, StorageError
@@ -14,7 +15,8 @@ from explorer.log.tail import EMPTY_TAIL, Tail, replay_json_checkpoint
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER
 from explorer.protocol.last_checkpoint import EmbeddedCheckpoint
 from explorer.protocol.paths import decode_path, is_absolute
-from explorer.storage.ports import ReadStore
+from explorer.storage.at_once import each
+from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore
 
 _MAX_DEPTH = 100
 
@@ -55,19 +57,23 @@ class _TopLevel:
     described_versions: tuple[Any, ...]
 
 
-def read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Checkpoint:
-    """Read footers and the actions that are few.
+def read_checkpoint(
+    store: ReadStore,
+    files: CheckpointFiles,
+    stored: Mapping[str, ObjectInfo] = MappingProxyType({}),
+) -> Checkpoint:
+    """Read footers and the actions that are few; `stored` is what a listing says of files.
 
     Raises `UnusableCheckpointError`: a file is missing or broken, or a V2 checkpoint
     lacks what each has. A classic one without protocol or metadata is whole as far
     as anyone can tell, and the version is refused for it. A file under the
     classic name may hold V2 content, so sidecars are looked for in every kind.
     """
-    paths = [f"{LOG_FOLDER}/{name}" for name in files.names]
-    if paths[0].endswith(".json"):
-        found = _read_json(store, paths[0])
+    if files.names[0].endswith(".json"):
+        found = _read_json(store, f"{LOG_FOLDER}/{files.names[0]}")
     else:
-        found = _read_parquet(tuple(open_part(store, path) for path in paths))
+        sizes = {name: info.size for name, info in stored.items() if name in files.names}
+        found = _read_parquet(store, files.names, sizes)
     return _build(found, files)
 
 
@@ -128,12 +134,19 @@ def _read_json(store: ReadStore, path: str) -> _TopLevel:
     )
 
 
-def _read_parquet(parts: tuple[ParquetPart, ...]) -> _TopLevel:
+def _read_parquet(store: ReadStore, names: Sequence[str], sizes: Mapping[str, int]) -> _TopLevel:
+    def read(name: str) -> tuple[ParquetPart, Iterable[dict[str, Any]]]:
+        part = open_part(store, f"{LOG_FOLDER}/{name}", listed=sizes.get(name))
+        actions = part.read_small()
+        return part, list(actions) if isinstance(store, RangeStore) else actions
+
     small = SmallActions()
+    parts: list[ParquetPart] = []
     sidecars: list[tuple[Any, Any]] = []
     versions: list[Any] = []
-    for part in parts:
-        for action in part.read_small():
+    for part, actions in each(store, read, names):
+        parts.append(part)
+        for action in actions:
             if (sidecar := action.get("sidecar")) is not None:
                 sidecars.append(_named(sidecar))
             elif (described := action.get("checkpointMetadata")) is not None:
@@ -147,7 +160,7 @@ def _read_parquet(parts: tuple[ParquetPart, ...]) -> _TopLevel:
     return _TopLevel(
         small=small,
         inline=EMPTY_TAIL,
-        parts=parts,
+        parts=tuple(parts),
         sidecars=tuple(sidecars),
         described_versions=tuple(versions),
     )

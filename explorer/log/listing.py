@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from explorer.errors import NotFoundError
 from explorer.protocol.filenames import (
     LOG_FOLDER,
     LogFileKind,
     parse_log_file_name,
     split_versions,
 )
-from explorer.storage.ports import ReadStore
+from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore
 
 CheckpointKind = Literal["classic", "multi-part", "v2"]
 
@@ -47,7 +48,8 @@ class LogListing:
 
     `commits` ascends. `checkpoints` holds the complete ones, oldest first and,
     within a version, the one to prefer last. `incomplete_checkpoints` lack a part.
-    `foreign` are names outside the grammar.
+    `foreign` are names outside the grammar. `stored` is what the store said of each file
+    by the way; it is empty where asking would have cost more than the names.
     """
 
     commits: tuple[int, ...]
@@ -57,6 +59,7 @@ class LogListing:
     checksums: tuple[int, ...]
     has_last_checkpoint: bool
     foreign: tuple[str, ...]
+    stored: Mapping[str, ObjectInfo] = field(default_factory=dict, compare=False, repr=False)
 
     def without(self, checkpoint: CheckpointFiles) -> LogListing:
         """The same folder, as if `checkpoint` were not in it."""
@@ -126,7 +129,21 @@ def build_listing(names: Iterable[str]) -> LogListing:
 
 def list_log(store: ReadStore) -> LogListing:
     """List the log folder of the table at the store's root."""
-    return build_listing(store.list_names(LOG_FOLDER))
+    if not isinstance(store, RangeStore):
+        return build_listing(store.list_names(LOG_FOLDER))
+    stored = {info.name: info for info in store.list_folder(LOG_FOLDER)}
+    return replace(build_listing(stored), stored=stored)
+
+
+def info_of(store: ReadStore, listing: LogListing, name: str) -> ObjectInfo | None:
+    """What the store says of a file in the log folder, at the time of `listing` where that
+    knows and now where it does not; None for what is not there."""
+    if listing.stored:
+        return listing.stored.get(name)
+    try:
+        return store.stat(f"{LOG_FOLDER}/{name}")
+    except NotFoundError:
+        return None
 
 
 def _sort_parts(

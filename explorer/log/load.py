@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from explorer.errors import CorruptLogError, NotFoundError, Problem, UnusableChe
 from explorer.log.action_fields import FileAction
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.key_cache import KeyCache
-from explorer.log.listing import CheckpointFiles, LogListing
+from explorer.log.listing import CheckpointFiles, LogListing, info_of
 from explorer.log.segment import LogSegment, build_segment, missing_versions
 from explorer.log.small_actions import SmallActions
 from explorer.log.tail import Tail, replay_commits
@@ -59,8 +59,12 @@ class LoadedVersion:
 
     def lies_in(self, store: ReadStore) -> bool:
         """Whether the log in `store` still is the one that this was read from."""
+        found = _newest_file(store, replace(self.listing, stored={}), self.segment)
         return self.newest_file is not None and (
-            _newest_file(store, self.segment) == self.newest_file
+            found == self.newest_file
+            if not self.listing.stored
+            # of one object stores may tell the time to the second, and to less in a listing
+            else found is not None and _roughly(found) == _roughly(self.newest_file)
         )
 
     @property
@@ -90,7 +94,7 @@ def load_version(
     What `held` has read already is used where it fits. A checkpoint that cannot
     be used is a `Problem`, and the next older one, or the commits, take its place.
     """
-    if held is not None and _newest_file(store, held.segment) != held.newest_file:
+    if held is not None and _newest_file(store, listing, held.segment) != held.newest_file:
         held = None  # the table was deleted and made anew
     choice = _choose(store, listing, version, held)
     segment, checkpoint = choice.segment, choice.checkpoint
@@ -105,7 +109,7 @@ def load_version(
         tail=tail,
         small=tail.small if checkpoint is None else tail.small.over(checkpoint.small),
         problems=(*_incomplete(listing, segment), *choice.problems, *in_checkpoint, *tail.problems),
-        newest_file=_newest_file(store, segment),
+        newest_file=_newest_file(store, listing, segment),
         store=store,
         cache=cache,
     )
@@ -127,7 +131,7 @@ def load_protocol_and_metadata(
     """Only the newest protocol and metadata: commits are read no further than needed,
     and not up to what is `known` of an older version of the same log."""
     segment = build_segment(listing, version)
-    if known is not None and _leads_to(listing, known, segment):
+    if known is not None and _leads_to(store, listing, known, segment):
         versions, older = range(known.version + 1, segment.version + 1), known.small
         if not versions:
             return known
@@ -141,17 +145,21 @@ def load_protocol_and_metadata(
         small=SmallActions(
             protocol=found.protocol or older.protocol, metadata=found.metadata or older.metadata
         ),
-        newest_file=_newest_file(store, segment),
+        newest_file=_newest_file(store, listing, segment),
     )
 
 
-def _leads_to(listing: LogListing, known: KnownActions, segment: LogSegment) -> bool:
-    """Whether the commits after what is known are there, and no more than without it."""
+def _leads_to(
+    store: ReadStore, listing: LogListing, known: KnownActions, segment: LogSegment
+) -> bool:
+    """Whether the log is the one that `known` was read from, and the commits after it are
+    there, and no more than without it."""
     between = segment.version - known.version
     return (
         known.newest_file is not None
         and 0 <= between <= len(segment.commits)
         and not missing_versions(listing.commits, known.version, segment.version)
+        and info_of(store, listing, render_commit_name(known.version)) == known.newest_file
     )
 
 
@@ -169,23 +177,14 @@ def _newest_of_both(store: ReadStore, versions: range) -> SmallActions:
     return found
 
 
-def is_still(store: ReadStore, known: KnownActions) -> bool:
-    """Whether the log is the one that `known` was read from."""
-    try:
-        return store.stat(render_commit_path(known.version)) == known.newest_file
-    except NotFoundError:
-        return False
-
-
-def _newest_file(store: ReadStore, segment: LogSegment) -> ObjectInfo | None:
+def _newest_file(store: ReadStore, listing: LogListing, segment: LogSegment) -> ObjectInfo | None:
     if segment.commits or segment.checkpoint is None:
-        path = render_commit_path(segment.version)
-    else:
-        path = f"{LOG_FOLDER}/{segment.checkpoint.names[0]}"
-    try:
-        return store.stat(path)
-    except NotFoundError:
-        return None
+        return info_of(store, listing, render_commit_name(segment.version))
+    return info_of(store, listing, segment.checkpoint.names[0])
+
+
+def _roughly(info: ObjectInfo) -> tuple[int, int]:
+    return info.size, info.modified_ms // 1000
 
 
 def _choose(
@@ -232,7 +231,7 @@ def _read_checkpoint(
         with contextlib.suppress(UnusableCheckpointError):
             return build_embedded(embedded, files)
     try:
-        return read_checkpoint(store, files)
+        return read_checkpoint(store, files, listing.stored)
     except UnusableCheckpointError as error:
         if is_parquet or (embedded := find_embedded(store, listing, files)) is None:
             raise

@@ -27,6 +27,7 @@ STAGED_COMMIT_FOLDER = "_delta_log/_staged_commits"
 LAST_CHECKPOINT = "_last_checkpoint"
 MAX_VERSION = 2**63 - 1
 _MAX_DIGITS = f"{MAX_VERSION:020}"
+_NEVER = f"{MAX_VERSION + 1:020}"
 
 
 class LogFileKind(enum.Enum):
@@ -121,25 +122,22 @@ def parse_commit_version(name: str) -> int | None:
 
 
 def split_versions(names: Sequence[str], suffix: _Suffix) -> tuple[tuple[int, ...], list[str]]:
-    """The versions of the names that are a version and `suffix`, ascending, and the
-    other names, all of which may be in any order.
+    """The versions, ascending, of the names that are a version and `suffix`; and the
+    other names. They may be in any order, but none may stand twice.
 
     The same rule as `parse_log_file_name` once more, for a whole folder in bulk.
     """
     length = 20 + len(suffix)
     found = [name for name in names if len(name) == length]
     others = [] if len(found) == len(names) else [name for name in names if len(name) != length]
-    if not found:
-        return (), others
     # as they are all of one length, each is a line of its own
-    lines = "\n".join(found) + "\n"
-    if _LINES[suffix].fullmatch(lines) is None or max(found)[:20] > _MAX_DIGITS:
+    if _LINES[suffix].fullmatch("\n".join([*found, ""])) is None or max(found, default="") > _NEVER:
         others += [name for name in found if not _is_version_with(suffix, name)]
         found = [name for name in found if _is_version_with(suffix, name)]
-        if not found:
-            return (), others
+    if not found:
+        return (), others
     first, last = int(min(found)[:20]), int(max(found)[:20])
-    if last - first + 1 == len(found) == len(set(found)):  # without a gap, as nearly always
+    if last - first + 1 == len(found):  # nearly always: a log without a gap need not be sorted
         return tuple(range(first, last + 1)), others
     return tuple(sorted(int(name[:20]) for name in found)), others
 

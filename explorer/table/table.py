@@ -13,7 +13,6 @@ from explorer.log.listing import LogListing, list_log
 from explorer.log.load import (
     KnownActions,
     LoadedVersion,
-    is_still,
     load_protocol_and_metadata,
     load_version,
 )
@@ -136,8 +135,6 @@ class Table:
         _check_version(version)
         with self._lock:
             known = self._known
-        if known is not None and not is_still(self.store, known):
-            known = None
         found = self._looking(
             lambda listing: load_protocol_and_metadata(self.store, listing, version, known)
         )

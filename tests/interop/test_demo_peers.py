@@ -118,6 +118,7 @@ def test_delta_spark_agrees_on_history_and_times(spark: SparkSession, demo: Path
     assert times == ours["timestamp"].to_pylist()
 
 
+@pytest.mark.rule("cdf-files-change-type-values", "cdf-writer-must-produce")
 def test_delta_spark_reads_the_changes_of_vectors_and_of_change_files(
     spark: SparkSession, demo: Path, truth: dict[int, Truth]
 ) -> None:
@@ -147,6 +148,7 @@ def test_delta_spark_reads_the_changes_of_vectors_and_of_change_files(
     assert {(row[0], row[1]): row[2] for row in feed} == expected
 
 
+@pytest.mark.rule("checkpoint-complete-replay", "checkpoint-required-actions")
 def test_peers_read_our_checkpoint_without_the_commits_it_covers(
     spark: SparkSession, demo: Path, truth: dict[int, Truth], tmp_path: Path
 ) -> None:

@@ -106,6 +106,7 @@ def test_every_commit_says_who_did_what(commits: list[list[dict]]) -> None:
         assert all(isinstance(value, str) for value in info["operationMetrics"].values())
 
 
+@pytest.mark.rule("newer-commit-timestamp-first-action", "newer-commit-timestamp-monotonic")
 def test_in_commit_timestamps_start_at_version_0_and_only_grow(commits: list[list[dict]]) -> None:
     first = [next(iter(lines[0])) for lines in commits]
     assert set(first) == {"commitInfo"}
@@ -119,6 +120,7 @@ def test_in_commit_timestamps_start_at_version_0_and_only_grow(commits: list[lis
     assert metadata[1]["configuration"]["delta.enableInCommitTimestamps"] == "true"
 
 
+@pytest.mark.rule("file-add-modificationtime")
 def test_file_times_are_those_of_the_log(demo: Path, commits: list[list[dict]]) -> None:
     for version, info in actions(commits, "commitInfo"):
         commit = demo / "_delta_log" / f"{version:020}.json"
@@ -131,6 +133,7 @@ def test_file_times_are_those_of_the_log(demo: Path, commits: list[list[dict]]) 
     assert newest < NOW_MS * 1_000_000
 
 
+@pytest.mark.rule("file-tombstone-expiry", "log-vacuum-retention-default")
 def test_exactly_one_early_version_cannot_be_read(demo: Path, commits: list[list[dict]]) -> None:
     broken = {v: gone for v in VERSIONS if (gone := missing_files(demo, v))}
     assert len(broken) == 1
@@ -181,6 +184,7 @@ def test_one_file_on_disk_was_never_committed(demo: Path, commits: list[list[dic
     assert (demo / strays.pop()).stat().st_mtime < (NOW - timedelta(days=7)).timestamp()
 
 
+@pytest.mark.rule("feature-reader-in-both-lists")
 def test_features_come_with_the_operations_that_need_them(commits: list[list[dict]]) -> None:
     protocols = actions(commits, "protocol")
     since = {
@@ -197,6 +201,7 @@ def test_features_come_with_the_operations_that_need_them(commits: list[list[dic
     assert set(last["readerFeatures"]) <= set(last["writerFeatures"])
 
 
+@pytest.mark.rule("mapping-new-column-guid", "mapping-physical-static")
 def test_renamed_and_late_columns_keep_their_physical_names(demo: Path) -> None:
     schema = explorer.open_table(demo).snapshot().schema
     physical = {
@@ -207,6 +212,7 @@ def test_renamed_and_late_columns_keep_their_physical_names(demo: Path) -> None:
     assert physical["gift_note"].startswith("col-")
 
 
+@pytest.mark.rule("mapping-write-field-id")
 def test_files_carry_field_ids_once_columns_are_mapped(
     demo: Path, commits: list[list[dict]]
 ) -> None:
@@ -220,6 +226,7 @@ def test_files_carry_field_ids_once_columns_are_mapped(
     assert seen == {True, False}
 
 
+@pytest.mark.rule("dv-absolutepath-not-i", "dv-add-needs-numrecords", "stats-dv-numrecords")
 def test_deletion_vectors_fit_their_descriptors(demo: Path, commits: list[list[dict]]) -> None:
     kinds = set()
     for _, add in actions(commits, "add"):
@@ -240,6 +247,7 @@ def test_deletion_vectors_fit_their_descriptors(demo: Path, commits: list[list[d
     assert kinds == {"u", "i"}
 
 
+@pytest.mark.rule("file-add-size", "stats-numrecords")
 def test_statistics_and_sizes_are_those_of_the_files(demo: Path) -> None:
     files = explorer.open_table(demo).snapshot().files(columns=["path", "size", "stats"])
     for file in files.to_pylist():
@@ -252,6 +260,9 @@ def test_statistics_and_sizes_are_those_of_the_files(demo: Path) -> None:
         assert set(stats["nullCount"]) == set(rows.column_names)
 
 
+@pytest.mark.rule("cdf-files-change-type-column", "cdf-files-change-type-values")
+@pytest.mark.rule("cdf-files-directory", "cdf-files-partition-dirs-recommended")
+@pytest.mark.rule("cdf-writer-must-produce")
 def test_change_data_holds_what_the_metrics_say(demo: Path, commits: list[list[dict]]) -> None:
     seen = 0
     for lines in commits:
@@ -275,6 +286,7 @@ def test_change_data_holds_what_the_metrics_say(demo: Path, commits: list[list[d
     assert seen >= 8
 
 
+@pytest.mark.rule("pointer-checksum-write", "pointer-size", "pointer-sizeinbytes")
 def test_newest_checkpoint_has_several_commits_after_it(demo: Path) -> None:
     hint = parse_last_checkpoint((demo / "_delta_log" / "_last_checkpoint").read_bytes())
     file = demo / "_delta_log" / f"{hint.version:020}.checkpoint.parquet"
@@ -284,6 +296,7 @@ def test_newest_checkpoint_has_several_commits_after_it(demo: Path) -> None:
     assert LATEST - hint.version >= 3
 
 
+@pytest.mark.rule("checkpoint-complete-replay", "checkpoint-shortcut")
 def test_checkpoints_and_commits_tell_the_same_state(demo: Path, tmp_path: Path) -> None:
     table = explorer.open_table(demo)
     log = tmp_path / "copy" / "_delta_log"

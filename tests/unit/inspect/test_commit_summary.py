@@ -46,11 +46,13 @@ def test_rows_without_statistics_are_those_that_the_writer_recorded() -> None:
     assert summary_of(info("WRITE", numOutputRows="40"), add("a")).rows_added == 40
 
 
+@pytest.mark.rule("file-remove-size", "older-003-remove-fields")
 def test_bytes_of_a_remove_without_size_are_unknown_and_not_zero() -> None:
     found = summary_of(info("DELETE"), remove("a", size=10), remove("b"))
     assert (found.files_removed, found.bytes_removed, found.rows_removed) == (2, None, None)
 
 
+@pytest.mark.rule("file-add-and-remove-same-path")
 def test_a_new_deletion_vector_is_no_new_file_and_removes_the_rows_it_hides_more() -> None:
     found = summary_of(
         remove("a", size=10, deletionVector=vector("old", cardinality=2)),
@@ -74,6 +76,7 @@ def test_a_file_added_with_a_vector_adds_only_its_visible_rows() -> None:
     assert (found.rows_added, found.deletion_vectors_added) == (7, 1)
 
 
+@pytest.mark.rule("file-datachange-false")
 def test_rearranged_files_add_and_remove_no_rows() -> None:
     found = summary_of(
         info("OPTIMIZE"),

@@ -12,6 +12,8 @@ import explorer.inspect as look
 from explorer.errors import CancelledError, NotFoundError, StorageError
 from explorer.progress import Cancel, Progress
 from explorer.storage.local import LocalStore
+from explorer.storage.ports import ObjectInfo
+from explorer.table.table import Table
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 
 START = 1_700_000_000_000
@@ -191,3 +193,28 @@ def test_a_commit_without_commit_info_has_none(folder: LogFolder) -> None:
     found = look.commit_info(explorer.open_table(folder.root), 2)
     assert (found["line"], found["operation"], found["parameters"]) == (None, None, {})
     assert found["timestamp"].timestamp() * 1000 == START + 2000
+
+
+class _Listed(LocalStore):
+    """A store that counts how often folders are listed with their times."""
+
+    times = 0
+
+    def list_folder(self, folder: str) -> list[ObjectInfo]:
+        self.times += 1
+        return super().list_folder(folder)
+
+
+def test_a_log_is_listed_once_for_the_times_of_its_commits(folder: LogFolder) -> None:
+    folder.time(2, START - 5_000)  # a clock that went back: made monotonic over all before it
+    store = _Listed(str(folder.root))
+    table = Table(store)
+    for version, time in ((2, START + 1001), (0, START), (1, START + 1000), (2, START + 1001)):
+        assert look.commit_info(table, version)["timestamp"].timestamp() * 1000 == time
+    assert store.times == 1
+    folder.commit(3, [add("c")])
+    folder.time(3, START + 9_000)
+    assert look.commit_info(table, 3)["timestamp"].timestamp() * 1000 == START + 9_000
+    # a commit file of another time: the table was made anew
+    folder.time(3, START + 8_000)
+    assert look.commit_info(table, 3)["timestamp"].timestamp() * 1000 == START + 8_000

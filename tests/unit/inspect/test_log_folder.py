@@ -24,6 +24,8 @@ def kinds_of(folder: LogFolder) -> dict[str, tuple[str, int | None, str | None]]
     return {row["name"]: (row["kind"], row["version"], row["note"]) for row in frame.to_pylist()}
 
 
+@pytest.mark.rule("checkpoint-directory", "log-directory", "log-file-types-one-directory")
+@pytest.mark.rule("newer-catalog-staged")
 def test_every_kind_of_file_is_named(folder: LogFolder) -> None:
     folder.checkpoint(0, [PROTOCOL, metadata(), add("a")], form="v2-json", sidecars=1)
     folder.hint(0)
@@ -50,6 +52,7 @@ def test_every_kind_of_file_is_named(folder: LogFolder) -> None:
     assert kinds[staged][:2] == ("staged commit", 7)
 
 
+@pytest.mark.rule("checkpoint-multipart-missing-parts")
 def test_a_checkpoint_with_a_part_missing_says_so(folder: LogFolder) -> None:
     actions = [PROTOCOL, metadata(), add("a")]
     first, second = folder.checkpoint(0, actions, form="multi-part")

@@ -42,6 +42,7 @@ def rule_against(staged: StagedCommit, *lines: ActionLine) -> str | None:
     return None if conflict is None else conflict.rule
 
 
+@pytest.mark.rule("action-domain-conflict")
 @pytest.mark.parametrize(
     ("staged", "line", "rule"),
     [

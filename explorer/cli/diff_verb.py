@@ -1,0 +1,243 @@
+"""`diff`: what differs between two versions, layer by layer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+import explorer
+from explorer.cli.diff_document import check_layers, describe_diff
+from explorer.cli.json_lines import print_document
+from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_size_change
+
+_SCREENFUL = 20
+
+Older = Annotated[int, typer.Argument(metavar="OLDER", help="The version to start from.")]
+Newer = Annotated[
+    int,
+    typer.Argument(
+        metavar="NEWER", help="The version to arrive at; an older one shows what RESTORE would do."
+    ),
+]
+Layers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--layer",
+        metavar="LAYER",
+        help="Only this layer: files, rows, statistics (all of them are read, so only "
+        "where it is asked for), schema, properties or protocol; may be given several times.",
+    ),
+]
+
+
+def diff(  # noqa: PLR0913  # the options of a command
+    uri: Uri,
+    older: Older,
+    newer: Newer,
+    *,
+    layer: Layers = None,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """What differs between two versions: files, rows, schema, properties, protocol.
+
+    Example: delta-explorer diff ./orders 12 15 --layer schema
+    """
+    from explorer.comparison.versions import diff as compare  # noqa: PLC0415  # `--help` does without
+
+    layers = check_layers(layer)
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        start = table.snapshot(version=older, progress=progress)
+        end = table.snapshot(version=newer, progress=progress)
+        shown = limit or (None if as_json else _SCREENFUL)
+        document = describe_diff(compare(start, end, progress=progress), layers, shown)
+    if as_json:
+        print_document({"uri": table.uri, **document})
+    else:
+        _print(build_console(sys.stdout), document, layers)
+
+
+def _print(console: Console, document: Mapping[str, Any], layers: Sequence[str]) -> None:
+    title = f"version {document['older']['version']} to {document['newer']['version']}"
+    console.print(Text.assemble((title, "bold"), "  ", (_safe(document["newer"]["uri"]), "dim")))
+    for note in document["notes"]:
+        print_note(console, f"! {note}")
+    for name in layers:
+        console.print(Text(name, style="bold"))
+        _PRINTED[name](console, document[name])
+
+
+def _print_files(console: Console, files: Mapping[str, Any]) -> None:
+    kinds = ("added", "removed", "changed")
+    counts = ", ".join(f"{files[f'num_{kind}']:,} {kind}" for kind in kinds)
+    size = render_size_change(files["bytes_added"], files["bytes_removed"])
+    console.print(Text(f"{counts}   {size}".rstrip()))
+    rows = [{"kind": kind, **row} for kind in kinds for row in files[kind]]
+    if rows:
+        print_listing(console, _FILES, rows)
+    for kind in kinds:
+        print_cut(console, len(files[kind]), files[f"num_{kind}"], f"{kind} files")
+
+
+def _print_rows(console: Console, rows: Mapping[str, Any]) -> None:
+    words = {
+        "added": "in files that came",
+        "removed": "in files that went",
+        "hidden": "more hidden by deletion vectors",
+        "restored": "no longer hidden",
+        "recounted": "by other counts of the same files",
+    }
+    net = rows["net"]
+    console.print(Text("unknown" if net is None else f"{net:+,} in all"))
+    for name, text in words.items():
+        if rows[name] != 0:
+            print_note(console, f"{render_count(rows[name])} {text}")
+
+
+def _print_statistics(console: Console, rows: list[Row]) -> None:
+    _print_rows_or_same(console, _STATISTICS, rows, "no column has statistics")
+
+
+def _print_schema(console: Console, rows: list[Row]) -> None:
+    _print_rows_or_same(console, _SCHEMA, rows, "the same")
+    for text in dict.fromkeys(row["meaning"] for row in rows if row["meaning"]):
+        kinds = dict.fromkeys(row["kind"] for row in rows if row["meaning"] == text)
+        print_note(console, f"{', '.join(kinds)}: {text}")
+
+
+def _print_properties(console: Console, rows: list[Row]) -> None:
+    _print_rows_or_same(console, _SETTINGS, rows, "the same")
+
+
+def _print_protocol(console: Console, protocol: Mapping[str, Any]) -> None:
+    rows = []
+    for side in ("reader", "writer"):
+        before, after = protocol[f"{side}_before"], protocol[f"{side}_after"]
+        if before != after:
+            rows.append({"name": f"{side} version", "before": str(before), "after": str(after)})
+    features = (
+        ("added", "not supported", "supported"),
+        ("removed", "supported", "not supported"),
+        ("activated", "not active", "active"),
+        ("deactivated", "active", "not active"),
+    )
+    for key, before, after in features:
+        rows.extend({"name": name, "before": before, "after": after} for name in protocol[key])
+    _print_rows_or_same(console, _SETTINGS, rows, "the same")
+
+
+def _print_rows_or_same(
+    console: Console, columns: Sequence[Column], rows: Sequence[Row], nothing: str
+) -> None:
+    if rows:
+        print_listing(console, columns, rows)
+    else:
+        print_note(console, nothing)
+
+
+_PRINTED: Mapping[str, Callable[[Console, Any], None]] = {
+    "files": _print_files,
+    "rows": _print_rows,
+    "statistics": _print_statistics,
+    "schema": _print_schema,
+    "properties": _print_properties,
+    "protocol": _print_protocol,
+}
+
+
+def _safe(text: str) -> str:
+    return printable(text, 200)
+
+
+def _sign(row: Row) -> str:
+    return {"added": "+", "removed": "-", "changed": "~"}[row["kind"]]
+
+
+def _colour(row: Row) -> str:
+    return {"added": "green", "removed": "red"}.get(row["kind"], "yellow")
+
+
+def _either(row: Row, name: str) -> Any:
+    return row[name] if name in row else row[f"{name}_after"]
+
+
+def _hidden(row: Row) -> str:
+    if row["kind"] == "changed":
+        before, after = row["cardinality_before"], row["cardinality_after"]
+        return _arrow(render_count(before), render_count(after)) if before != after else ""
+    vector = row["deletion_vector"]
+    return "" if vector is None else render_count(vector["cardinality"])
+
+
+def _partition(row: Row) -> str:
+    values = row["partition_values"] or {}
+    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in values.items())
+
+
+def _arrow(before: str | None, after: str | None) -> str:
+    return f"{'-' if before is None else before} -> {'-' if after is None else after}"
+
+
+def _sides(row: Row, fact: str) -> str:
+    before, after = (
+        None if row[f"{fact}_{side}"] is None else str(row[f"{fact}_{side}"])
+        for side in ("before", "after")
+    )
+    return (before or UNKNOWN) if before == after else _arrow(before, after)
+
+
+def _coverage(row: Row) -> str:
+    before, after = (
+        None if row[f"files_{side}"] is None else f"{row[f'bounded_{side}']}/{row[f'files_{side}']}"
+        for side in ("before", "after")
+    )
+    return (before or UNKNOWN) if before == after else _arrow(before, after)
+
+
+def _path(row: Row) -> str:
+    before = row["path_before"]
+    moved = before is not None and before != row["path"]
+    return f"{row['path']} (was {before})" if moved else str(row["path"])
+
+
+_FILES = (
+    Column(title="", render=_sign, style=_colour),
+    Column(title="path", render=lambda row: row["path"], style=_colour, shrinks=True),
+    Column(title="size", render=lambda row: render_size(_either(row, "size")), align="right"),
+    Column(
+        title="rows", render=lambda row: render_count(_either(row, "num_records")), align="right"
+    ),
+    Column(title="hidden", render=_hidden, align="right"),
+    Column(title="what", render=lambda row: ", ".join(row.get("changes", ())), shrinks=True),
+    Column(title="partition", render=_partition, shrinks=True),
+)
+_SCHEMA = (
+    Column(title="change", render=lambda row: row["kind"], style=lambda _: "bold"),
+    Column(title="column", render=_path, shrinks=True),
+    Column(title="before", render=lambda row: row["before"] or "", shrinks=True),
+    Column(title="after", render=lambda row: row["after"] or "", shrinks=True),
+    Column(title="id", render=lambda row: str(row["field_id"] or ""), align="right"),
+)
+_SETTINGS = (
+    Column(title="kind", render=lambda row: row.get("kind", ""), style=lambda _: "dim"),
+    Column(title="name", render=lambda row: row["name"], shrinks=True),
+    Column(title="before", render=lambda row: row["before"] or "", shrinks=True),
+    Column(title="after", render=lambda row: row["after"] or "", shrinks=True),
+)
+_STATISTICS = (
+    Column(title="column", render=lambda row: row["path"], shrinks=True),
+    Column(title="files with a range", render=_coverage),
+    Column(title="least", render=lambda row: _sides(row, "minimum"), shrinks=True),
+    Column(title="greatest", render=lambda row: _sides(row, "maximum"), shrinks=True),
+    Column(title="nulls", render=lambda row: _sides(row, "null_count"), align="right"),
+)

@@ -1,0 +1,111 @@
+"""Rows of any table as values for JSON, one object a row.
+
+Numbers and truth values are themselves; times and dates are ISO 8601, with a
+`Z` where they are instants, also in years that Python's own types do not have;
+decimals are text with all their digits, binary is hexadecimal text, and so are
+numbers that JSON lacks (`NaN`, `Infinity`). A map is an object where its keys
+are text, else a list of `{"key", "value"}`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_Render = Callable[[Any], Any]
+
+_BATCH_ROWS = 1000
+
+
+def row_objects(rows: pa.Table) -> Iterator[dict[str, Any]]:
+    """Each row as an object by column name."""
+    names = rows.column_names
+    for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
+        columns = [_values(batch.column(at)) for at in range(len(names))]
+        for at in range(batch.num_rows):
+            yield {name: column[at] for name, column in zip(names, columns, strict=True)}
+
+
+def _values(column: pa.Array) -> list[Any]:
+    render = _renderer(column.type)
+    plain = column.cast(_as_numbers(column.type)).to_pylist()
+    return [None if value is None else render(value) for value in plain]
+
+
+def _as_numbers(kind: pa.DataType) -> pa.DataType:
+    """The type with its times as numbers: pyarrow fails for those beyond Python's years."""
+    import pyarrow as pa  # noqa: PLC0415  # `--help` does without Arrow
+
+    types = pa.types
+    if types.is_timestamp(kind) or types.is_duration(kind):
+        return pa.int64()
+    if types.is_date32(kind):
+        return pa.int32()
+    if types.is_struct(kind):
+        return pa.struct([item.with_type(_as_numbers(item.type)) for item in kind])
+    if types.is_map(kind):
+        key, value = kind.key_field, kind.item_field
+        return pa.map_(
+            key.with_type(_as_numbers(key.type)), value.with_type(_as_numbers(value.type))
+        )
+    if types.is_list(kind):
+        item = kind.value_field
+        return pa.list_(item.with_type(_as_numbers(item.type)))
+    return kind
+
+
+def _renderer(kind: pa.DataType) -> _Render:
+    import pyarrow as pa  # noqa: PLC0415  # as above
+
+    types = pa.types
+    if types.is_timestamp(kind):
+        return _time_renderer(kind.unit, "Z" if kind.tz else "")
+    if types.is_date32(kind):
+        return _time_renderer("D", "")
+    if types.is_struct(kind):
+        fields = {item.name: _maybe(_renderer(item.type)) for item in kind}
+        return lambda value: {name: render(value[name]) for name, render in fields.items()}
+    if types.is_map(kind):
+        return _map_renderer(kind)
+    if types.is_list(kind):
+        inner = _maybe(_renderer(kind.value_type))
+        return lambda value: [inner(item) for item in value]
+    return _plain
+
+
+def _map_renderer(kind: pa.DataType) -> _Render:
+    key, value = _maybe(_renderer(kind.key_type)), _maybe(_renderer(kind.item_type))
+    if kind.key_type == "string":
+        return lambda pairs: {name: value(item) for name, item in pairs}
+    return lambda pairs: [{"key": key(name), "value": value(item)} for name, item in pairs]
+
+
+def _time_renderer(unit: str, zone: str) -> _Render:
+    from numpy import datetime64  # noqa: PLC0415  # as above
+
+    instant: Any = datetime64  # its types know units as literals only
+    return lambda value: f"{instant(value, unit)}{zone}"
+
+
+def _maybe(render: _Render) -> _Render:
+    return lambda value: None if value is None else render(value)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case float():
+            return value if math.isfinite(value) else _NOT_IN_JSON[str(value)]
+        case Decimal():
+            return format(value, "f")
+        case bytes():
+            return value.hex()
+        case _:
+            return value
+
+
+_NOT_IN_JSON = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}

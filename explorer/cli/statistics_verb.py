@@ -1,0 +1,92 @@
+"""`stats`: what the statistics of a version cover, column by column."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import explorer
+from explorer.cli.json_lines import plain_rows, print_problems, print_rows
+from explorer.cli.listings import Column, Row, print_listing, print_note
+from explorer.cli.options import (
+    AsJson,
+    StorageOptions,
+    Timestamp,
+    Uri,
+    Version,
+    check_one_point_in_time,
+    parse_storage_options,
+)
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import UNKNOWN, render_count
+
+if TYPE_CHECKING:
+    from explorer.inspect.statistics import StatisticsReport
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", "-c", metavar="NAME", help="Only this column; may be repeated."),
+]
+
+
+def stats(
+    uri: Uri,
+    *,
+    version: Version = None,
+    timestamp: Timestamp = None,
+    column: Columns = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the files' statistics cover: range, nulls and files without, by column.
+
+    Example: delta-explorer stats ./orders --column amount --column address.city
+    """
+    from explorer.inspect.statistics import (  # noqa: PLC0415  # `--help` does without Arrow
+        column_statistics,
+    )
+
+    check_one_point_in_time(version, timestamp)
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
+        report = column_statistics(snapshot, column)
+    if as_json:
+        print_rows(report.columns)
+        print_problems(report.problems)
+    else:
+        _print_report(report)
+
+
+def _print_report(report: StatisticsReport) -> None:
+    console = build_console(sys.stdout)
+    rows = list(plain_rows(report.columns))
+    if rows:
+        print_listing(console, _COLUMNS, rows)
+    else:
+        print_note(console, "no column has statistics")
+    if report.files_without_count:
+        missing = f"{report.files_without_count:,} of {report.num_files:,} files"
+        print_note(console, f"{missing} do not say how many rows they have")
+    for problem in report.problems:
+        print_note(console, f"! {problem.problem}")
+
+
+def _covered(row: Row) -> str:
+    """The share of files with bounds, or with a count of nulls where the type has no bounds."""
+    covered = max(row["files_with_bounds"], row["files_with_null_count"])
+    if not row["num_files"]:
+        return UNKNOWN
+    return f"{covered:,} of {row['num_files']:,}"
+
+
+_COLUMNS = (
+    Column(title="column", render=lambda row: row["path"], shrinks=True),
+    Column(title="type", render=lambda row: row["type"], shrinks=True, limit=60),
+    Column(title="files", render=_covered, align="right"),
+    Column(title="least", render=lambda row: row["min"] or "", shrinks=True),
+    Column(title="greatest", render=lambda row: row["max"] or "", shrinks=True),
+    Column(title="nulls", render=lambda row: render_count(row["null_count"]), align="right"),
+)

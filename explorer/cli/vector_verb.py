@@ -1,0 +1,135 @@
+"""`dv`: which files have a deletion vector, and which rows one of them hides."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import explorer
+from explorer.cli.json_lines import plain_rows, print_rows
+from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.options import (
+    AsJson,
+    Limit,
+    StorageOptions,
+    Timestamp,
+    Uri,
+    Version,
+    check_one_point_in_time,
+    parse_storage_options,
+)
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import UNKNOWN, render_count, render_size
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from explorer.inspect.row_deletions import HiddenRows
+
+_SCREENFUL = 50
+
+DataFilePath = Annotated[
+    str | None,
+    typer.Option("--file", "-f", metavar="PATH", help="List the rows hidden in this data file."),
+]
+
+
+def dv(  # noqa: PLR0913  # the options of a command
+    uri: Uri,
+    *,
+    version: Version = None,
+    timestamp: Timestamp = None,
+    file: DataFilePath = None,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Deletion vectors: which files have one and how many rows it hides; with --file, which.
+
+    Example: delta-explorer dv ./orders --file part-00000.parquet
+    """
+    from explorer.inspect.row_deletions import (  # noqa: PLC0415  # `--help` does without Arrow
+        deletion_vectors,
+        hidden_rows,
+    )
+
+    check_one_point_in_time(version, timestamp)
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
+    shown = limit or (None if as_json else _SCREENFUL)
+    if file is not None:
+        hidden = hidden_rows(snapshot, file, shown)
+        if as_json:
+            print_rows(hidden.ranges)
+        else:
+            _print_ranges(hidden)
+        return
+    frame = deletion_vectors(snapshot)
+    listed = frame if shown is None else frame.slice(0, shown)
+    if as_json:
+        print_rows(listed)
+    else:
+        _print_vectors(listed, frame.num_rows)
+
+
+def _print_vectors(listed: pa.Table, total: int) -> None:
+    console = build_console(sys.stdout)
+    rows = list(plain_rows(listed))
+    if not rows:
+        print_note(console, "no file has a deletion vector")
+        return
+    print_listing(console, _VECTORS, rows)
+    print_cut(console, len(rows), total, "files")
+    for row in rows:
+        if row["problem"]:
+            print_note(console, f"! {row['path']}: {row['problem']}")
+
+
+def _print_ranges(hidden: HiddenRows) -> None:
+    console = build_console(sys.stdout)
+    rows = list(plain_rows(hidden.ranges))
+    known = "" if hidden.num_records is None else f" of {hidden.num_records:,}"
+    print_note(console, f"{hidden.cardinality:,}{known} rows are hidden")
+    if rows:
+        print_listing(console, _RANGES, rows)
+        print_cut(console, len(rows), hidden.total, "ranges")
+
+
+def _stored(row: Row) -> str:
+    kinds = {"i": "in the log", "u": "below the table", "p": "by absolute path"}
+    return kinds.get(row["storage_type"], UNKNOWN)
+
+
+def _fraction(row: Row) -> str:
+    fraction = row["fraction_deleted"]
+    return UNKNOWN if fraction is None else f"{fraction:.1%}"
+
+
+_VECTORS = (
+    Column(title="path", render=lambda row: row["path"], shrinks=True),
+    Column(title="hidden", render=lambda row: render_count(row["cardinality"]), align="right"),
+    Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
+    Column(title="share", render=_fraction, align="right"),
+    Column(title="stored", render=_stored),
+    Column(title="size", render=lambda row: render_size(row["size_in_bytes"]), align="right"),
+    Column(
+        title="offset",
+        render=lambda row: "" if row["offset"] is None else str(row["offset"]),
+        align="right",
+        from_width=100,
+    ),
+    Column(
+        title="vector",
+        render=lambda row: row["vector_path"] or "",
+        shrinks=True,
+        from_width=120,
+    ),
+)
+_RANGES = (
+    Column(title="first row", render=lambda row: render_count(row["first"]), align="right"),
+    Column(title="last row", render=lambda row: render_count(row["last"]), align="right"),
+    Column(title="rows", render=lambda row: render_count(row["count"]), align="right"),
+)

@@ -1,0 +1,145 @@
+"""Which files have a deletion vector, and which rows it hides (spec: Deletion Vectors)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import CorruptLogError, DeltaError, InvalidArgumentError
+from explorer.inspect.frames import Column, build_frame
+from explorer.log.columns import float64_column, int64_column, string_column
+from explorer.protocol.deletion_vectors import (
+    DeletionVectorDescriptor,
+    hidden_runs,
+    parse_file_path,
+)
+from explorer.protocol.paths import encode_path
+from explorer.rows.data_file import FILE_COLUMNS, data_files
+from explorer.rows.deletion import read_deletion_vector
+from explorer.table.snapshot import Snapshot
+
+VECTOR_COLUMNS: dict[str, Column] = {
+    "path": (string_column, pa.string()),
+    "storage_type": (string_column, pa.string()),
+    "vector_path": (string_column, pa.string()),
+    "offset": (int64_column, pa.int64()),
+    "size_in_bytes": (int64_column, pa.int64()),
+    "cardinality": (int64_column, pa.int64()),
+    "num_records": (int64_column, pa.int64()),
+    "fraction_deleted": (float64_column, pa.float64()),
+    "problem": (string_column, pa.string()),
+}
+RANGE_COLUMNS: dict[str, Column] = {
+    "first": (int64_column, pa.int64()),
+    "last": (int64_column, pa.int64()),
+    "count": (int64_column, pa.int64()),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenRows:
+    """The rows that one file's vector hides: `ranges` of them, of `total` ranges, and
+    how many rows they are together, of the `num_records` of the file if these are known."""
+
+    ranges: pa.Table
+    total: int
+    cardinality: int
+    num_records: int | None
+
+
+def deletion_vectors(snapshot: Snapshot) -> pa.Table:
+    """One row per live file with a deletion vector, in the order of the log.
+
+    - `path` of the data file, as in the log
+    - `storage_type`: u (below the table), p (absolute path), i (in the log itself)
+    - `vector_path`: the vector's file, decoded, relative to the table or absolute;
+      null for one in the log
+    - `offset`, `size_in_bytes`, `cardinality` as in the log
+    - `num_records` of the data file by its statistics, else null
+    - `fraction_deleted`: cardinality by num_records, null where it is not known
+    - `problem`: why the vector cannot be found, else null
+
+    No vector is read for it.
+    """
+    files = snapshot.files(["path", "deletion_vector", "num_records"])
+    with_vector = files.filter(files.column("deletion_vector").is_valid())
+    rows = [
+        _vector_row(row["path"], row["deletion_vector"], row["num_records"])
+        for batch in with_vector.to_batches(max_chunksize=10_000)
+        for row in batch.to_pylist()
+    ]
+    return build_frame(VECTOR_COLUMNS, rows)
+
+
+def hidden_rows(snapshot: Snapshot, path: str, limit: int | None = None) -> HiddenRows:
+    """Ranges of the positions, from 0, of the rows that the vector of the file `path` hides.
+
+    `path` is as in the log, or decoded. Each range has `first`, `last` and `count`;
+    `limit` leaves the first ones. Raises `InvalidArgumentError` where no such file is live,
+    and what `read_deletion_vector` raises.
+    """
+    file = _find(snapshot, path)
+    (found,) = data_files(file)
+    (num_records,) = file.column("num_records").to_pylist()
+    if found.deletion_vector is None:
+        empty = build_frame(RANGE_COLUMNS, [])
+        return HiddenRows(ranges=empty, total=0, cardinality=0, num_records=num_records)
+    vector = read_deletion_vector(snapshot.store, found.deletion_vector)
+    runs = hidden_runs(vector)
+    shown = [(first, last, last - first + 1) for first, last in islice(runs, limit)]
+    return HiddenRows(
+        ranges=build_frame(RANGE_COLUMNS, shown),
+        total=len(shown) + sum(1 for _ in runs),
+        cardinality=len(vector),
+        num_records=num_records,
+    )
+
+
+def _vector_row(path: str, body: Mapping[str, Any], num_records: int | None) -> tuple[Any, ...]:
+    place, problem = _place(body)
+    cardinality = body["cardinality"]
+    return (
+        path,
+        body["storage_type"],
+        place,
+        body["offset"],
+        body["size_in_bytes"],
+        cardinality,
+        num_records,
+        None if cardinality is None or not num_records else cardinality / num_records,
+        problem,
+    )
+
+
+def _place(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Where the vector's file is, or why that is not known."""
+    if any(value is None for name, value in body.items() if name != "offset"):
+        return None, "The log says that rows are deleted, but not which."
+    try:
+        return parse_file_path(DeletionVectorDescriptor(**body)), None
+    except DeltaError as error:
+        return None, f"{error.problem} {error.reason}"
+
+
+def _find(snapshot: Snapshot, path: str) -> pa.Table:
+    columns = [*FILE_COLUMNS, "num_records"]
+    for form in dict.fromkeys((path, encode_path(path))):
+        found = snapshot.file_state.find(form, columns)
+        if found.num_rows == 1:
+            return found
+        if found.num_rows > 1:
+            raise CorruptLogError(
+                f"The file {path[:200]} is live more than once.",
+                reason="The log adds it with one deletion vector and with another.",
+                remedy="Restore the table to an earlier version.",
+                spec="Add File and Remove File",
+            )
+    raise InvalidArgumentError(
+        f"There is no file {path[:200]} in version {snapshot.version}.",
+        reason="No live file has this path.",
+        remedy="Give a path as the verb files shows it.",
+    )
