@@ -1,12 +1,11 @@
 """The files of a diff equal what sets make of the row-wise rule's states, for any history,
 by whichever route they were found, in both directions.
 
-`DELTA_EXPLORER_FUZZ=N` runs N examples of each property instead of the few of CI.
+`tests.properties.amounts` says how to run more than the few examples of CI.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections import Counter, defaultdict
@@ -22,6 +21,7 @@ from hypothesis import strategies as st
 import explorer
 from explorer.comparison.versions import VersionDiff, diff
 from explorer.table.snapshot import Snapshot
+from tests.properties.amounts import EXAMPLES
 from tests.reconciliation import Action, Key, RowwiseState, logical_file, reconcile, unique_id
 from tests.tables import (
     CHECKPOINT_FORMS,
@@ -32,8 +32,6 @@ from tests.tables import (
     remove,
     vector,
 )
-
-_EXAMPLES = int(os.environ.get("DELTA_EXPLORER_FUZZ", "0")) or 60
 
 _PATHS = ("a.parquet", "b%20c.parquet", "part=x%2Fy/ü.parquet", "/data/a", "file:///data/a")
 _VECTORS = (None, vector(), vector(offset=1, cardinality=9), vector(cardinality=5))
@@ -194,7 +192,7 @@ def _check(older: Snapshot, newer: Snapshot, states: Sequence[RowwiseState]) -> 
     return files.route
 
 
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(commits=_commits, checkpoints=_checkpoints, data=st.data())
 def test_every_route_equals_the_sets(
     commits: list[list[Action]], checkpoints: dict[int, Any], data: st.DataObject

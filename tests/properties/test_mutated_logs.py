@@ -9,15 +9,14 @@ Two things nobody can tell from the file and thus go unjudged: a Parquet footer 
 has no checksum) that still parses, and a line of JSON that still is one: its new
 meaning is what counts.
 
-CI runs a seeded sample. `DELTA_EXPLORER_FUZZ=N` runs N cases of each kind, from seed
-`DELTA_EXPLORER_FUZZ_FIRST` (0) on; one case alone is run by
+CI runs the same seeds every time; `tests.properties.amounts` says how to run others. One
+case alone is run by
 `python -m tests.properties.mutation_worker KIND SEED 1`.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import queue
 import subprocess
 import sys
@@ -29,10 +28,8 @@ from typing import IO, Any
 import pytest
 
 from tests.conftest import ROOT
+from tests.properties.amounts import FIRST_SEED, LOGS_OF_A_KIND
 from tests.properties.mutations import KINDS, Kind
-
-_CASES = int(os.environ.get("DELTA_EXPLORER_FUZZ", "3000"))
-_FIRST = int(os.environ.get("DELTA_EXPLORER_FUZZ_FIRST", "0"))
 
 _SECONDS_PER_CASE = 30.0  # a hundred times what the slowest needs on an idle machine
 _SECONDS_TO_START = 60.0
@@ -113,7 +110,7 @@ def _run(kind: Kind, first: int, end: int) -> tuple[list[str], int]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_log_ends_in_an_error_or_the_right_answer(corpus: Path, kind: Kind) -> None:
     wrong: list[str] = []
-    at, end = _FIRST, _FIRST + _CASES
+    at, end = FIRST_SEED, FIRST_SEED + LOGS_OF_A_KIND
     while at < end and len(wrong) < _ENOUGH:
         found, at = _run(kind, at, end)
         wrong += found

@@ -2,13 +2,12 @@
 by whichever checkpoints, at every version, for a table just opened and for one that
 was held open.
 
-`DELTA_EXPLORER_FUZZ=N` runs N examples of each property instead of the few of CI.
+`tests.properties.amounts` says how to run more than the few examples of CI.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import tempfile
 from collections import Counter
@@ -25,6 +24,7 @@ from hypothesis import strategies as st
 
 import explorer
 from explorer.table.snapshot import Snapshot
+from tests.properties.amounts import EXAMPLES
 from tests.reconciliation import Action, RowwiseState, logical_file, reconcile, unique_id
 from tests.tables import (
     CHECKPOINT_FORMS,
@@ -36,9 +36,6 @@ from tests.tables import (
     remove,
     vector,
 )
-
-_FUZZ = int(os.environ.get("DELTA_EXPLORER_FUZZ", "0"))
-_EXAMPLES = _FUZZ or 60
 
 _PATHS = (
     "a.parquet",
@@ -271,7 +268,7 @@ def _check(snapshot: Snapshot, state: RowwiseState) -> None:
 @pytest.mark.rule("recon-newest-reference", "recon-removes-for-vacuum", "recon-result")
 @pytest.mark.rule("recon-unique-adds", "recon-unique-appids", "recon-unique-domains")
 @pytest.mark.rule("recon-unique-removes")
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(commits=_commits, checkpointings=_checkpointings)
 def test_every_version_equals_the_row_wise_rule(
     commits: list[list[Action]], checkpointings: list[Checkpointing]
@@ -286,7 +283,7 @@ def test_every_version_equals_the_row_wise_rule(
 
 
 @pytest.mark.rule("log-one-snapshot")
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(commits=_commits, checkpointings=_checkpointings, data=st.data())
 def test_refreshed_table_equals_one_just_opened(
     commits: list[list[Action]], checkpointings: list[Checkpointing], data: st.DataObject
@@ -311,7 +308,7 @@ def test_refreshed_table_equals_one_just_opened(
 
 @pytest.mark.rule("checkpoint-complete-replay", "checkpoint-no-frequency-assumption")
 @pytest.mark.rule("checkpoint-shortcut")
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(commits=_commits, checkpointings=_checkpointings, data=st.data())
 def test_versions_behind_a_log_cleanup_equal_the_row_wise_rule(
     commits: list[list[Action]], checkpointings: list[Checkpointing], data: st.DataObject
@@ -330,7 +327,7 @@ def test_versions_behind_a_log_cleanup_equal_the_row_wise_rule(
 
 @pytest.mark.rule("compaction-content", "compaction-keeps-removes", "compaction-read-instead")
 @pytest.mark.rule("compaction-replaces-commits")
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=EXAMPLES)
 @given(
     commits=_commits,
     checkpointings=_checkpointings,
