@@ -11,6 +11,7 @@ from typer.main import get_command
 from explorer.cli.failures import (
     EXIT_CANCELLED,
     EXIT_PROBLEM,
+    EXIT_USAGE,
     Report,
     describe_bug,
     describe_cancelled,
@@ -50,6 +51,10 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryError:
         report(describe_out_of_memory())
         return EXIT_PROBLEM
+    except UnicodeEncodeError as error:
+        odd = any("\ud800" <= letter <= "\udfff" for text in arguments for letter in text)
+        report(describe_usage("An argument is no UTF-8 text.") if odd else describe_bug(error))
+        return EXIT_USAGE if odd else EXIT_PROBLEM
     except Exception as error:  # noqa: BLE001 - the outermost place: a bug must not end in a traceback
         report(describe_bug(error))
         return EXIT_PROBLEM

@@ -39,7 +39,8 @@ Timestamp = Annotated[
     ),
 ]
 Limit = Annotated[
-    int | None, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N rows.")
+    int | None,
+    typer.Option("--limit", "-n", min=1, max=2**31, metavar="N", help="Show at most N rows."),
 ]
 
 _WORDS: dict[str, bool] = {"true": True, "false": False}

@@ -89,7 +89,17 @@ def _time_renderer(unit: str, zone: str) -> _Render:
     from numpy import datetime64  # noqa: PLC0415  # as above
 
     instant: Any = datetime64  # its types know units as literals only
-    return lambda value: f"{instant(value, unit)}{zone}"
+    if unit == "D":
+        return lambda value: str(instant(value, "D"))
+    digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[unit]
+
+    def render(value: int) -> str:
+        # by way of seconds: the least number of another unit means no time to numpy
+        seconds, fraction = divmod(value, 10**digits)
+        shown = f".{fraction:0{digits}}" if digits else ""
+        return f"{instant(seconds, 's')}{shown}{zone}"
+
+    return render
 
 
 def _maybe(render: _Render) -> _Render:

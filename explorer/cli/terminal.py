@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -29,9 +29,15 @@ def build_console(stream: TextIO) -> Console:
     width = None
     if not stream.isatty() and "COLUMNS" not in os.environ:
         width = _WIDE
-    return Console(
+    return _Console(
         file=stream, markup=False, emoji=False, highlight=False, soft_wrap=False, width=width
     )
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> NoReturn:
+        """Leave it to `reader_may_leave`; Rich would exit with 1."""
+        raise BrokenPipeError
 
 
 def survive_odd_characters() -> None:

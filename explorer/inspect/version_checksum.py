@@ -8,11 +8,15 @@ from dataclasses import fields, replace
 from typing import Any
 
 from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError, brief
-from explorer.log.commit_info import read_commit_infos
+from explorer.log.commit_info import read_commit_info
 from explorer.protocol.actions import DomainMetadata, Protocol, Transaction
 from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name
 from explorer.protocol.known_properties import TRANSACTION_RETENTION
-from explorer.protocol.version_checksum import VersionChecksum, parse_version_checksum
+from explorer.protocol.version_checksum import (
+    DELETED_RECORDS_FROM,
+    VersionChecksum,
+    parse_version_checksum,
+)
 from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
 
@@ -62,6 +66,7 @@ def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) 
         claimed, counted = getattr(claims, claim), getattr(snapshot, figure)
         if claimed is not None and claimed != counted:
             yield f"It claims {claimed} {words}; the log holds {counted}."
+    yield from _other_histogram(claims.deleted_record_counts, snapshot)
     yield from _other_fields("protocol", _sorted(claims.protocol), _sorted(snapshot.protocol))
     yield from _other_fields("metadata", claims.metadata, snapshot.metadata)
     if claims.transactions is not None:
@@ -69,6 +74,26 @@ def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) 
     if claims.domains is not None:
         yield from _other_domains(claims.domains, snapshot.domains)
     yield from _other_commit(claims, snapshot.version, store)
+
+
+def _other_histogram(claimed: tuple[int, ...] | None, snapshot: Snapshot) -> Iterator[str]:
+    if claimed is None:
+        return
+    from explorer.table.frames import count_by_size  # noqa: PLC0415  # brings Arrow
+
+    vectors = snapshot.files(["deletion_vector"]).column("deletion_vector")
+    counted = count_by_size(vectors, DELETED_RECORDS_FROM)
+    starts, ends = (0, *DELETED_RECORDS_FROM), (*DELETED_RECORDS_FROM, None)
+    for claim, count, first, end in zip(claimed, counted, starts, ends, strict=True):
+        if claim != count:
+            rows = _class(first, end)
+            yield f"It claims {claim} files with {rows} hidden rows; the log holds {count}."
+
+
+def _class(first: int, end: int | None) -> str:
+    if end is None:
+        return f"{first} or more"
+    return "no" if end == 1 else f"{first} to {end - 1}"
 
 
 def _sorted(protocol: Protocol | None) -> Protocol | None:
@@ -132,8 +157,8 @@ def _other_commit(claims: VersionChecksum, version: int, store: ReadStore) -> It
     if claims.txn_id is None and claims.in_commit_timestamp is None:
         return
     try:
-        (info,) = read_commit_infos(store, [version])
-    except (NotFoundError, StorageError):
+        info = read_commit_info(store, version)
+    except (NotFoundError, StorageError, CorruptLogError):
         return  # the commit is gone from below its checkpoint, or cannot be had now
     txn_id, moment = info.body.get("txnId"), info.in_commit_ms
     if None not in (claims.txn_id, txn_id) and claims.txn_id != txn_id:

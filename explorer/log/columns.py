@@ -7,8 +7,9 @@ pandas, which takes longer than opening a small table.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Mapping, Sequence, Sized
+from itertools import chain
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -50,14 +51,9 @@ def string_column(values: Values) -> pa.Array:
     validity = _validity(values)
     plain = values if validity is None else ["" if value is None else value for value in values]
     text = "".join(plain)
-    if text.isascii():
-        lengths, data = list(map(len, plain)), text.encode()
-    else:
-        encoded = list(map(str.encode, plain))
-        lengths, data = list(map(len, encoded)), b"".join(encoded)
-    return pa.Array.from_buffers(
-        pa.string(), len(values), [validity, _offsets(lengths), pa.py_buffer(data)]
-    )
+    parts: Sequence[Sized] = plain if text.isascii() else list(map(str.encode, plain))
+    buffers = [validity, _offsets(parts), pa.py_buffer(text.encode())]
+    return pa.Array.from_buffers(pa.string(), len(values), buffers)
 
 
 def int64_column(values: Values) -> pa.Array:
@@ -82,11 +78,9 @@ def time_column(values: Values) -> pa.Array:
 
 def bool_column(values: Values) -> pa.Array:
     """True, False or None; raises TypeError for anything else."""
-    if not {type(value) for value in values} <= {bool, type(None)}:
+    if not set(map(type, values)) <= {bool, NoneType}:
         raise TypeError("neither true nor false")
-    bits = np.packbits(
-        np.fromiter((value is True for value in values), np.bool_), bitorder="little"
-    )
+    bits = np.packbits(np.fromiter(values, np.bool_, len(values)), bitorder="little")
     return pa.Array.from_buffers(
         pa.bool_(), len(values), [_validity(values), pa.py_buffer(bits.tobytes())]
     )
@@ -94,15 +88,12 @@ def bool_column(values: Values) -> pa.Array:
 
 def string_map_column(values: Values) -> pa.Array:
     """Mappings of strings to strings or None, or None instead of a mapping."""
-    keys: list[str] = []
-    items: list[str | None] = []
-    for value in values:
-        if value is not None:
-            if not isinstance(value, Mapping):
-                raise TypeError("not an object")
-            keys.extend(value)
-            items.extend(value.values())
-    offsets = _offsets([len(value) if value else 0 for value in values])
+    if not all(kind is NoneType or issubclass(kind, Mapping) for kind in set(map(type, values))):
+        raise TypeError("not an object")
+    objects = [value or {} for value in values]
+    keys = list(chain.from_iterable(objects))
+    items = list(chain.from_iterable([value.values() for value in objects]))
+    offsets = _offsets(objects)
     entries = pa.StructArray.from_arrays(
         [string_column(keys), string_column(items)],
         fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())],
@@ -202,9 +193,12 @@ def _validity(values: Values) -> pa.Buffer | None:
     return pa.py_buffer(np.packbits(mask, bitorder="little").tobytes())
 
 
-def _offsets(lengths: Sequence[int]) -> pa.Buffer:
-    # raises OverflowError past 2 GiB, which the caller's batches never reach
-    return pa.py_buffer(array("i", accumulate(lengths, initial=0)))
+def _offsets(parts: Sequence[Sized]) -> pa.Buffer:
+    """Where each of `parts` begins and the last one ends, if they stand in one row."""
+    ends = np.cumsum(np.fromiter(map(len, parts), np.int64, len(parts)))
+    if len(parts) and ends[-1] >= 2**31:
+        raise OverflowError("2 GiB, which the callers' batches never reach")
+    return pa.py_buffer(np.concatenate([[0], ends], dtype=np.int32, casting="unsafe"))
 
 
 def _fixed(code: str, values: Values, kind: pa.DataType) -> pa.Array:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from itertools import islice, repeat
+from typing import Any, NamedTuple
+
+import orjson
 
 from explorer.errors import CorruptLogError
 from explorer.log.commit_file import lines_backwards, parse_action
-from explorer.protocol.filenames import render_commit_name, render_commit_path
-from explorer.storage.ports import ReadStore
+from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
+from explorer.storage.at_once import each
+from explorer.storage.ports import HeadStore, ReadStore
 
 # with in-commit timestamps `commitInfo` is the first line, and nearly every
 # writer puts it there anyway; few are longer than this
 _HEAD_BYTES = 4096
 
+COMMITS_AT_A_TIME = 512
+"""To read some and then to parse them is faster than to do both by turns, as long as they
+stay close to the processor."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommitInfo:
+
+class CommitInfo(NamedTuple):
     """The `commitInfo` of one version, as its writer made it; `body` is empty where
     the commit has none. `line` is 1-based."""
 
@@ -28,10 +34,14 @@ class CommitInfo:
     @property
     def in_commit_ms(self) -> int | None:
         """The in-commit timestamp, in milliseconds since the epoch."""
-        value = self.body.get("inCommitTimestamp")
-        if not isinstance(value, int) or isinstance(value, bool) or abs(value) >= 2**62:
-            return None
-        return value
+        return in_commit_ms(self.body)
+
+
+def in_commit_ms(body: Mapping[str, Any]) -> int | None:
+    """The in-commit timestamp in a `commitInfo`, in milliseconds since the epoch."""
+    value = body.get("inCommitTimestamp")
+    # `type is`: true and false are integers to Python
+    return value if type(value) is int and abs(value) < 2**62 else None
 
 
 def read_commit_info(store: ReadStore, version: int) -> CommitInfo:
@@ -39,23 +49,60 @@ def read_commit_info(store: ReadStore, version: int) -> CommitInfo:
 
     Raises `CorruptLogError` for a commit that cannot be parsed that far.
     """
-    head = store.read(render_commit_path(version), _HEAD_BYTES)
-    if (found := parse_head(head, version)) is not None:
-        return found
-    if len(head) < _HEAD_BYTES:
-        return parse_commit_info(head, version)
-    return parse_commit_info(store.read(render_commit_path(version)), version)
+    head = _head(store, version)
+    if (body := _body_in_head(head, version)) is not None:
+        return CommitInfo(version, body, 1)
+    return _info_below(store, head, version)
 
 
-def parse_head(head: bytes, version: int) -> CommitInfo | None:
+def read_provenance(
+    store: ReadStore, versions: Sequence[int]
+) -> Iterator[tuple[Mapping[str, Any], int | None]]:
+    """The `commitInfo` of many commits, empty where a commit has none or cannot be
+    parsed, and the modification time of each, None where reading does not tell it."""
+    if not isinstance(store, HeadStore):
+        # what is not in a head is asked for by the thread that read the head
+        bodies = each(store, lambda version: _body(store, _head(store, version), version), versions)
+        yield from zip(bodies, repeat(None), strict=False)
+        return
+    heads = store.read_heads(LOG_FOLDER, map(render_commit_name, versions), _HEAD_BYTES)
+    for start in range(0, len(versions), COMMITS_AT_A_TIME):
+        some = versions[start : start + COMMITS_AT_A_TIME]
+        for version, (head, modified_ms) in zip(some, list(islice(heads, len(some))), strict=True):
+            yield _body(store, head, version), modified_ms
+
+
+def _head(store: ReadStore, version: int) -> bytes:
+    return store.read(render_commit_path(version), _HEAD_BYTES)
+
+
+def _body(store: ReadStore, head: bytes, version: int) -> Mapping[str, Any]:
+    try:
+        body = _body_in_head(head, version)
+        return _info_below(store, head, version).body if body is None else body
+    except CorruptLogError:
+        return {}
+
+
+def _body_in_head(head: bytes, version: int) -> Mapping[str, Any] | None:
     """The provenance if the first line is whole and holds it, else None."""
-    first, newline, _ = head.partition(b"\n")
-    if not newline and len(head) >= _HEAD_BYTES:
+    end = head.find(b"\n")
+    if end < 0 and len(head) >= _HEAD_BYTES:
         return None
+    first = head[:end] if end >= 0 else head
     if b'"commitInfo"' not in first:
         return None
-    body = parse_action(first, render_commit_name(version), 1).get("commitInfo")
-    return CommitInfo(version=version, body=body, line=1) if isinstance(body, Mapping) else None
+    try:
+        body = orjson.loads(first)["commitInfo"]
+    except (orjson.JSONDecodeError, LookupError, TypeError):
+        body = parse_action(first, render_commit_name(version), 1).get("commitInfo")
+    return body if type(body) is dict else None
+
+
+def _info_below(store: ReadStore, head: bytes, version: int) -> CommitInfo:
+    """The provenance, as it is not in the commit's first line."""
+    whole = len(head) < _HEAD_BYTES
+    return parse_commit_info(head if whole else store.read(render_commit_path(version)), version)
 
 
 def parse_commit_info(data: bytes, version: int) -> CommitInfo:
@@ -66,19 +113,9 @@ def parse_commit_info(data: bytes, version: int) -> CommitInfo:
         if b'"commitInfo"' not in bytes(line[:_HEAD_BYTES]):
             continue
         body = parse_action(line, name, number).get("commitInfo")
-        if isinstance(body, Mapping):
-            return CommitInfo(version=version, body=body, line=number)
-    return CommitInfo(version=version, body={}, line=None)
-
-
-def read_commit_infos(store: ReadStore, versions: Sequence[int]) -> Iterator[CommitInfo]:
-    """The provenance of many commits; one that cannot be parsed has an empty body."""
-    heads = store.read_many((render_commit_path(version) for version in versions), _HEAD_BYTES)
-    for version, head in zip(versions, heads, strict=True):
-        try:
-            yield parse_head(head, version) or read_commit_info(store, version)
-        except CorruptLogError:
-            yield CommitInfo(version=version, body={}, line=None)
+        if type(body) is dict:
+            return CommitInfo(version, body, number)
+    return CommitInfo(version, {}, None)
 
 
 def monotonic(times_ms: Sequence[int]) -> list[int]:

@@ -12,6 +12,7 @@ from explorer.protocol.filenames import (
     LOG_FOLDER,
     LogFileKind,
     parse_log_file_name,
+    render_commit_name,
     split_versions,
 )
 from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore
@@ -84,6 +85,14 @@ class LogListing:
 _PREFERENCE: dict[CheckpointKind, int] = {"multi-part": 0, "classic": 1, "v2": 2}
 
 
+# object stores list so many names in one request
+_PAGE = 1000
+
+# versions whose names differ in the last two digits alone: one prefix, and mostly one page
+_GROUP = 100
+_EDGE = 10
+
+
 def build_listing(names: Iterable[str]) -> LogListing:
     """Sort names into kinds; the order of `names` does not matter."""
     commits, others = split_versions(list(names), ".json")
@@ -132,6 +141,34 @@ def list_log(store: ReadStore) -> LogListing:
     if not isinstance(store, RangeStore):
         return build_listing(store.list_names(LOG_FOLDER))
     stored = {info.name: info for info in store.list_folder(LOG_FOLDER)}
+    return replace(build_listing(stored), stored=stored)
+
+
+def list_newer(store: ReadStore, held: LogListing) -> LogListing | None:
+    """The log folder as it is now, where `held` knows it up to some version: only names
+    about that version and later ones are listed. None where that saves nothing, where the
+    store cannot, or where the log is not the same one."""
+    if len(held.stored) <= _PAGE or not held.commits or not isinstance(store, RangeStore):
+        return None
+    known = newest = held.commits[-1]
+    first = group = known // _GROUP
+    found: dict[str, ObjectInfo] = {}
+    while some := store.list_prefix(LOG_FOLDER, f"{group:018}"):
+        found |= {info.name: info for info in some}
+        newest = max(build_listing(found).commits, default=known)
+        group += 1
+        # what lies beyond a commit that is missing must be seen too
+        if newest < group * _GROUP - _EDGE:
+            break
+    name = render_commit_name(known)
+    if name not in found or found[name] != held.stored.get(name) or held.latest_version != known:
+        return None
+    older = {
+        name: info
+        for name, info in held.stored.items()
+        if name[:18] < f"{first:018}" or not name[:18].isdigit()
+    }
+    stored = older | found
     return replace(build_listing(stored), stored=stored)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from explorer.errors import CorruptLogError, NotFoundError, Problem, UnusableCheckpointError
+from explorer.errors import CorruptLogError, DeltaError, Problem, UnusableCheckpointError
 from explorer.log.action_fields import FileAction
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.key_cache import KeyCache
@@ -16,8 +16,8 @@ from explorer.log.segment import LogSegment, build_segment, missing_versions
 from explorer.log.small_actions import SmallActions
 from explorer.log.tail import Tail, replay_commits
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
-from explorer.storage.ports import ObjectInfo, ReadStore
+from explorer.protocol.filenames import render_commit_name, render_commit_path
+from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore
 
 if TYPE_CHECKING:
     from explorer.log.checkpoint import Checkpoint
@@ -96,11 +96,12 @@ def load_version(
     """
     if held is not None and _newest_file(store, listing, held.segment) != held.newest_file:
         held = None  # the table was deleted and made anew
-    choice = _choose(store, listing, version, held)
+    choice, tail = _choose_and_replay(store, listing, version, held, watch)
     segment, checkpoint = choice.segment, choice.checkpoint
     if held and held.segment == segment and held.checkpoint is checkpoint:
         return held
-    tail = _tail(store, choice, held, watch)
+    if tail is None:
+        tail = _tail(store, choice, held, watch)
     in_checkpoint = () if checkpoint is None else checkpoint.inline.problems
     return LoadedVersion(
         listing=choice.listing,
@@ -185,6 +186,42 @@ def _newest_file(store: ReadStore, listing: LogListing, segment: LogSegment) -> 
 
 def _roughly(info: ObjectInfo) -> tuple[int, int]:
     return info.size, info.modified_ms // 1000
+
+
+def _choose_and_replay(
+    store: ReadStore,
+    listing: LogListing,
+    version: int | None,
+    held: LoadedVersion | None,
+    watch: Watch,
+) -> tuple[_Choice, Tail | None]:
+    """`_choose`, and meanwhile the commits after the checkpoint that it will choose if that
+    can be used: where requests take long and all of it must be read."""
+    if not isinstance(store, RangeStore) or held is not None:
+        return _choose(store, listing, version, held), None
+    try:
+        expected = build_segment(listing, version)
+    except CorruptLogError:
+        return _choose(store, listing, version, held), None
+    if expected.checkpoint is None or not expected.commits:
+        return _choose(store, listing, version, held), None
+    # see `explorer.storage.at_once` for why it stands here
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+    failed: DeltaError | None = None
+    tail: Tail | None = None
+    with ThreadPoolExecutor(1, thread_name_prefix="delta-explorer-read") as pool:
+        choosing = pool.submit(_choose, store, listing, version, held)
+        try:
+            tail = replay_commits(store, expected.commits, watch, listing.compactions)
+        except DeltaError as error:
+            failed = error
+        choice = choosing.result()
+    if choice.segment != expected:
+        return choice, None
+    if failed is not None:
+        raise failed
+    return choice, tail
 
 
 def _choose(

@@ -95,7 +95,7 @@ class ParquetPart:
     def _read_small(
         self, file: pq.ParquetFile, group: int, leaves: Mapping[str, str]
     ) -> Iterator[dict[str, Any]]:
-        witnesses = self._read_from(file, group, list(leaves.values()))
+        witnesses = self._read(file, group, list(leaves.values()))
         with _unusable_if_unreadable(self.path):
             present = {
                 name: pc.is_valid(pc.struct_field(witnesses.column(name), _WITNESS[name]))
@@ -104,7 +104,7 @@ class ParquetPart:
             present = {name: mask for name, mask in present.items() if pc.any(mask).as_py()}
         if not present:
             return
-        table = self._read_from(file, group, list(present))
+        table = self._read(file, group, list(present))
         for name, mask in present.items():
             with _unusable_if_unreadable(self.path):
                 bodies = table.column(name).filter(mask).to_pylist()
@@ -125,22 +125,60 @@ class ParquetPart:
         wanted = [rules[name][0] for name in columns if self.has(action, rules[name][0])]
         inner = [path for path in extra if self._has_leaf(action, path)]
         leaves = [".".join((action, *path)) for path in [*((name,) for name in wanted), *inner]]
-        rows = self.metadata.row_group(group).num_rows
-        table = self._read(group, leaves) if leaves else None
+        table: pa.Table | None = None
+        if leaves:
+            with self._open([group], leaves) as file:
+                table = self._read(file, group, leaves)
+        return (
+            self._columns(group, action, columns, table),
+            self._inner(action, inner, table),
+        )
+
+    def read_keys(self, group: int, action: FileAction) -> pa.Table:
+        """The column `path` of a row group and, where any of its files has a deletion
+        vector, `deletion_vector`, as `read_group` has them.
+
+        Whether there is one is asked of the values: pyarrow ends the process where the
+        statistics of a footer are broken, and a column of nulls costs nothing to read.
+        """
+        path, vector = f"{action}.path", f"{action}.deletionVector"
+        leaves = [path, vector] if self.has(action, "deletionVector") else [path]
+        with self._open([group], leaves) as file:
+            if vector in leaves and not self._has_vectors(file, group, action):
+                leaves = [path]
+            table = self._read(file, group, leaves)
+        names = ["path", "deletion_vector"][: len(leaves)]
+        return self._columns(group, action, names, table)
+
+    def _has_vectors(self, file: pq.ParquetFile, group: int, action: FileAction) -> bool:
+        column = self._read(file, group, [f"{action}.deletionVector.storageType"]).column(action)
+        with _unusable_if_unreadable(self.path):
+            vectors = pc.struct_field(column, "deletionVector")
+            return bool(vectors.null_count < len(vectors))
+
+    def _columns(
+        self, group: int, action: FileAction, columns: Sequence[str], table: pa.Table | None
+    ) -> pa.Table:
+        rules, rows = COLUMNS[action], self.metadata.row_group(group).num_rows
         arrays: list[pa.ChunkedArray] = []
         with _unusable_if_unreadable(self.path):
             for name in columns:
                 log_name, _, data_type = rules[name]
-                if table is None or log_name not in wanted:
+                if table is None or not self.has(action, log_name):
                     arrays.append(pa.chunked_array([pa.nulls(rows, data_type)]))
                     continue
                 found = pc.struct_field(table.column(action), log_name)
                 arrays.append(_as_type(found, data_type))
-            found_inner: dict[FieldPath, pa.ChunkedArray] = {}
-            if table is not None:
-                held = table.column(action)
-                found_inner = {path: pc.struct_field(held, list(path)) for path in inner}
-        return pa.Table.from_arrays(arrays, names=list(columns)), found_inner
+        return pa.Table.from_arrays(arrays, names=list(columns))
+
+    def _inner(
+        self, action: FileAction, paths: Sequence[FieldPath], table: pa.Table | None
+    ) -> dict[FieldPath, pa.ChunkedArray]:
+        if table is None:
+            return {}
+        with _unusable_if_unreadable(self.path):
+            held = table.column(action)
+            return {path: pc.struct_field(held, list(path)) for path in paths}
 
     def _has_leaf(self, action: FileAction, path: FieldPath) -> bool:
         kind: pa.DataType = pa.struct(list(self.schema))
@@ -149,10 +187,6 @@ class ParquetPart:
                 return False
             kind = kind.field(at).type
         return not pa.types.is_nested(kind)
-
-    def _read(self, group: int, columns: list[str]) -> pa.Table:
-        with self._open([group], columns) as file:
-            return self._read_from(file, group, columns)
 
     @contextlib.contextmanager
     def _open(self, groups: Sequence[int], columns: Sequence[str]) -> Iterator[pq.ParquetFile]:
@@ -163,7 +197,7 @@ class ParquetPart:
             source.expect(groups, columns)
             yield _parquet_file(source.file, self.metadata)
 
-    def _read_from(self, file: pq.ParquetFile, group: int, columns: list[str]) -> pa.Table:
+    def _read(self, file: pq.ParquetFile, group: int, columns: list[str]) -> pa.Table:
         with _unusable_if_unreadable(self.path):
             table = file.read_row_group(
                 group, columns=columns, use_threads=self.num_row_groups == 1
@@ -173,20 +207,6 @@ class ParquetPart:
             if table.num_rows != self.metadata.row_group(group).num_rows:
                 raise unusable(self.path, "a row group holds fewer rows than its footer says")
             return table
-
-    def has_vectors(self, group: int, action: FileAction) -> bool:
-        """Whether any file of a row group has a deletion vector.
-
-        Asked of the values: pyarrow ends the process where the statistics of a
-        footer are broken, and a column of nulls costs nothing to read.
-        """
-        if not self.has(action, "deletionVector"):
-            return False
-        leaf = f"{action}.deletionVector.storageType"
-        with _unusable_if_unreadable(self.path):
-            column = self._read(group, [leaf]).column(action)
-            vectors = pc.struct_field(column, "deletionVector")
-            return bool(vectors.null_count < len(vectors))
 
 
 def open_part(

@@ -26,7 +26,7 @@ def record_counts(stats: pa.ChunkedArray, parsed: pa.ChunkedArray | None) -> pa.
     if parsed is not None and not pa.types.is_integer(parsed.type):
         parsed = None  # a column of another type says nothing
     if parsed is not None:
-        counts = pc.cast(parsed, pa.int64())
+        counts = pc.cast(parsed, pa.int64(), safe=False)  # beyond 63 bits: less than none
         parsed = pc.if_else(pc.less(counts, _ZERO), _NONE, counts)  # fewer than none is no count
         if parsed.null_count == 0:
             return parsed

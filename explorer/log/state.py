@@ -8,12 +8,9 @@ group, two at a time.
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +23,8 @@ from explorer.log.key_columns import GroupKeys, decided_keys, keys_of, keys_of_a
 from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
 from explorer.log.record_counts import record_counts
 from explorer.log.tail import EMPTY_TAIL, Tail
-from explorer.storage.ports import ReadStore
+from explorer.storage.at_once import Answer, Job, at_once, each
+from explorer.storage.ports import RangeStore, ReadStore
 
 _TYPES = {
     action: {name: rule[2] for name, rule in rules.items()} for action, rules in COLUMNS.items()
@@ -38,9 +36,8 @@ _STATS_PARSED_COUNT = ("stats_parsed", "numRecords")
 # decoding releases Python's lock; more than two fight over memory instead
 _READERS = 2
 
-
-Job = TypeVar("Job")
-Answer = TypeVar("Answer")
+# where most of the time is waiting for the store
+_REMOTE_READERS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +79,7 @@ class LogState:
         self._lock = threading.RLock()
         self._live: dict[FileAction, list[_LiveGroup]] = {}
         self._opened: list[ParquetPart] | None = None
+        self._readers = _REMOTE_READERS if isinstance(store, RangeStore) else _READERS
 
     def count(self, action: FileAction) -> int:
         """How many files are live ("add") or how many tombstones there are ("remove")."""
@@ -95,7 +93,7 @@ class LogState:
         `columns` are names of `ADD_COLUMNS` or `REMOVE_COLUMNS`, or `num_records`.
         """
         groups = [group for group in self._groups(action) if group.count]
-        yield from _ahead(lambda group: self._read(group, action, columns).table, groups)
+        yield from self._ahead(lambda group: self._read(group, action, columns).table, groups)
         for rows in self._rows(action):
             if rows.num_rows:
                 yield _select(rows, columns)
@@ -119,7 +117,7 @@ class LogState:
             return reduce(replace(found, further=further))
 
         groups = [group for group in self._groups("add") if group.count]
-        yield from _ahead(read, groups)
+        yield from self._ahead(read, groups)
         for rows in self._rows("add"):
             if rows.num_rows:
                 table = _select(rows, columns)
@@ -135,7 +133,9 @@ class LogState:
             open_still = keys.filter(pc.invert(pc.is_in(keys, value_set=self._decided)))
         if len(open_still):
             jobs = self._row_groups(action)
-            found = _ahead(lambda job: self._read_among(*job, action, open_still, columns), jobs)
+            found = self._ahead(
+                lambda job: self._read_among(*job, action, open_still, columns), jobs
+            )
             yield from (rows for rows in found if rows is not None)
         for rows in self._rows(action):
             kept = rows.filter(pc.is_in(keys_of(rows), value_set=keys)) if rows.num_rows else rows
@@ -153,6 +153,9 @@ class LogState:
         types = _TYPES[action] | {_NUM_RECORDS: pa.int64()}
         return pa.schema([(name, types[name]) for name in columns])
 
+    def _ahead(self, work: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
+        return at_once(work, jobs, self._readers) if len(jobs) > 1 else map(work, jobs)
+
     def _rows(self, action: FileAction) -> tuple[pa.Table, pa.Table]:
         inline = self._checkpoint.inline if self._checkpoint else EMPTY_TAIL
         held, newer = (
@@ -168,10 +171,11 @@ class LogState:
         if self._checkpoint is None:
             return []
         if self._opened is None:
-            sidecars = [
-                open_part(self._store, sidecar.path, sidecar.size)
-                for sidecar in self._checkpoint.sidecars
-            ]
+            sidecars = each(
+                self._store,
+                lambda sidecar: open_part(self._store, sidecar.path, sidecar.size),
+                self._checkpoint.sidecars,
+            )
             self._opened = [*self._checkpoint.parts, *sidecars]
         return self._opened
 
@@ -179,7 +183,7 @@ class LogState:
         with self._lock:
             if (found := self._live.get(action)) is None:
                 jobs = self._row_groups(action)
-                found = list(_ahead(lambda job: self._mask(*job, action), jobs))
+                found = list(self._ahead(lambda job: self._mask(*job, action), jobs))
                 self._live[action] = found
             return found
 
@@ -208,10 +212,8 @@ class LogState:
     def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
         if (held := self._cache.get(part, group, action)) is not None:
             return held
-        vectors = part.has_vectors(group, action)
-        names = ["path", "deletion_vector"] if vectors else ["path"]
-        table, _ = part.read_group(group, action, names)
-        paths = table.column("path")
+        table = part.read_keys(group, action)
+        paths, vectors = table.column("path"), _VECTOR in table.column_names
         if vectors:
             # parts of one struct share their chunks
             pairs = zip(paths.chunks, table.column("deletion_vector").chunks, strict=True)
@@ -262,24 +264,24 @@ class LogState:
             rows = part.metadata.row_group(group).num_rows
             arrays[_VECTOR] = pa.chunked_array([pa.nulls(rows, DELETION_VECTOR)])
         inner: dict[FieldPath, pa.ChunkedArray] = {}
-        if stored or leaves:
-            table, inner = part.read_group(group, action, stored, leaves)
+        further = [*leaves]
+        if _NUM_RECORDS in columns:
+            stored = [*dict.fromkeys([*stored, "stats"])]
+            further = [*dict.fromkeys([*leaves, _STATS_PARSED_COUNT])]
+        if stored or further:
+            table, inner = part.read_group(group, action, stored, further)
             arrays |= zip(table.column_names, table.columns, strict=True)
         if "path" in columns:
             arrays["path"] = self._group_keys(part, group, action).paths
         if _NUM_RECORDS in columns:
-            arrays[_NUM_RECORDS] = _read_counts(part, group, action)
+            # of the whole row group: masking numbers is cheaper than masking statistics
+            arrays[_NUM_RECORDS] = record_counts(arrays["stats"], inner.get(_STATS_PARSED_COUNT))
+        inner = {path: inner[path] for path in leaves if path in inner}
         found = pa.Table.from_arrays([arrays[name] for name in columns], names=list(columns))
         if live.mask is not None:
             found = found.filter(live.mask)
             inner = {path: values.filter(live.mask) for path, values in inner.items()}
         return FileColumns(table=found, leaves=inner)
-
-
-def _read_counts(part: ParquetPart, group: int, action: FileAction) -> pa.ChunkedArray:
-    """The counts of a whole row group: masking numbers is cheaper than masking statistics."""
-    table, parsed = part.read_group(group, action, ["stats"], [_STATS_PARSED_COUNT])
-    return record_counts(table.column("stats"), parsed.get(_STATS_PARSED_COUNT))
 
 
 def _select(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
@@ -288,21 +290,3 @@ def _select(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
         for name in columns
     ]
     return pa.Table.from_arrays(arrays, names=list(columns))
-
-
-def _ahead(work: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
-    if len(jobs) < 2:
-        yield from map(work, jobs)
-        return
-    with ThreadPoolExecutor(_READERS, thread_name_prefix="delta-explorer-state") as pool:
-        waiting: deque[Future[Answer]] = deque()
-        try:
-            for job in jobs:
-                waiting.append(pool.submit(work, job))
-                if len(waiting) > _READERS:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for left in waiting:
-                left.cancel()

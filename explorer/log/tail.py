@@ -2,9 +2,10 @@
 
 The key of a file is its path and the unique id of its deletion vector. The
 newest action of a key decides. A commit must not hold two actions of one key; where
-one does, the last line decides, as in delta-spark, and a `Problem` says so. What has
-been decided lives in columns of Arrow; a Python object per action exists only
-while its commit is being read.
+one does, the last line decides, as in delta-spark, and a `Problem` says so. Nor must it
+add or remove one path with two vectors (spec: Add File and Remove File): these are two
+keys, so that both count, and a `Problem` says that too. What has been decided lives in
+columns of Arrow; a Python object per action exists only while its commit is being read.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tai
         if isinstance(step, Compaction):
             builder.read_compaction(data, step)
         else:
-            builder.read(data, render_commit_name(step))
+            builder.read_commit(data, render_commit_name(step))
     return builder.build()
 
 
@@ -144,8 +145,12 @@ class _Twice(NamedTuple):
 
 class _TailBuilder:
     def __init__(self) -> None:
-        # key -> the log file that decided it; gone when the replay is
-        self._decided: dict[str, str] = {}
+        # key -> the kind of action and the log file that decided it; gone when the replay is
+        self._decided: dict[str, tuple[str, str]] = {}
+        # of the file being read: kind and path -> the lines that have them with a vector
+        self._vectored: dict[tuple[str, str], list[int]] = {}
+        # kind and log file -> a path that it has with several vectors
+        self._paths_twice: dict[tuple[str, str], _Twice] = {}
         # log file -> what it says twice; one entry a file, however often it does
         self._twice: dict[str, _Twice] = {}
         self._adds = ActionCollector("add")
@@ -177,6 +182,20 @@ class _TailBuilder:
             reason = "It begins with the table, and has no protocol or no metadata."
             raise UnusableCompactionError(compaction, reason)
 
+    def read_commit(self, data: bytes, name: str) -> None:
+        """Take the actions of a commit.
+
+        Compactions and checkpoints may have one path with several vectors: those of
+        its tombstones.
+        """
+        self.read(data, name)
+        for (kind, path), lines in self._vectored.items():
+            without_vector = self._decided.get(path) == (kind, name)
+            if len(lines) > 1 or without_vector:
+                held = self._paths_twice.get((kind, name))
+                more = 0 if held is None else held.more + 1
+                self._paths_twice[kind, name] = _Twice(_shown(path), lines[-1], more)
+
     def _settle(self) -> None:
         self._adds.settle()
         self._removes.settle()
@@ -185,17 +204,19 @@ class _TailBuilder:
         """Take the actions of one file, last line first."""
         empty = True
         small_keys: set[SmallKey] = set()
+        self._vectored = {}
+        add, remove = ("add", name), ("remove", name)
         for number, line in lines_backwards(data):
             empty = False
             action = parse_action(line, name, number)
             is_file = False
             if (body := action.get("add")) is not None:
                 is_file = True
-                if self._is_news("add", body, name, number):
+                if self._is_news(add, body, number):
                     self._adds.add(body, name, number, len(line))
             if (body := action.get("remove")) is not None:
                 is_file = True
-                if self._is_news("remove", body, name, number):
+                if self._is_news(remove, body, number):
                     self._removes.add(body, name, number, len(line))
             if not is_file:
                 self._take_small(action, name, number, small_keys)
@@ -215,8 +236,10 @@ class _TailBuilder:
                 self._note_twice(key.in_words, name, number)
             seen.add(key)
 
-    def _is_news(self, kind: str, body: Any, name: str, number: int) -> bool:
-        """Whether nothing newer has decided the file of this action."""
+    def _is_news(self, decider: tuple[str, str], body: Any, number: int) -> bool:
+        """Whether nothing newer has decided the file of this action; its kind and its log
+        file are the `decider`."""
+        kind, name = decider
         if type(body) is not dict:
             raise wrong_field(kind, "an object", body, name, number)
         if type(path := body.get("path")) is not str:
@@ -229,11 +252,13 @@ class _TailBuilder:
         key = file_key(path, vector)
         decided_by = self._decided.get(key)
         if decided_by is None:
-            self._decided[key] = name
+            self._decided[key] = decider
+            if vector is not None:
+                self._vectored.setdefault((kind, key.partition("\0")[0]), []).append(number)
             return True
-        if decided_by is name:
-            shown = path if len(path) <= 100 else path[:97] + "..."
-            self._note_twice(f"the file {shown!r}, its deletion vector included", name, number)
+        if decided_by[1] is name:
+            what = f"the file {_shown(path)}, its deletion vector included"
+            self._note_twice(what, name, number)
         return False
 
     def _note_twice(self, what: str, name: str, line: int) -> None:
@@ -243,7 +268,9 @@ class _TailBuilder:
 
     def build(self) -> Tail:
         """What was decided."""
-        twice = (_told_twice(found, name) for name, found in self._twice.items())
+        twice = [_told_twice(found, name) for name, found in self._twice.items()]
+        for (kind, name), found in self._paths_twice.items():
+            twice.append(_told_path_twice(found, kind, name))
         return Tail(
             add_rows=self._adds.rows(),
             remove_rows=self._removes.rows(),
@@ -252,6 +279,10 @@ class _TailBuilder:
             sidecars=tuple(self._sidecars),
             checkpoint_versions=tuple(self._checkpoint_versions),
         )
+
+
+def _shown(path: str) -> str:
+    return repr(path if len(path) <= 100 else path[:97] + "...")
 
 
 def _is_vector(value: Any) -> bool:
@@ -292,4 +323,17 @@ def _told_twice(found: _Twice, name: str) -> Problem:
         remedy="Report this to the writer of the commit.",
         place=f"{name}:{found.line}",
         spec="Delta Log Entries",
+    )
+
+
+def _told_path_twice(found: _Twice, kind: str, name: str) -> Problem:
+    also = f", and so have {found.more} more paths" if found.more else ""
+    return Problem(
+        kind="log_corrupt",
+        problem=f"{name} has one path in several {kind} actions.",
+        reason=f"The path {found.what} has different deletion vectors in them{also}; a version may "
+        "have it once only, and all of them count.",
+        remedy="Report this to the writer of the commit; rows may be in the table twice.",
+        place=f"{name}:{found.line}",
+        spec="Add File and Remove File",
     )

@@ -27,7 +27,6 @@ STAGED_COMMIT_FOLDER = "_delta_log/_staged_commits"
 LAST_CHECKPOINT = "_last_checkpoint"
 MAX_VERSION = 2**63 - 1
 _MAX_DIGITS = f"{MAX_VERSION:020}"
-_NEVER = f"{MAX_VERSION + 1:020}"
 
 
 class LogFileKind(enum.Enum):
@@ -72,10 +71,7 @@ _NAME = re.compile(
 
 # what lies there once for each version
 _Suffix = Literal[".json", ".crc"]
-_LINES: dict[_Suffix, re.Pattern[str]] = {
-    ".json": re.compile(r"(?:[0-9]{20}\.json\n)*+"),
-    ".crc": re.compile(r"(?:[0-9]{20}\.crc\n)*+"),
-}
+_DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
 
 _SIMPLE = {
     "commit": LogFileKind.COMMIT,
@@ -130,8 +126,7 @@ def split_versions(names: Sequence[str], suffix: _Suffix) -> tuple[tuple[int, ..
     length = 20 + len(suffix)
     found = [name for name in names if len(name) == length]
     others = [] if len(found) == len(names) else [name for name in names if len(name) != length]
-    # as they are all of one length, each is a line of its own
-    if _LINES[suffix].fullmatch("\n".join([*found, ""])) is None or max(found, default="") > _NEVER:
+    if not _are_versions_with(suffix, found):
         others += [name for name in found if not _is_version_with(suffix, name)]
         found = [name for name in found if _is_version_with(suffix, name)]
     if not found:
@@ -144,8 +139,15 @@ def split_versions(names: Sequence[str], suffix: _Suffix) -> tuple[tuple[int, ..
 
 def _is_version_with(suffix: _Suffix, name: str) -> bool:
     digits = name[:20]
+    return name[20:] == suffix and digits.isascii() and digits.isdigit() and digits <= _MAX_DIGITS
+
+
+def _are_versions_with(suffix: _Suffix, names: Sequence[str]) -> bool:
+    """`_is_version_with` of them all, which have its length."""
+    shape = "".join(names).encode(errors="replace").translate(_DIGITS_AS_ZERO)
     return (
-        name[20:] == suffix and digits.isascii() and digits.isdigit() and digits <= _MAX_DIGITS
+        shape == (b"0" * 20 + suffix.encode()) * len(names)
+        and max(names, default="")[:20] <= _MAX_DIGITS
     )
 
 

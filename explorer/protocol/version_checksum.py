@@ -1,7 +1,7 @@
 """What a version checksum claims of its version (spec: Version Checksum File).
 
-One JSON object in `N.crc`, written after commit N. Histograms and the list of all
-files that it may hold are not read here: the log says both at first hand.
+One JSON object in `N.crc`, written after commit N. The histogram of file sizes and the
+list of all files that it may hold are not read here: the log says both at first hand.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ from explorer.protocol.actions import (
 
 Action = TypeVar("Action")
 
+DELETED_RECORDS_FROM = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 2**31 - 1)
+"""Where the bins of the histogram of deleted rows begin; the first one is for none."""
+
+_HISTOGRAM = "deletedRecordCountsHistogramOpt"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChecksum:
@@ -33,7 +38,8 @@ class VersionChecksum:
 
     Files written before the specification named them lack `protocol` and `metadata`.
     `transactions` and `domains` are those in force; a domain that is removed is none.
-    `in_commit_timestamp` is in milliseconds since the epoch.
+    `deleted_record_counts` are files by the rows that their vectors hide, in the bins that
+    `DELETED_RECORDS_FROM` parts. `in_commit_timestamp` is in milliseconds since the epoch.
     """
 
     num_files: int
@@ -44,6 +50,7 @@ class VersionChecksum:
     domains: tuple[DomainMetadata, ...] | None = None
     num_deleted_records: int | None = None
     num_deletion_vectors: int | None = None
+    deleted_record_counts: tuple[int, ...] | None = None
     in_commit_timestamp: int | None = None
     txn_id: str | None = None
 
@@ -78,6 +85,7 @@ def parse_version_checksum(data: bytes, place: str) -> VersionChecksum:
         else tuple(domain for domain in domains if not domain.removed),
         num_deleted_records=_count(body, "numDeletedRecordsOpt", place),
         num_deletion_vectors=_count(body, "numDeletionVectorsOpt", place),
+        deleted_record_counts=_deleted_record_counts(body, place),
         in_commit_timestamp=_count(body, "inCommitTimestampOpt", place),
         txn_id=found if isinstance(found := body.get("txnId"), str) else None,
     )
@@ -100,13 +108,28 @@ def _list(
     return tuple(parse(item, place) for item in value)
 
 
+def _deleted_record_counts(body: Mapping[str, Any], place: str) -> tuple[int, ...] | None:
+    value = body.get(_HISTOGRAM)
+    if value is None:
+        return None
+    counts = value.get("deletedRecordCounts") if isinstance(value, dict) else None
+    bins = len(DELETED_RECORDS_FROM) + 1
+    if not isinstance(counts, list) or len(counts) != bins or not all(map(_is_count, counts)):
+        _refuse(place, f"`{_HISTOGRAM}` must have {bins} whole numbers, but is {brief(value)}.")
+    return tuple(counts)
+
+
 def _count(body: Mapping[str, Any], key: str, place: str) -> int | None:
     value = body.get(key)
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**63:
+    if not _is_count(value):
         _refuse(place, f"`{key}` must be a whole number, but is {brief(value)}.")
-    return value
+    return int(value)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
 def _refuse(place: str, reason: str, cause: Exception | None = None) -> NoReturn:

@@ -16,7 +16,7 @@ from explorer.errors import InvalidArgumentError, NotFoundError, UnsupportedErro
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.commit_info import monotonic, parse_commit_info
 from explorer.log.listing import LogListing
-from explorer.log.segment import missing_versions
+from explorer.log.segment import build_segment, missing_versions
 from explorer.log.small_actions import SmallActions
 from explorer.progress import Watch
 from explorer.protocol.actions import Metadata, Protocol
@@ -93,7 +93,7 @@ class ChangeRange:
         chain = [version for version in run if version < self.versions.stop]
         if not chain or chain[0] > self.versions.start:
             chain = list(self.versions)
-        times = modification_times(self.table.store, chain)
+        times = modification_times(self.table.store, self.listing, chain)
         return dict(zip(chain, monotonic(times), strict=True))
 
 
@@ -107,7 +107,7 @@ def plan_changes(
     gone, the feed is not enabled, or one schema cannot serve all versions.
     """
     listing = table.listing()
-    versions = _checked(from_version, to_version, table.latest_version())
+    versions = _checked(from_version, to_version, build_segment(listing).version)
     if missing := missing_versions(listing.commits, versions.start, versions.stop - 1):
         raise _commits_gone(missing)
     end = table.snapshot(version=versions[-1])

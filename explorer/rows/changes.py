@@ -77,7 +77,7 @@ class ChangeFeed:
             for batch in self._version(version):
                 if watch.cancel is not None:
                     watch.cancel.check()
-                found = batch if left is None else batch.slice(0, left)
+                found = batch if left is None else batch.slice(0, min(left, batch.num_rows))
                 if found.num_rows:
                     yield found
                 if left is not None and (left := left - found.num_rows) == 0:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FILE_COLUMNS = (
     "path",
+    "size",
     "partition_values",
     "deletion_vector",
     "base_row_id",
@@ -37,10 +38,11 @@ class DataFile:
     """One add, remove or cdc action, as far as its rows depend on it.
 
     `path` is as in the log; `partition_values` go by logical names, as in
-    `Snapshot.files`.
+    `Snapshot.files`. `size` in bytes is the log's claim, and only saves asking the store.
     """
 
     path: str
+    size: int | None = None
     partition_values: Mapping[str, str | None] = field(default_factory=dict)
     deletion_vector: DeletionVectorDescriptor | None = None
     base_row_id: int | None = None
@@ -55,15 +57,14 @@ class DataFile:
 def data_files(files: pa.Table) -> Iterator[DataFile]:
     """The files of a table with the columns `FILE_COLUMNS`, in its order; objects
     are made while they are asked for."""
+    for some in data_file_batches(files):
+        yield from some
+
+
+def data_file_batches(files: pa.Table) -> Iterator[list[DataFile]]:
+    """`data_files`, some of them at a time."""
     for batch in files.select(FILE_COLUMNS).to_batches(max_chunksize=_AT_A_TIME):
-        for body in batch.to_pylist():
-            vector = body.pop("deletion_vector")
-            pairs = body.pop("partition_values")
-            yield DataFile(
-                partition_values=dict(pairs or ()),
-                deletion_vector=None if vector is None else _descriptor(vector, body["path"]),
-                **body,
-            )
+        yield [_data_file(body) for body in batch.to_pylist()]
 
 
 def store_path(store: ReadStore, path: str) -> str:
@@ -112,6 +113,16 @@ def _unreadable(path: str, reason: str) -> CorruptLogError:
         reason=reason,
         remedy="Restore the table to a version without this file.",
         spec=_SPEC,
+    )
+
+
+def _data_file(body: dict[str, Any]) -> DataFile:
+    vector = body.pop("deletion_vector")
+    pairs = body.pop("partition_values")
+    return DataFile(
+        partition_values=dict(pairs or ()),
+        deletion_vector=None if vector is None else _descriptor(vector, body["path"]),
+        **body,
     )
 
 

@@ -6,13 +6,15 @@ together. Memory is asked for only after the file's own size has been looked at.
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 from pyroaring import BitMap64
 
-from explorer.errors import CorruptDataError, NotFoundError, StorageError
+from explorer.errors import CorruptDataError, DeltaError, NotFoundError, StorageError
 from explorer.protocol.deletion_vectors import (
     DeletionVectorDescriptor,
     check_file_version,
@@ -22,11 +24,15 @@ from explorer.protocol.deletion_vectors import (
     stored_range,
 )
 from explorer.rows.data_file import store_path
-from explorer.storage.ports import ReadStore
+from explorer.storage.at_once import each
+from explorer.storage.ports import RangeStore, ReadStore
 
 _ONE_READ = 8 * 2**20
 """Bytes from the start of a file that are fetched in one request rather than in parts:
 writers pack vectors into files of about 2 MiB."""
+
+_HELD = 64 * 2**20
+"""Bytes of such files that are held for vectors which will be asked for."""
 
 
 def read_deletion_vector(store: ReadStore, descriptor: DeletionVectorDescriptor) -> BitMap64:
@@ -52,10 +58,69 @@ def read_deletion_vectors(
             found[at] = parse_inline_vector(descriptor)
         else:
             stored[path].append(at)
-    for path, places in stored.items():
-        vectors = _read_stored(store, path, [descriptors[at] for at in places])
+    read = each(
+        store,
+        lambda path: _read_stored(store, path, [descriptors[at] for at in stored[path]]),
+        stored,
+    )
+    for places, vectors in zip(stored.values(), read, strict=True):
         found.update(zip(places, vectors, strict=True))
     return [found[at] for at in range(len(descriptors))]
+
+
+class VectorFiles:
+    """The vectors of some data files, for reading these one after the other: a file of
+    vectors is read once for all of them. Safe to share between threads."""
+
+    def __init__(self, store: ReadStore, descriptors: Iterable[DeletionVectorDescriptor]) -> None:
+        self._store = store
+        self._uses: dict[str, _Uses] = {}
+        self._held_bytes = 0
+        self._lock = threading.Lock()
+        for descriptor in descriptors:
+            # a place that cannot be understood is told when its vector is read
+            with contextlib.suppress(DeltaError):
+                if (path := _place(store, descriptor)) is not None:
+                    uses = self._uses.setdefault(path, _Uses())
+                    uses.left += 1
+                    uses.end = max(uses.end, stored_range(descriptor)[1])
+
+    def read(self, descriptor: DeletionVectorDescriptor) -> BitMap64:
+        """One of the vectors, each to be asked for once; raises as `read_deletion_vector`."""
+        path = _place(self._store, descriptor)
+        uses = None if path is None else self._uses.get(path)
+        if path is None or uses is None:
+            return read_deletion_vector(self._store, descriptor)
+        with uses.lock:
+            uses.left -= 1
+            data = uses.data
+            if data is None and uses.left and self._has_room(uses.end):
+                with _speaking_of_vectors():
+                    data = self._store.read(path, limit=uses.end)
+            # held as long as there is another to come
+            self._hold(uses, data if uses.left else None)
+        if data is None:
+            return read_deletion_vector(self._store, descriptor)
+        return _from_start(data, [descriptor])[0]
+
+    def _has_room(self, size: int) -> bool:
+        with self._lock:
+            return size <= _ONE_READ and self._held_bytes + size <= _HELD
+
+    def _hold(self, uses: _Uses, data: bytes | None) -> None:
+        with self._lock:
+            self._held_bytes += len(data or b"") - len(uses.data or b"")
+            uses.data = data
+
+
+class _Uses:
+    """How many vectors of a file are still to be read, and where the last of them ends."""
+
+    def __init__(self) -> None:
+        self.left = 0
+        self.end = 0
+        self.data: bytes | None = None
+        self.lock = threading.Lock()
 
 
 def _place(store: ReadStore, descriptor: DeletionVectorDescriptor) -> str | None:
@@ -70,10 +135,18 @@ def _read_stored(
     store: ReadStore, path: str, descriptors: Sequence[DeletionVectorDescriptor]
 ) -> list[BitMap64]:
     end = max(stored_range(descriptor)[1] for descriptor in descriptors)
-    try:
+    with _speaking_of_vectors():
         if end <= _ONE_READ:
             return _from_start(store.read(path, limit=end), descriptors)
+        if isinstance(store, RangeStore):
+            return _from_requests(store, path, descriptors)
         return _from_ranges(store, path, descriptors)
+
+
+@contextlib.contextmanager
+def _speaking_of_vectors() -> Iterator[None]:
+    try:
+        yield
     except NotFoundError as error:
         raise NotFoundError(
             "A deletion vector's file is not there.",
@@ -91,6 +164,19 @@ def _from_start(data: bytes, descriptors: Sequence[DeletionVectorDescriptor]) ->
     return [
         parse_framed_vector(view[slice(*stored_range(descriptor))], descriptor)
         for descriptor in descriptors
+    ]
+
+
+def _from_requests(
+    store: RangeStore, path: str, descriptors: Sequence[DeletionVectorDescriptor]
+) -> list[BitMap64]:
+    # a store answers a range with what there is of it: no memory for more is asked for
+    ranges = [(0, 1), *(stored_range(descriptor) for descriptor in descriptors)]
+    version, *framed = store.read_ranges(path, ranges)
+    check_file_version(version)
+    return [
+        parse_framed_vector(memoryview(data), descriptor)
+        for data, descriptor in zip(framed, descriptors, strict=True)
     ]
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from explorer.errors import CorruptDataError, DeltaError, NotFoundError
 from explorer.rows.data_file import DataFile, store_path
+from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class ParquetDataFile:
 
     file: DataFile
     version: int
+    source: ParquetSource
     size: int
     reader: pq.ParquetFile
 
@@ -61,11 +63,18 @@ class ParquetDataFile:
         for group in range(footer.num_row_groups):
             end = start + footer.row_group(group).num_rows
             size = min(batch_rows, self._fitting_rows(group))
+            with reading(self.file, self.version):
+                self.source.expect_from(group, names)
             for batch in self._read(group, names, size):
                 yield start, batch.num_rows, [batch.column(pick) for pick in picks]
                 start += batch.num_rows
             if start != end:
                 raise corrupt(self.file, self.version, "it holds fewer rows than its footer says")
+
+    def expect(self, columns: Sequence[int]) -> None:
+        """Ask for what `batches` reads first, where requests take long."""
+        with reading(self.file, self.version):
+            self.source.expect_from(0, self._wanted(columns)[0])
 
     def _wanted(self, columns: Sequence[int]) -> tuple[list[str] | None, list[str] | list[int]]:
         """The names to ask pyarrow for, None for all, and how to pick `columns` from what
@@ -119,16 +128,19 @@ def open_data_file(store: ReadStore, file: DataFile, version: int) -> Iterator[P
     """
     import pyarrow.parquet  # opening a table does without it
 
-    with _open(store, file, version) as source:
+    with contextlib.ExitStack() as stack:
+        source = _open(store, file, version, stack)
         with reading(file, version):
             reader = pyarrow.parquet.ParquetFile(
-                source, coerce_int96_timestamp_unit="us", page_checksum_verification=True
+                source.file, coerce_int96_timestamp_unit="us", page_checksum_verification=True
             )
             footer = reader.metadata
             for group in range(footer.num_row_groups):
                 if not 0 <= footer.row_group(group).num_rows < _MAX_ROWS:
                     raise corrupt(file, version, "its footer claims an impossible number of rows")
-        yield ParquetDataFile(file=file, version=version, size=source.size(), reader=reader)
+        yield ParquetDataFile(
+            file=file, version=version, source=source, size=source.file.size(), reader=reader
+        )
 
 
 def corrupt(file: DataFile, version: int, what: str) -> CorruptDataError:
@@ -164,9 +176,12 @@ def reading(file: DataFile, version: int) -> Iterator[None]:
         raise corrupt(file, version, first_line.rstrip(".")) from error
 
 
-def _open(store: ReadStore, file: DataFile, version: int) -> Any:
+def _open(
+    store: ReadStore, file: DataFile, version: int, stack: contextlib.ExitStack
+) -> ParquetSource:
     try:
-        return store.open_input(store_path(store, file.path))
+        stored = ParquetBytes(store, store_path(store, file.path), file.size)
+        return stack.enter_context(stored.open())
     except NotFoundError as error:
         raise _missing(file, version) from error
 

@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.rows.data_file import FILE_COLUMNS, data_files
+from explorer.rows.data_file import FILE_COLUMNS, data_file_batches
+from explorer.rows.deletion import VectorFiles
 from explorer.rows.layout import layout_of
 from explorer.rows.parquet_file import BATCH_ROWS
-from explorer.rows.read_file import read_file
+from explorer.rows.read_ahead import MOST_AHEAD, Opening, open_ahead
+from explorer.rows.read_file import open_rows
 from explorer.rows.request import RowRequest, build_request
 from explorer.scan.plan import plan_scan
 from explorer.scan.predicate import parse_predicate
@@ -21,6 +23,8 @@ from explorer.table.snapshot import Snapshot
 PREVIEW_ROWS = 1000
 _SMALL_BATCH = 1024
 """Rows that are worth one step, however few are wanted: most may be hidden."""
+_ONE_AT_FIRST = 1
+"""Files of which the first may have rows enough."""
 _LABEL = "Reading rows"
 
 
@@ -41,26 +45,39 @@ class RowScan:
         self, *, limit: int | None = None, watch: Watch = UNWATCHED
     ) -> Iterator[pa.RecordBatch]:
         """The rows, at most `limit`, file by file; of one file a row group's needed
-        bytes and a batch are held at a time, and none is opened that is not needed.
+        bytes and a batch are held at a time, and none is opened that is not needed; where
+        requests take long, the first bytes of the next files too (see `read_ahead`).
 
         Raises `CancelledError` between two batches.
         """
         left, total = limit, self.files.num_rows
         whole = limit is None or self.request.predicate is not None
         size = BATCH_ROWS if whole else min(max(limit or 0, _SMALL_BATCH), BATCH_ROWS)
-        for done, file in enumerate(data_files(self.files)):
-            if left == 0:
-                return
+        if left == 0:
+            return
+        every = open_ahead(
+            self.snapshot.store, self._ways_to_open(), _ONE_AT_FIRST if limit else MOST_AHEAD
+        )
+        for done, rows in enumerate(every):
             watch.step(done, total, _LABEL)
-            for batch in read_file(self.snapshot.store, file, self.request, batch_rows=size):
+            for batch in rows.batches(size):
                 if watch.cancel is not None:
                     watch.cancel.check()
-                found = batch if left is None else batch.slice(0, left)
+                found = batch if left is None else batch.slice(0, min(left, batch.num_rows))
                 if found.num_rows:
                     yield found
                 if left is not None and (left := left - found.num_rows) == 0:
-                    break
+                    return
         watch.step(total, total, _LABEL)
+
+    def _ways_to_open(self) -> Iterator[Opening]:
+        store = self.snapshot.store
+        for some in data_file_batches(self.files):
+            described = (file.deletion_vector for file in some)
+            vectors = VectorFiles(store, (found for found in described if found is not None))
+            for file in some:
+                rows = open_rows(store, file, self.request, vectors)
+                yield Opening(size=file.size, rows=rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +149,8 @@ def preview(  # as above
     """
     check_limit(limit)
     found = read_rows(snapshot, columns, where, limit + 1, progress=progress, cancel=cancel)
-    return Preview(rows=found.slice(0, limit), is_cut=found.num_rows > limit)
+    is_cut = found.num_rows > limit
+    return Preview(rows=found.slice(0, limit) if is_cut else found, is_cut=is_cut)
 
 
 def check_limit(limit: int | None) -> None:

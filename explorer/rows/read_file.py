@@ -7,6 +7,7 @@ and workers elsewhere can take it too.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from pyroaring import BitMap64
 from explorer.errors import CorruptDataError
 from explorer.protocol.deletion_vectors import live_mask
 from explorer.rows.data_file import DataFile
-from explorer.rows.deletion import read_deletion_vector
+from explorer.rows.deletion import VectorFiles
 from explorer.rows.file_plan import FilePlan, plan_file
 from explorer.rows.parquet_file import BATCH_ROWS, ParquetDataFile, open_data_file, reading
 from explorer.rows.request import RowRequest
@@ -33,17 +34,45 @@ def read_file(
     Raises `NotFoundError` where a file is gone, `CorruptDataError` where it does
     not fit the log, `UnsupportedError` where it lies in another store.
     """
+    with open_rows(store, file, request) as rows:
+        yield from rows.batches(batch_rows)
+
+
+@contextlib.contextmanager
+def open_rows(
+    store: ReadStore, file: DataFile, request: RowRequest, vectors: VectorFiles | None = None
+) -> Iterator[FileRows]:
+    """What `read_file` reads, opened, and asked for where requests take long; `vectors`
+    may hold the file's vector. Raises as `read_file`."""
     descriptor = file.deletion_vector
-    vector = None if descriptor is None else read_deletion_vector(store, descriptor)
-    version = request.layout.version
-    with open_data_file(store, file, version) as opened:
+    vector: BitMap64 | None = None
+    if descriptor is not None:
+        held = vectors or VectorFiles(store, ())
+        vector = held.read(descriptor)
+    with open_data_file(store, file, request.layout.version) as opened:
         _check_positions(vector, opened)
         plan = plan_file(opened.schema, file, request)
-        for start, count, columns in opened.batches(plan.reads, batch_rows):
+        opened.expect(plan.reads)
+        yield FileRows(opened=opened, request=request, vector=vector, plan=plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRows:
+    """The rows of one open file."""
+
+    opened: ParquetDataFile
+    request: RowRequest
+    vector: BitMap64 | None
+    plan: FilePlan
+
+    def batches(self, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """As `read_file` gives them."""
+        file, plan, request = self.opened.file, self.plan, self.request
+        for start, count, columns in self.opened.batches(plan.reads, batch_rows):
             stored = _StoredRows(positions=physical_positions(start, count), columns=columns)
-            if vector is not None:
-                stored = stored.filter(live_mask(vector, start, count))
-            with reading(file, version):
+            if self.vector is not None:
+                stored = stored.filter(live_mask(self.vector, start, count))
+            with reading(file, request.layout.version):
                 rows = stored.logical(plan)
                 extra = stored.metadata(plan, file, request)
             yield _answer(request, rows, extra)

@@ -72,6 +72,13 @@ def build_request(
     for columns whose type, or change of type, has no rule (spec: Type Widening).
     """
     names = layout.schema.names
+    for given in (columns, metadata_columns):
+        if isinstance(given, str):
+            raise InvalidArgumentError(
+                f"{given[:120]!r} is one name, where a list of names belongs.",
+                reason="Each of its letters would be taken for a column.",
+                remedy=f"Write [{given[:120]!r}].",
+            )
     wanted = tuple(names if columns is None else columns)
     _check_names(wanted, names, "column of the table")
     _check_names(tuple(metadata_columns), tuple(METADATA_COLUMNS), "metadata column")

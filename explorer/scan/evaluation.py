@@ -65,9 +65,8 @@ def _evaluate(condition: Condition, rows: pa.RecordBatch) -> Any:  # noqa: PLR09
             return _compare(condition, rows)
         case Membership():
             return _is_member(condition, rows)
-        case Likeness(operand=operand, expression=expression):
-            text = pc.cast(_column(operand, rows), pa.string())
-            return pc.match_substring_regex(text, expression)
+        case Likeness():
+            return _is_alike(condition, rows)
         case NullTest(operand=operand):
             return pc.is_null(_operand(operand, rows))
         case TruthTest(operand=inner, truth=truth):
@@ -118,6 +117,19 @@ def _is_member(membership: Membership, rows: pa.RecordBatch) -> Any:
         known = pc.is_in(values, value_set=pa.array(options, options[0].type))
         found = pc.if_else(pc.is_valid(values), known, _UNKNOWN)
     return pc.or_kleene(found, _UNKNOWN) if membership.has_null else found
+
+
+def _is_alike(likeness: Likeness, rows: pa.RecordBatch) -> pa.BooleanArray:
+    text = pc.cast(_column(likeness.operand, rows), pa.string())
+    try:
+        return pc.match_substring_regex(text, likeness.expression)
+    except pa.ArrowInvalid as error:
+        raise InvalidArgumentError(
+            f"The pattern {likeness.pattern[:60]!r} of LIKE is too long.",
+            reason=f"It has {len(likeness.pattern):,} characters, and its wildcards together "
+            "take more memory than is allowed for a pattern.",
+            remedy="Use fewer wildcards, such as one % in place of many _.",
+        ) from error
 
 
 def _comparable(value: Value, domain: Domain, rows: pa.RecordBatch) -> Any:

@@ -64,12 +64,26 @@ def _parse_sql(text: str) -> Expression:
     from sqlglot import expressions, parse_one
     from sqlglot.errors import SqlglotError
 
+    if not isinstance(text, str):
+        raise InvalidArgumentError(
+            f"{str(text)[:60]!r} is no predicate.",
+            reason="A predicate is given as the text of a SQL condition.",
+            remedy="Write it in quotes, as \"region = 'emea' AND amount > 10\".",
+        )
     if len(text) > _MAX_TEXT:
         raise InvalidArgumentError(
             "The predicate is too long.",
             reason=f"It has {len(text):,} characters, and {_MAX_TEXT:,} are allowed.",
             remedy="Shorten its lists of values.",
         )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(
+            "The predicate cannot be read.",
+            reason=f"At character {error.start} it is no Unicode text.",
+            remedy="Write it in UTF-8.",
+        ) from error
     # it warns of statements that it does not know, and they are refused here anyway
     logging.getLogger("sqlglot").addHandler(_SILENT)
     try:

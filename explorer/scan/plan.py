@@ -139,7 +139,10 @@ def plan_scan(snapshot: Snapshot, where: str | Predicate | None = None) -> ScanP
     Whatever is unknown, broken or imprecise speaks for keeping it. Raises
     `InvalidArgumentError` for a predicate that cannot be understood.
     """
-    predicate = parse_predicate(where, snapshot.schema) if isinstance(where, str) else where
+    if isinstance(where, Predicate | None):
+        predicate = where
+    else:
+        predicate = parse_predicate(where, snapshot.schema)
     question = Question() if predicate is None else question_of(predicate, snapshot)
 
     def plan_piece(files: FileColumns) -> _Piece:
@@ -183,7 +186,7 @@ def _counts(files: FileColumns, wanted: pa.ChunkedArray | None) -> pa.ChunkedArr
     if parsed is not None and wanted is not None:
         parsed = parsed.filter(wanted)
     if parsed is not None and pa.types.is_integer(parsed.type) and not parsed.null_count:
-        counts = pc.cast(parsed, pa.int64())
+        counts = pc.cast(parsed, pa.int64(), safe=False)  # beyond 63 bits: less than none
         if not pc.any(pc.less(counts, int64_column([0])[0])).as_py():
             return counts
     texts = files.column("stats")

@@ -7,9 +7,10 @@ For the texts that a reader of whole batches refuses: `sort_out` finds them quic
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 import pyarrow as pa
@@ -18,6 +19,10 @@ FieldPath: TypeAlias = tuple[str, ...]
 Leaves: TypeAlias = Mapping[FieldPath, pa.DataType]
 """The way to a value by names of the log, and its type."""
 
+TINY_NUMBER: Final = r"[eE]-(0*[4-9][0-9]|0*[1-9][0-9]{2})"
+"""A number with an exponent beyond the digits that decimals have; other text may look so."""
+
+_TINY_NUMBER = re.compile(TINY_NUMBER)
 _NO_NUMBERS = frozenset({"NaN", "Infinity", "-Infinity"})
 _WIDE = Context(prec=80)
 
@@ -32,8 +37,18 @@ _Checks: TypeAlias = list[tuple[FieldPath, list[_Check]]]
 
 def sort_out(texts: Iterable[str], leaves: Leaves) -> list[Look]:
     """How each text looks to a reader of `leaves`; a few microseconds each."""
-    checks = _checks(leaves)
-    return [_look_at(text, checks) for text in texts]
+    checks, decimals = _checks(leaves), holds_decimals(leaves)
+    looks: list[Look] = []
+    for text in texts:
+        look = _look_at(text, checks)
+        is_tiny = decimals and look == "well" and _TINY_NUMBER.search(text) is not None
+        looks.append("odd" if is_tiny else look)
+    return looks
+
+
+def holds_decimals(leaves: Leaves) -> bool:
+    """Whether one of the leaves is a decimal."""
+    return any(pa.types.is_decimal(kind) for kind in leaves.values())
 
 
 def repeats_names(texts: Iterable[str], leaves: Leaves) -> list[bool]:
@@ -48,7 +63,7 @@ def repeats_names(texts: Iterable[str], leaves: Leaves) -> list[bool]:
 
 def read_one(text: str, leaves: Leaves) -> dict[FieldPath, Any]:
     """The values of one text, None where it does not say; raises `ValueError`,
-    `RecursionError` or `decimal.InvalidOperation` where a value cannot be meant."""
+    `RecursionError` or `ArithmeticError` where a value cannot be meant."""
     body = json.loads(text, parse_float=Decimal, object_pairs_hook=_without_duplicates)
     return {path: _value(body, path, kind) for path, kind in leaves.items()}
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from explorer.storage.ports import RangeStore, ReadStore
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -18,12 +20,15 @@ AT_ONCE = 32
 
 def at_once(work: Callable[[Job], Answer], jobs: Iterable[Job], most: int) -> Iterator[Answer]:
     """`work` of each job, in their order, `most` of them under way in threads."""
+    # it brings logging along, and what is read one after the other does without
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # see above
+
     with ThreadPoolExecutor(most, thread_name_prefix="delta-explorer-read") as pool:
         waiting: deque[Future[Answer]] = deque()
         try:
             for job in jobs:
                 waiting.append(pool.submit(work, job))
-                if len(waiting) >= most:
+                if len(waiting) > most:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -40,12 +40,14 @@ class LocalStore:
         return _text(self._root)
 
     def _full(self, path: str) -> str:
-        if not path:
-            return self._root
         # absolute paths stand in the logs of shallow clones, and may name sidecars
+        if path[:1] not in "/fF":  # nearly all: `_delta_log/…`
+            return f"{self._root}/{path}"
         if path[:5].lower() == "file:":
             return "/" + path[5:].lstrip("/")
-        return path if path.startswith("/") else f"{self._root}/{path}"
+        if path.startswith("/"):
+            return path
+        return f"{self._root}/{path}" if path else self._root
 
     def has_folder(self, folder: str) -> bool:
         """Whether `folder` is there."""
@@ -96,20 +98,24 @@ class LocalStore:
         """One after the other: threads make thousands of tiny reads slower."""
         return (self.read(path, limit) for path in paths)
 
-    def read_heads(self, paths: Iterable[str], limit: int) -> Iterator[tuple[bytes, int]]:
+    def read_heads(
+        self, folder: str, names: Iterable[str], limit: int
+    ) -> Iterator[tuple[bytes, int]]:
         """The first `limit` bytes of each, and its modification time in milliseconds."""
-        for path in paths:
+        start = f"{self._full(folder)}/"
+        for name in names:
             try:
-                descriptor = os.open(self._full(path), _READING)
+                descriptor = os.open(start + name, _READING)
                 try:
                     found = os.fstat(descriptor)
-                    head = os.read(descriptor, limit)
-                    if len(head) < limit and len(head) < found.st_size:
-                        head = _read_on(descriptor, limit, head)
+                    wanted = min(found.st_size, limit)
+                    head = os.read(descriptor, wanted)
+                    if len(head) < wanted:
+                        head = _read_on(descriptor, wanted, head)
                 finally:
                     os.close(descriptor)
             except (OSError, ValueError) as error:
-                raise _told(path, error) from error
+                raise _told(f"{folder}/{name}", error) from error
             yield head, found.st_mtime_ns // 1_000_000
 
     def open_input(self, path: str) -> pa.NativeFile:

@@ -8,7 +8,7 @@ are fetched before pyarrow asks for one after the other.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,9 @@ _MAGIC = b"PAR1"
 
 # twice what pyarrow reads at first; most footers, and most small files, are in it
 _TAIL = 2**17
+
+# a tenth of a second, for what may turn out not to be needed
+_RUN = 2**22
 
 # a larger one is left to pyarrow
 _LARGEST_FOOTER = 2**24
@@ -72,6 +75,19 @@ class ParquetSource:
         it helps; what was expected before is let go."""
         if self.ranged is not None and self.chunks is not None:
             self.ranged.expect(ranges_of(self.chunks, groups, columns))
+
+    def expect_from(self, group: int, columns: Sequence[str] | None) -> None:
+        """`expect` of one row group, unless it is held, and of those after it as long as all
+        are small: for reading one after the other."""
+        if self.ranged is None or self.chunks is None:
+            return
+        if self.ranged.holds(ranges_of(self.chunks, [group], columns)):
+            return
+        size, end = 0, group
+        while end < len(self.chunks) and (end == group or size < _RUN):
+            size += sum(stop - start for start, stop in ranges_of(self.chunks, [end], columns))
+            end += 1
+        self.expect(range(group, end), columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,15 +91,22 @@ class RangeStore(ReadStore, Protocol):
         end is missing from the answer."""
         ...
 
+    def list_prefix(self, folder: str, prefix: str) -> list[ObjectInfo] | None:
+        """Those objects of `list_folder` whose names begin with `prefix`, without paying for
+        the others; None where the store cannot."""
+        ...
+
 
 @runtime_checkable
 class HeadStore(ReadStore, Protocol):
     """A `ReadStore` where reading a file tells its time at next to no further cost, and
     asking for the time alone costs half as much as reading."""
 
-    def read_heads(self, paths: Iterable[str], limit: int) -> Iterator[tuple[bytes, int]]:
-        """The first `limit` bytes of each, in the order of `paths`, and its modification
-        time in milliseconds since the epoch (UTC)."""
+    def read_heads(
+        self, folder: str, names: Iterable[str], limit: int
+    ) -> Iterator[tuple[bytes, int]]:
+        """The first `limit` bytes of each object directly inside `folder`, in the order of
+        `names`, and its modification time in milliseconds since the epoch (UTC)."""
         ...
 
 

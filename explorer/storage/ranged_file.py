@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 
 from explorer.storage.ports import ByteRange, RangeStore
 
 # what lies between two ranges is fetched with them up to this size: some milliseconds
-_HOLE = 2**17
+_HOLE = 2**18
 
 # one connection brings some 50 MB a second, several bring more
 _PIECE = 2**23
@@ -35,11 +36,14 @@ class RangedFile:
         self._kept.append((start, memoryview(data)))
 
     def expect(self, ranges: Sequence[ByteRange]) -> None:
-        """Fetch what will be read, at once; what was expected before is let go."""
-        clipped = ((start, min(end, self._size)) for start, end in ranges)
-        missing = [found for found in clipped if found[0] < found[1] and not self._held(*found)]
-        wanted = merge_ranges(missing)
-        self._expected = []
+        """Fetch what will be read, at once; what was expected before and is not now is let go."""
+        clipped = [(start, min(end, self._size)) for start, end in ranges if start < self._size]
+        wanted = merge_ranges([found for found in clipped if self._held(*found) is None])
+        self._expected = [
+            (begin, data)
+            for begin, data in self._expected
+            if any(begin <= start and end <= begin + len(data) for start, end in clipped)
+        ]
         pieces = [piece for found in wanted for piece in _pieces(found)]
         answers = dict(zip(pieces, self._store.read_ranges(self._path, pieces), strict=True))
         for found in wanted:
@@ -48,9 +52,14 @@ class RangedFile:
             # of an object that is shorter now, the rest is asked for again, and missed
             if len(data) == found[1] - found[0]:
                 self._expected.append((found[0], memoryview(data)))
+        self._expected.sort(key=itemgetter(0))
+
+    def holds(self, ranges: Sequence[ByteRange]) -> bool:
+        """Whether all of them can be read without a request."""
+        return all(self._held(start, min(end, self._size)) is not None for start, end in ranges)
 
     def _held(self, start: int, end: int) -> memoryview | None:
-        at = bisect_right(self._expected, start, key=lambda piece: piece[0])
+        at = bisect_right(self._expected, start, key=itemgetter(0))
         for begin, data in (*self._expected[max(at - 1, 0) : at], *self._kept):
             if begin <= start and end <= begin + len(data):
                 return data[start - begin : end - begin]

@@ -7,6 +7,7 @@ instance is shared between callers (credentials would be).
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +26,9 @@ from explorer.storage.at_once import AT_ONCE, at_once
 from explorer.storage.location import Location
 from explorer.storage.ports import ByteRange, ObjectInfo
 from explorer.storage.ranged_file import RangedFile
+
+# of one object; several are often read at once
+_RANGES_AT_ONCE = 8
 
 _EXTRAS = {
     "s3": "s3",
@@ -100,6 +104,24 @@ class RemoteStore:
         # object stores may list a marker for the folder itself
         return sorted((info for info in found if info.name), key=lambda info: info.name)
 
+    def list_prefix(self, folder: str, prefix: str) -> list[ObjectInfo] | None:
+        """Those whose names begin with `prefix`, where the implementation says how."""
+        if "prefix" not in inspect.signature(self._fs.find).parameters:
+            return None
+        full = self._full(folder)
+        with _speaking_of(folder, self._shown):
+            try:
+                entries = self._fs.find(full, prefix=prefix, detail=True).values()
+            except FileNotFoundError:
+                return []
+        inside = len(full.strip("/").split("/")) + 1
+        return [
+            _info(entry)
+            for entry in entries
+            if entry.get("type") != "directory"
+            and len(str(entry["name"]).strip("/").split("/")) == inside
+        ]
+
     def stat(self, path: str) -> ObjectInfo:
         """Size and modification time of one object."""
         with _speaking_of(path, self._shown):
@@ -135,7 +157,7 @@ class RemoteStore:
 
         if len(ranges) < 2:  # without a thread
             return [fetch(wanted) for wanted in ranges]
-        return list(at_once(fetch, ranges, min(len(ranges), AT_ONCE)))
+        return list(at_once(fetch, ranges, min(len(ranges), _RANGES_AT_ONCE)))
 
     def open_input(self, path: str) -> pa.NativeFile:
         """The object for random access, a range of it at a time."""

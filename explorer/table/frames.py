@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import string_column
+from explorer.log.columns import int64_column, string_column
 
 
 def rows_of(files: pa.Table, path: str, columns: Sequence[str]) -> pa.Table:
@@ -27,6 +28,17 @@ def count_vectors(vectors: pa.ChunkedArray) -> tuple[int, int]:
     """How many deletion vectors there are, and how many rows they hide."""
     cardinality = pc.struct_field(vectors, "cardinality")
     return len(vectors) - vectors.null_count, sum_of(cardinality)
+
+
+def count_by_size(vectors: pa.ChunkedArray, starts: Sequence[int]) -> list[int]:
+    """Files by the rows that their deletion vectors hide: one count for each class, the
+    first below `starts[0]`, the others from one of the ascending `starts` on."""
+    cardinality = pc.struct_field(vectors, "cardinality")
+    reached = [
+        pc.sum(pc.greater_equal(cardinality, int64_column([start])[0])).as_py() or 0
+        for start in starts
+    ]
+    return [more - fewer for more, fewer in pairwise([len(vectors), *reached, 0])]
 
 
 def with_logical_names(files: pa.Table, names: Mapping[str, str]) -> pa.Table:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from types import NoneType
 from typing import Any
 
 import orjson
@@ -17,7 +19,12 @@ from explorer.log.columns import (
     string_map_column,
     time_column,
 )
-from explorer.log.commit_info import CommitInfo, monotonic, read_commit_infos
+from explorer.log.commit_info import (
+    COMMITS_AT_A_TIME,
+    in_commit_ms,
+    monotonic,
+    read_provenance,
+)
 from explorer.log.listing import LogListing
 from explorer.storage.ports import ReadStore
 from explorer.table.times import modification_times
@@ -37,7 +44,7 @@ HISTORY_SCHEMA = pa.schema(
     ]
 )
 
-_BATCH = 4096
+_Bodies = Sequence[Mapping[str, Any]]
 
 
 def read_history(store: ReadStore, listing: LogListing, limit: int | None) -> pa.Table:
@@ -47,19 +54,29 @@ def read_history(store: ReadStore, listing: LogListing, limit: int | None) -> pa
     commit's time is its in-commit timestamp, else its file's modification time.
     """
     versions = listing.commits[::-1] if limit is None else listing.commits[::-1][: max(limit, 0)]
+    times: list[int | None] = []
+    file_times: list[int | None] = []
+    recorded: list[list[pa.Array]] = []
+    provenance = read_provenance(store, versions)
+    while batch := list(islice(provenance, COMMITS_AT_A_TIME)):
+        bodies = [body for body, _ in batch]
+        file_times += [modified_ms for _, modified_ms in batch]
+        times += map(in_commit_ms, bodies)
+        recorded.append(_recorded(bodies))
+    if None in times:
+        known = _file_times(store, listing, versions, file_times)
+        times = [at if time is None else time for time, at in zip(times, known, strict=True)]
     checkpoints = {found.version for found in listing.checkpoints}
     batches: list[pa.RecordBatch] = []
-    file_times: dict[int, int] | None = None
-    waiting: list[CommitInfo] = []
-    for info in read_commit_infos(store, versions):
-        if info.in_commit_ms is None and file_times is None:
-            file_times = _file_times(store, versions)
-        waiting.append(info)
-        if len(waiting) == _BATCH:
-            batches.append(_batch(waiting, file_times or {}, checkpoints))
-            waiting = []
-    if waiting:
-        batches.append(_batch(waiting, file_times or {}, checkpoints))
+    for number, columns in enumerate(recorded):
+        part = slice(number * COMMITS_AT_A_TIME, (number + 1) * COMMITS_AT_A_TIME)
+        arrays = [
+            int64_column(versions[part]),
+            time_column(times[part]),
+            *columns,
+            bool_column([version in checkpoints for version in versions[part]]),
+        ]
+        batches.append(pa.RecordBatch.from_arrays(arrays, schema=HISTORY_SCHEMA))
     return pa.Table.from_batches(batches, HISTORY_SCHEMA)
 
 
@@ -74,49 +91,53 @@ def text_of(value: Any) -> str | None:
         return None
 
 
-def _file_times(store: ReadStore, newest_first: Sequence[int]) -> dict[int, int]:
-    ascending = newest_first[::-1]
-    return dict(zip(ascending, monotonic(modification_times(store, ascending)), strict=True))
+def _file_times(
+    store: ReadStore,
+    listing: LogListing,
+    newest_first: Sequence[int],
+    read: Sequence[int | None],
+) -> list[int]:
+    """Modification times, made monotonic; `read` are those that reading told."""
+    known = [at for at in reversed(read) if at is not None]
+    if len(known) < len(newest_first):
+        known = modification_times(store, listing, newest_first[::-1])
+    return monotonic(known)[::-1]
 
 
-def _batch(
-    infos: Sequence[CommitInfo], file_times: Mapping[int, int], checkpoints: set[int]
-) -> pa.RecordBatch:
-    bodies = [info.body for info in infos]
-
-    def typed(key: str, kind: type) -> list[Any]:
-        # `type is`: true and false are integers to Python
-        return [value if type(value := body.get(key)) is kind else None for body in bodies]
-
-    def texts(key: str) -> list[dict[str, str | None] | None]:
-        return [_texts(body.get(key)) for body in bodies]
-
-    times = [
-        info.in_commit_ms if info.in_commit_ms is not None else file_times.get(info.version)
-        for info in infos
+def _recorded(bodies: _Bodies) -> list[pa.Array]:
+    """The columns from `operation` to `is_blind_append`."""
+    return [
+        string_column(_typed(bodies, "operation", str)),
+        _text_map_column(bodies, "operationParameters"),
+        _text_map_column(bodies, "operationMetrics"),
+        string_column(_typed(bodies, "userName", str)),
+        string_column(_typed(bodies, "engineInfo", str)),
+        _read_versions(bodies),
+        bool_column(_typed(bodies, "isBlindAppend", bool)),
     ]
-    columns: list[tuple[Callable[[Sequence[Any]], pa.Array], Sequence[Any]]] = [
-        (int64_column, [info.version for info in infos]),
-        (time_column, times),
-        (string_column, typed("operation", str)),
-        (string_map_column, texts("operationParameters")),
-        (string_map_column, texts("operationMetrics")),
-        (string_column, typed("userName", str)),
-        (string_column, typed("engineInfo", str)),
-        (int64_column, [_bounded(value) for value in typed("readVersion", int)]),
-        (bool_column, typed("isBlindAppend", bool)),
-        (bool_column, [info.version in checkpoints for info in infos]),
-    ]
-    return pa.RecordBatch.from_arrays(
-        [build(values) for build, values in columns], schema=HISTORY_SCHEMA
-    )
 
 
-def _texts(value: Any) -> dict[str, str | None] | None:
-    if not isinstance(value, Mapping):
-        return None
-    return {key: item if type(item) is str else text_of(item) for key, item in value.items()}
+def _typed(bodies: _Bodies, key: str, kind: type) -> list[Any]:
+    values = [body.get(key) for body in bodies]
+    # by type, not by class: true and false are integers to Python
+    if set(map(type, values)) <= {kind, NoneType}:
+        return values
+    return [value if type(value) is kind else None for value in values]
 
 
-def _bounded(value: int | None) -> int | None:
-    return value if value is not None and -(2**63) <= value < 2**63 else None
+def _text_map_column(bodies: _Bodies, key: str) -> pa.Array:
+    maps = _typed(bodies, key, dict)
+    try:
+        return string_map_column(maps)
+    except TypeError:  # not all values are strings
+        texts = [found and {name: text_of(item) for name, item in found.items()} for found in maps]
+        return string_map_column(texts)
+
+
+def _read_versions(bodies: _Bodies) -> pa.Array:
+    claimed = _typed(bodies, "readVersion", int)
+    try:
+        return int64_column(claimed)
+    except OverflowError:
+        fits = range(-(2**63), 2**63)
+        return int64_column([value if value in fits else None for value in claimed])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
+from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, StorageError
 from explorer.log.key_cache import KeyCache
-from explorer.log.listing import LogListing, list_log
+from explorer.log.listing import LogListing, list_log, list_newer
 from explorer.log.load import (
     KnownActions,
     LoadedVersion,
@@ -23,9 +24,9 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.consistency import validate_protocol
 from explorer.protocol.features.registry import check_reader
 from explorer.protocol.file_format import validate_format
-from explorer.protocol.filenames import LOG_FOLDER
+from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, render_commit_path
 from explorer.storage.open import open_read_store
-from explorer.storage.ports import ReadStore
+from explorer.storage.ports import RangeStore, ReadStore
 from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ class Table:
         _check_version(version)
         if timestamp is not None:
             version = self._looking(lambda listing: self._version_at(listing, timestamp))
-        loaded = self._load(self.listing(), version, Watch(progress=progress, cancel=cancel))
+        loaded = self._load(
+            self._listing_for(version), version, Watch(progress=progress, cancel=cancel)
+        )
         protocol, metadata = loaded.small.required(loaded.segment.version)
         check_reader(protocol, self.uri)
         return Snapshot(
@@ -161,6 +164,15 @@ class Table:
             spec="Metadata Cleanup",
         ) from gone
 
+    def _listing_for(self, version: int | None) -> LogListing:
+        """The log folder as it is now, as far as that version needs it."""
+        with self._lock:
+            held = self._held
+        newer = None
+        if version is None and held is not None:
+            newer = list_newer(self.store, held.listing)
+        return self.listing() if newer is None else newer
+
     def _load(self, listing: LogListing, version: int | None, watch: Watch) -> LoadedVersion:
         with self._lock:
             held = self._held
@@ -196,7 +208,7 @@ class Table:
 
         active = in_commit_times(protocol, metadata)
         chain = run if version in run else (version,)
-        return render_time(commit_time(self.store, chain, version, active))
+        return render_time(commit_time(self.store, listing, chain, version, active))
 
     def _version_at(self, listing: LogListing, timestamp: str | datetime) -> int:
         from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for
@@ -213,7 +225,7 @@ class Table:
             raise _no_commits(self.uri)
         small = load_protocol_and_metadata(self.store, listing, None).small
         active = in_commit_times(*small.required(run[-1]))
-        return version_at(self.store, run, first, wanted_ms, active)
+        return version_at(self.store, listing, run, first, wanted_ms, active)
 
 
 def open_table(
@@ -224,9 +236,19 @@ def open_table(
     Raises `NotFoundError` where no table lies there.
     """
     store = open_read_store(uri, storage_options)
-    if not store.has_folder(LOG_FOLDER):
+    if not _has_log(store):
         raise _no_table(store)
     return Table(store)
+
+
+def _has_log(store: ReadStore) -> bool:
+    if isinstance(store, RangeStore):
+        # to ask for a folder takes two requests, one after the other; for these only one
+        for path in (f"{LOG_FOLDER}/{LAST_CHECKPOINT}", render_commit_path(0)):
+            with contextlib.suppress(NotFoundError, StorageError):
+                store.read(path, limit=1)
+                return True
+    return store.has_folder(LOG_FOLDER)
 
 
 def contiguous_run(commits: tuple[int, ...]) -> tuple[int, ...]:

@@ -14,10 +14,16 @@ from datetime import UTC, datetime, timedelta
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
 from explorer.log.commit_info import monotonic, read_commit_info
+from explorer.log.listing import LogListing
 from explorer.protocol import known_properties as known
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.registry import is_supported
-from explorer.protocol.filenames import LOG_FOLDER, parse_commit_version, render_commit_path
+from explorer.protocol.filenames import (
+    LOG_FOLDER,
+    parse_commit_version,
+    render_commit_name,
+    render_commit_path,
+)
 from explorer.storage.ports import ReadStore
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -84,8 +90,10 @@ def render_time(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=min(max(milliseconds, earliest), latest))
 
 
-def modification_times(store: ReadStore, versions: Sequence[int]) -> list[int]:
-    """Modification times of commit files as they are, in milliseconds."""
+def modification_times(store: ReadStore, listing: LogListing, versions: Sequence[int]) -> list[int]:
+    """Modification times of commit files of `listing` as they are, in milliseconds."""
+    if listing.stored:
+        return [listing.stored[render_commit_name(version)].modified_ms for version in versions]
     if len(versions) <= 64:
         return [store.stat(render_commit_path(version)).modified_ms for version in versions]
     wanted = set(versions)
@@ -100,18 +108,23 @@ def modification_times(store: ReadStore, versions: Sequence[int]) -> list[int]:
 
 
 def commit_time(
-    store: ReadStore, commits: Sequence[int], version: int, active: InCommitTimes | None
+    store: ReadStore,
+    listing: LogListing,
+    commits: Sequence[int],
+    version: int,
+    active: InCommitTimes | None,
 ) -> int:
     """The time of one version, in milliseconds; `commits` is the contiguous run that ends there
     or later and begins with the oldest that counts."""
     if active is not None and version >= active.since_version:
         return _in_commit_ms(store, version)
     chain = [number for number in commits if number <= version]
-    return monotonic(modification_times(store, chain))[-1]
+    return monotonic(modification_times(store, listing, chain))[-1]
 
 
 def version_at(
     store: ReadStore,
+    listing: LogListing,
     run: Sequence[int],
     first: int,
     wanted_ms: int,
@@ -132,7 +145,7 @@ def version_at(
     if new and (not old or since_ms is None or wanted_ms >= since_ms):
         chosen, time_of = new, _in_commit_lookup(store)
     else:
-        chosen, time_of = old, _file_lookup(store, run[: bisect_right(run, old[-1])])
+        chosen, time_of = old, _file_lookup(store, listing, run[: bisect_right(run, old[-1])])
     if wanted_ms < (earliest := time_of(chosen[0])):
         raise _out_of_range(wanted_ms, "before", chosen[0], earliest)
     # a version beyond the switch exists, so that no moment before it is too late
@@ -145,9 +158,11 @@ def _in_commit_lookup(store: ReadStore) -> Callable[[int], int]:
     return lambda version: _in_commit_ms(store, version)
 
 
-def _file_lookup(store: ReadStore, commits: Sequence[int]) -> Callable[[int], int]:
-    times = dict(zip(commits, monotonic(modification_times(store, commits)), strict=True))
-    return times.__getitem__
+def _file_lookup(
+    store: ReadStore, listing: LogListing, commits: Sequence[int]
+) -> Callable[[int], int]:
+    times = monotonic(modification_times(store, listing, commits))
+    return dict(zip(commits, times, strict=True)).__getitem__
 
 
 def _in_commit_ms(store: ReadStore, version: int) -> int:

@@ -44,6 +44,8 @@ def test_the_corpus_is_whole() -> None:
     assert (len(_FED), len(_SHIPPED), len(_WITH_STEPS)) == (12, 2, 83)
 
 
+@pytest.mark.rule("cdf-absent-adds-removes", "cdf-exclusive", "cdf-files-change-type-values")
+@pytest.mark.rule("cdf-reader-commit-timestamp", "cdf-reader-commit-version")
 @pytest.mark.parametrize("expected", _FED, ids=table_name)
 def test_changes_are_as_many_as_the_manifest_says(expected: dict[str, Any], tmp_path: Path) -> None:
     table = explorer.open_table(place_table(expected, tmp_path))
@@ -59,6 +61,8 @@ def test_changes_are_as_many_as_the_manifest_says(expected: dict[str, Any], tmp_
         assert times == {table.snapshot(version=version).timestamp}
 
 
+@pytest.mark.rule("cdf-exclusive", "cdf-files-change-type-values", "cdf-files-directory")
+@pytest.mark.rule("cdf-files-pre-and-postimage", "cdf-reader-commit-version", "row-not-from-cdc")
 @pytest.mark.parametrize("expected", _SHIPPED, ids=table_name)
 def test_changes_are_the_rows_that_were_shipped(expected: dict[str, Any], tmp_path: Path) -> None:
     table = explorer.open_table(place_table(expected, tmp_path))
@@ -90,6 +94,7 @@ def _enable_feed(place: Path, target: Path) -> Path:
     return target
 
 
+@pytest.mark.rule("cdf-absent-adds-removes", "cdf-valid-rows-only", "file-datachange-tail-skip")
 @pytest.mark.parametrize("expected", _WITH_STEPS, ids=table_name)
 def test_changes_lead_from_one_version_to_the_next(
     expected: dict[str, Any], tmp_path: Path

@@ -59,9 +59,11 @@ def test_no_table_is_left_out() -> None:
     assert len(_SHIPPED) == 64
 
 
-@pytest.mark.rule("dv-rows-not-returned", "dv-storage-kinds", "log-data-files-location")
-@pytest.mark.rule("log-data-files-partition-values-from-log", "log-missing-columns")
+@pytest.mark.rule("dv-rows-not-returned", "dv-storage-kinds", "file-add-path-uri-decoded")
+@pytest.mark.rule("log-data-files-location", "log-data-files-partition-values-from-log")
+@pytest.mark.rule("log-missing-columns", "log-one-snapshot", "mapping-id-field-id")
 @pytest.mark.rule("mapping-name-physical", "newer-void-no-feature", "newer-widening-convert-old")
+@pytest.mark.rule("schema-type-void")
 @pytest.mark.parametrize("expected", _WITH_ROWS, ids=table_name)
 def test_figures_of_the_latest_rows_equal_the_manifest(
     expected: dict[str, Any], tmp_path: Path
@@ -79,7 +81,8 @@ def test_figures_of_the_latest_rows_equal_the_manifest(
         }, name
 
 
-@pytest.mark.rule("dv-rows-not-returned")
+@pytest.mark.rule("checkpoint-time-travel-not-newer", "dv-rows-not-returned")
+@pytest.mark.rule("log-apply-to-previous")
 @pytest.mark.parametrize("expected", _WITH_ROWS, ids=table_name)
 def test_every_version_has_as_many_rows_as_the_manifest_says(
     expected: dict[str, Any], tmp_path: Path

@@ -88,7 +88,7 @@ def table(tmp_path: Path) -> LocalStore:
 
 
 def infos(store: WriteStore) -> list[dict]:
-    names = [name for name in store.list_names("_delta_log") if name.endswith(".json")]
+    names = sorted(name for name in store.list_names("_delta_log") if name.endswith(".json"))
     first = [store.read(f"_delta_log/{name}").splitlines()[0] for name in names]
     return [orjson.loads(line)["commitInfo"] for line in first]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import fsspec
@@ -188,8 +189,15 @@ def test_open_table_recovers_from_a_failure(name: str, flaky: type[_Flaky]) -> N
 
 
 @pytest.mark.parametrize("name", _FAULTS)
-def test_snapshot_recovers_from_a_failure(name: str, flaky: type[_Flaky]) -> None:
+def test_snapshot_recovers_from_a_failure(name: str, flaky: type[_Flaky], tmp_path: Path) -> None:
     make, kind = _FAULTS[name]
+    # sidecars are not read before files are asked for
+    log = LogFolder(tmp_path / "sidecars")
+    state = [*state_at_1(FEATURE_PROTOCOL), add("c")]
+    log.checkpoint(2, state, form="v2-json", sidecars=2)
+    for place in log.log.rglob("*.*"):
+        name = place.relative_to(log.log).as_posix()
+        flaky().pipe_file(f"/t/_delta_log/{name}", place.read_bytes())
     snapshot = explorer.open_table("flaky://t").snapshot()
     flaky.fault = _always(make)
     with pytest.raises(DeltaError) as caught:

@@ -25,6 +25,7 @@ _SECONDS_TO_START = 60.0
 _SECONDS_PER_CASE = 0.02  # some ten times what a case needs on a loaded machine
 
 
+@pytest.mark.rule("dv-storage-crc")
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_vector_ends_in_an_error_or_the_right_answer(corpus: Path, kind: Kind) -> None:
     module = "tests.properties.vector_mutation_worker"

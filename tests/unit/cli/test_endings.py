@@ -126,18 +126,33 @@ def test_whatever_happens_ends_in_a_message(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "start"), [(["--json"], b'{"format":'), ([], b"path")])
+def test_a_reader_that_has_seen_enough_is_no_error(
+    tmp_path: Path, options: list[str], start: bytes
+) -> None:
     folder = LogFolder(tmp_path / "table")
-    folder.commit(0, [PROTOCOL, metadata(), *(add("f" * 200 + str(at)) for at in range(20_000))])
+    folder.commit(0, [PROTOCOL, metadata(), *(add("f" * 200 + str(at)) for at in range(3_000))])
     with subprocess.Popen(
-        command("files", str(folder.root), "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command("files", str(folder.root), "--limit", "3000", *options),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.stdout.read(10) == b'{"format":'
+        assert process.stdout.read(len(start)) == start
         process.stdout.close()
         err = process.stderr.read()
     assert (process.returncode, err) == (0, b"")
+
+
+def test_arguments_that_are_no_text_are_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    LogFolder(tmp_path / "table").commit(0, [PROTOCOL, metadata(), add("a.parquet")])
+    root = str(tmp_path / "table")
+    for arguments in (["dv", root, "--file", "\udcff"], ["files", root, "--contains", "\udcff"]):
+        assert run(arguments) == 2
+        assert "no UTF-8" in capsys.readouterr().err
 
 
 def test_a_terminal_that_knows_only_ascii_gets_every_answer(tmp_path: Path) -> None:

@@ -132,6 +132,15 @@ def test_every_value_has_a_form_in_json() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [("us", "-290308-12-21T19:59:05.224192Z"), ("ns", "1677-09-21T00:12:43.145224192Z")],
+)
+def test_the_least_time_of_a_unit_is_shown_as_such(unit: Any, expected: str) -> None:
+    least = pa.array([-(2**63)], pa.int64()).cast(pa.timestamp(unit, "UTC"))
+    assert list(row_objects(pa.table({"t": least}))) == [{"t": expected}]
+
+
 def test_every_table_of_the_corpus_can_be_shown(corpus: Path, capsys: Capture) -> None:
     for place in sorted((corpus / "tables").iterdir()):
         assert run(["preview", str(place), "--json"]) in (0, 1), place.name

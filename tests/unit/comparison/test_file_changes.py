@@ -36,6 +36,7 @@ def _files(found: VersionDiff) -> list[list[str]]:
     return [_rows(table) for table in (found.files.added, found.files.removed, found.files.changed)]
 
 
+@pytest.mark.rule("stats-live-rows")
 @pytest.mark.parametrize("expected", _SEVERAL, ids=table_name)
 def test_routes_agree_and_add_up_to_the_manifest(expected: dict[str, Any], tmp_path: Path) -> None:
     place = place_table(expected, tmp_path)
@@ -115,6 +116,7 @@ def test_changed_files_say_what_changed(folder: LogFolder) -> None:
     assert changed["counted"]["num_records_before"] is None
 
 
+@pytest.mark.rule("dv-cardinality", "stats-live-rows")
 def test_rows_are_told_by_statistics(folder: LogFolder) -> None:
     table = explorer.open_table(folder.root)
     rows = diff(table.snapshot(version=0), table.snapshot()).rows

@@ -11,6 +11,7 @@ from explorer.comparison.versions import diff
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, LogFolder, add, metadata
 
 
+@pytest.mark.rule("recon-domain-tombstone")
 def test_settings_are_told_with_their_kind(tmp_path: Path) -> None:
     folder = LogFolder(tmp_path / "t")
     before = {"delta.appendOnly": "true", "delta.logRetentionDuration": "interval 1 day"}
@@ -95,6 +96,7 @@ def test_statistics_tell_coverage_and_ranges_of_both(tmp_path: Path) -> None:
     assert (part["bounded_after"], part["minimum_after"], part["null_count_after"]) == (1, "b", 1)
 
 
+@pytest.mark.rule("mapping-id-log-physical")
 def test_statistics_of_a_renamed_column_stay_with_it(corpus: Path) -> None:
     table = explorer.open_table(corpus / "tables" / "spark44-mapping-id-mode")
     found = diff(table.snapshot(version=1), table.snapshot()).statistics

@@ -86,6 +86,7 @@ def test_mapped_columns_go_by_id_on_every_level(tmp_path: Path) -> None:
     assert "none is rewritten" in changes[0].meaning
 
 
+@pytest.mark.rule("mapping-physicalname")
 def test_switching_mapping_on_keeps_columns_by_their_names_in_files(tmp_path: Path) -> None:
     before = struct(field("a", "long"), field("b", "long"))
     after = struct(mapped("renamed", "long", "a", 1), mapped("b", "long", "b", 2))
@@ -96,6 +97,7 @@ def test_switching_mapping_on_keeps_columns_by_their_names_in_files(tmp_path: Pa
     ]
 
 
+@pytest.mark.rule("mapping-id", "mapping-physicalname")
 def test_a_column_dropped_and_made_anew_is_two(tmp_path: Path) -> None:
     before = struct(mapped("a", "long", "p1", 1))
     after = struct(mapped("a", "long", "p2", 2))
@@ -125,6 +127,7 @@ def test_only_what_left_the_order_moved(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.rule("newer-widening-decimal", "newer-widening-integers")
 @pytest.mark.parametrize(
     ("before", "after", "kind"),
     [
@@ -151,6 +154,7 @@ def test_types_and_nulls_inside_arrays_and_maps_are_found(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.rule("column-default-key", "column-generated-key", "column-invariant-key")
 def test_what_stands_beside_a_field_is_told_by_kind(tmp_path: Path) -> None:
     old: dict[str, Any] = {"delta.identity.start": 1, "delta.identity.step": 2}
     identity: dict[str, Any] = {"delta.identity.start": 1, "delta.identity.highWaterMark": 9}
@@ -176,6 +180,7 @@ def test_what_stands_beside_a_field_is_told_by_kind(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.rule("newer-widening-date", "newer-widening-decimal", "newer-widening-integers")
 def test_widening_over_every_level_is_told_as_the_source_says(corpus: Path) -> None:
     table = explorer.open_table(corpus / "tables" / "spark44-type-widening")
     changes = diff(table.snapshot(version=0), table.snapshot()).schema

@@ -179,6 +179,7 @@ def test_clustering_goes_by_logical_names(tmp_path: Path) -> None:
     assert "no column of the schema" in found[2]["text"]
 
 
+@pytest.mark.rule("clustering-config-json")
 @pytest.mark.parametrize(
     "text", ["", "5", "{}", '{"clusteringColumns":[5]}', '{"clusteringColumns":[[]]}']
 )
@@ -262,6 +263,7 @@ def test_high_water_mark_action_in_a_checkpoint(
     assert snapshot.row_id_high_water_mark == mark
 
 
+@pytest.mark.rule("row-high-water-mark-spellings")
 def test_high_water_mark_of_negative_and_broken_domains() -> None:
     assert parse_domain_high_water_mark('{"rowIdHighWaterMark":-1}') == -1
     assert parse_domain_high_water_mark("{") is None
@@ -298,6 +300,8 @@ def test_refused_table_does_not_guess_what_domains_say(tmp_path: Path) -> None:
     assert "not known" in found["row tracking"]["text"]
 
 
+@pytest.mark.rule("column-default-key", "column-generated-key", "column-identity-start")
+@pytest.mark.rule("column-identity-step")
 def test_schema_shows_the_rules_beside_their_columns(corpus: Path) -> None:
     frame = look.schema(explorer.open_table(corpus / "tables" / "spark44-columns-with-rules"))
     rules = dict(zip(frame["path"].to_pylist(), frame["rules"].to_pylist(), strict=True))

@@ -23,7 +23,8 @@ _LIES = {
 }
 
 
-@pytest.mark.rule("newer-checksum-may-lie", "newer-checksum-validate")
+@pytest.mark.rule("newer-checksum-deleted-histogram", "newer-checksum-may-lie")
+@pytest.mark.rule("newer-checksum-validate")
 def test_every_checksum_of_the_corpus_agrees_in_all_that_it_claims(corpus: Path) -> None:
     checked = 0
     for file in sorted((corpus / "tables").glob("*/_delta_log/*.crc")):
@@ -60,11 +61,18 @@ _RIGHT: dict[str, Any] = {
     "domainMetadata": [_DOMAIN, {**_DOMAIN, "domain": "gone", "removed": True}],
     "numDeletedRecordsOpt": 2,
     "numDeletionVectorsOpt": 1,
+    "deletedRecordCountsHistogramOpt": {"deletedRecordCounts": [0, 1, *[0] * 8]},
     "txnId": "t",
     "inCommitTimestampOpt": 5,
     "fileSizeHistogram": None,
     "somethingNew": [1],
 }
+
+
+def _histogram(*counts: int) -> dict[str, Any]:
+    """The claim, filled up to its ten bins."""
+    filled = [*counts, *[0] * (10 - len(counts))]
+    return {"deletedRecordCountsHistogramOpt": {"deletedRecordCounts": filled}}
 
 
 def _told(root: Path, checksum: str) -> list[str]:
@@ -77,6 +85,7 @@ def _told(root: Path, checksum: str) -> list[str]:
     return [problem.reason for problem in problems]
 
 
+@pytest.mark.rule("newer-checksum-optional")
 def test_checksum_that_agrees_says_nothing(tmp_path: Path) -> None:
     assert _told(tmp_path / "all", json.dumps(_RIGHT)) == []
     least = {"numFiles": 1, "tableSizeBytes": 100}
@@ -100,6 +109,9 @@ def test_checksum_that_agrees_says_nothing(tmp_path: Path) -> None:
         ({"setTransactions": [{"appId": "s", "version": 5}]}, "at version 5; in the log at"),
         ({"domainMetadata": []}, "domain 'd' is absent; in the log '{}'"),
         ({"domainMetadata": [{**_DOMAIN, "configuration": "1"}]}, "domain 'd' is '1'"),
+        (_histogram(1), "It claims 1 files with no hidden rows; the log holds 0."),
+        (_histogram(1), "It claims 0 files with 1 to 9 hidden rows; the log holds 1."),
+        (_histogram(*[0] * 9, 1), "claims 1 files with 2147483647 or more hidden rows"),
         ({"txnId": "u"}, 'made for transaction "u", not "t"'),
         ({"inCommitTimestampOpt": 6}, "claims the in-commit timestamp 6, not 5"),
     ],
@@ -108,6 +120,25 @@ def test_checksum_that_agrees_says_nothing(tmp_path: Path) -> None:
 def test_each_claim_is_compared(claim: dict[str, Any], says: str, tmp_path: Path) -> None:
     told = _told(tmp_path / "t", json.dumps(_RIGHT | claim))
     assert any(says in reason for reason in told), told
+
+
+@pytest.mark.rule("newer-checksum-deleted-histogram")
+def test_files_are_counted_by_the_rows_that_their_vectors_hide(tmp_path: Path) -> None:
+    # the ends of each bin, and a file without a vector for the bin of none
+    bins = [(0, 0), *((10**power, 10 ** (power + 1) - 1) for power in range(7))]
+    bins += [(10_000_000, 2_147_483_646), (2_147_483_647, 2**40)]
+    cardinalities = [number for ends in bins for number in ends]
+    log = LogFolder(tmp_path / "t")
+    files = [
+        add(f"f{number}", size=1, deletionVector=vector(offset=number, cardinality=cardinality))
+        for number, cardinality in enumerate(cardinalities)
+    ]
+    log.commit(0, [FEATURE_PROTOCOL, metadata(), add("plain", size=1), *files])
+    table = explorer.open_table(log.root)
+    for counts, wrong in (([3, *[2] * 9], 0), ([2] * 10, 1), ([3, 1, 3, *[2] * 7], 2)):
+        claims = {"numFiles": 21, "tableSizeBytes": 21, **_histogram(*counts)}
+        log.write(f"{0:020}.crc", json.dumps(claims))
+        assert len(validate_checksum(table.store, table.snapshot())) == wrong
 
 
 @pytest.mark.rule("newer-checksum-required")
@@ -122,6 +153,11 @@ def test_each_claim_is_compared(claim: dict[str, Any], says: str, tmp_path: Path
         json.dumps(_RIGHT | {"numFiles": True}),
         json.dumps(_RIGHT | {"numFiles": 2**64}),
         json.dumps(_RIGHT | {"numProtocol": 2}),
+        json.dumps(_RIGHT | {"deletedRecordCountsHistogramOpt": [1]}),
+        json.dumps(_RIGHT | {"deletedRecordCountsHistogramOpt": {}}),
+        json.dumps(_RIGHT | _histogram(*[0] * 11)),
+        json.dumps(_RIGHT | _histogram(True)),
+        json.dumps(_RIGHT | _histogram(-1)),
         json.dumps(_RIGHT | {"protocol": []}),
         json.dumps(_RIGHT | {"metadata": {"id": 5}}),
         json.dumps(_RIGHT | {"setTransactions": {}}),

@@ -210,6 +210,7 @@ def test_value_that_does_not_fit_is_blamed_on_the_commit_that_has_it(tmp_path: P
     assert f"{commit_name(3)}:1" in caught.value.problem
 
 
+@pytest.mark.rule("compaction-read-instead", "compaction-replaces-commits")
 def test_broken_commit_inside_a_compaction_is_not_needed(tmp_path: Path) -> None:
     log = _table(tmp_path / "t", _lines(*_WHOLE))
     log.write(commit_name(1), "{")
@@ -228,6 +229,7 @@ def test_commit_that_is_missing_is_a_gap_whatever_compacts_it(tmp_path: Path) ->
     assert caught.value.kind == "log_gap"
 
 
+@pytest.mark.rule("compaction-readers-optional")
 def test_compaction_that_went_away_is_no_problem(tmp_path: Path) -> None:
     log = _table(tmp_path / "t", _lines(*_WHOLE))
     table = explorer.open_table(log.root)

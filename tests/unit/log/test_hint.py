@@ -48,6 +48,7 @@ def test_wrong_hint_is_a_problem_and_the_version_is_right(
     assert wants in problem["problem"]
 
 
+@pytest.mark.rule("checkpoint-prefer-newest-complete", "pointer-lexicographic-listing")
 @pytest.mark.rule("pointer-may-be-stale")
 def test_right_or_older_or_missing_hint_is_no_problem(tmp_path: Path) -> None:
     write_demo(tmp_path / "shop", now=datetime(2026, 11, 1, tzinfo=UTC))
@@ -56,5 +57,10 @@ def test_right_or_older_or_missing_hint_is_no_problem(tmp_path: Path) -> None:
     assert validate_hint(table.store, table.listing()) == []
     hint.write_bytes(b'{"version":10,"size":1}')
     assert validate_hint(table.store, table.listing()) == []
+    newest = max(found.version for found in table.listing().checkpoints)
+    used = explorer.open_table(table.uri).snapshot().segment.checkpoint
+    assert newest > 10
+    assert used is not None
+    assert used.version == newest
     hint.unlink()
     assert validate_hint(table.store, table.listing()) == []

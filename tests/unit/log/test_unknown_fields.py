@@ -92,6 +92,7 @@ def test_unknown_field_that_no_column_can_hold_is_not_dropped_silently(
     assert not list(log.log.glob("*.checkpoint.parquet"))
 
 
+@pytest.mark.rule("action-protocol-ignore-unknown")
 def test_unknown_field_nested_without_end_is_no_obstacle(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     deep = "[" * 900 + "]" * 900

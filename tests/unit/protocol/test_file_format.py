@@ -14,6 +14,7 @@ from explorer.protocol.file_format import check_rows_readable, validate_format
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
 
+@pytest.mark.rule("metadata-format-provider")
 @pytest.mark.parametrize("provider", ["parquet", "Parquet", "PARQUET"])
 def test_parquet_is_no_problem_in_any_case(provider: str) -> None:
     found = Metadata(id="m", format_provider=provider)

@@ -39,7 +39,7 @@ def test_canonical_form_and_checksum_of_the_specification() -> None:
     assert build_checksum(SPEC_JSON) == "6a92d155a59bf2eecbd4b4ec7fd1f875"
 
 
-@pytest.mark.rule("pointer-checksum", "pointer-checksum-md5")
+@pytest.mark.rule("pointer-checkpoint-schema", "pointer-checksum", "pointer-checksum-md5")
 def test_checksums_of_the_reference_are_confirmed(corpus: Path) -> None:
     confirmed = 0
     for path in corpus.glob("tables/*/_delta_log/_last_checkpoint"):

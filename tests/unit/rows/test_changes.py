@@ -21,55 +21,9 @@ from explorer.errors import (
     UnsupportedError,
 )
 from explorer.progress import Cancel
-from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
-from explorer.rows.changes import read_changes
+from tests.change_feeds import IDS, Feed, feed_metadata, hiding
 from tests.data_tables import field, mapped, struct
-from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove
-
-_ENABLED = {"delta.enableChangeDataFeed": "true"}
-_IDS = struct(field("id", "long"))
-
-
-def _metadata(schema: dict[str, Any] = _IDS, **fields: Any) -> dict[str, Any]:
-    configuration = _ENABLED | fields.pop("configuration", {})
-    body = {"schemaString": json.dumps(schema), "configuration": configuration}
-    return dict(metadata(**body, **fields))
-
-
-def _hiding(*positions: int) -> dict[str, Any]:
-    return {"deletionVector": render_descriptor(build_inline_descriptor(positions))}
-
-
-class Feed:
-    """A table whose commits are written one by one."""
-
-    def __init__(self, root: Path, first: dict[str, Any] | None = None) -> None:
-        self.folder = LogFolder(root)
-        self.version = -1
-        self.commit(FEATURE_PROTOCOL, first or _metadata())
-
-    def file(self, path: str, **columns: list[Any]) -> None:
-        """A data file."""
-        place = self.folder.root / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.table(columns), place)
-
-    def commit(self, *actions: Any) -> None:
-        """The next commit."""
-        self.version += 1
-        self.folder.commit(self.version, actions)
-
-    def read(self, *versions: int, **options: Any) -> pa.Table:
-        """The changes."""
-        return read_changes(explorer.open_table(self.folder.root), *versions, **options)
-
-    def told(self, *versions: int) -> list[tuple[Any, ...]]:
-        """The changes without their times, as version, type and values."""
-        rows = self.read(*versions).to_pylist()
-        return [
-            (row.pop("_commit_version"), row.pop("_change_type"), *list(row.values())[:-1])
-            for row in rows
-        ]
+from tests.tables import FEATURE_PROTOCOL, add, metadata, remove
 
 
 @pytest.fixture
@@ -80,6 +34,8 @@ def feed(tmp_path: Path) -> Feed:
     return feed
 
 
+@pytest.mark.rule("cdf-exclusive", "cdf-files-pre-and-postimage", "cdf-files-preferred-by-readers")
+@pytest.mark.rule("cdf-path", "cdf-path-uri-decoded")
 def test_one_file_of_changes_silences_adds_and_removes(feed: Feed) -> None:
     feed.file("b", id=[0, 1, 2, 30])
     types = ["update_preimage", "update_postimage"]
@@ -91,10 +47,12 @@ def test_one_file_of_changes_silences_adds_and_removes(feed: Feed) -> None:
     assert feed.told(1, 1) == [(1, "insert", number) for number in range(4)]
 
 
+@pytest.mark.rule("cdf-absent-adds-removes", "cdf-valid-rows-only", "dv-optional-on-actions")
+@pytest.mark.rule("file-add-and-remove-same-path")
 def test_rows_between_two_vectors_changed_and_no_others(feed: Feed) -> None:
-    feed.commit(remove("a"), add("a", **_hiding(0, 1)))
-    feed.commit(remove("a", **_hiding(0, 1)), add("a", **_hiding(1, 3)))
-    feed.commit(remove("a", **_hiding(1, 3)), add("a"))
+    feed.commit(remove("a"), add("a", **hiding(0, 1)))
+    feed.commit(remove("a", **hiding(0, 1)), add("a", **hiding(1, 3)))
+    feed.commit(remove("a", **hiding(1, 3)), add("a"))
     feed.commit(remove("a"), add("a", tags={"x": "y"}))
     feed.commit(remove("a"))
     assert feed.told(2) == [
@@ -108,21 +66,24 @@ def test_rows_between_two_vectors_changed_and_no_others(feed: Feed) -> None:
     ]
 
 
+@pytest.mark.rule("cdf-valid-rows-only")
 def test_a_file_that_goes_with_its_vector_takes_its_live_rows(feed: Feed) -> None:
-    feed.commit(remove("a"), add("a", **_hiding(0, 1)))
+    feed.commit(remove("a"), add("a", **hiding(0, 1)))
     feed.file("b", id=[9, 10])
-    feed.commit(remove("a", **_hiding(0, 1)), add("b", **_hiding(0)))
+    feed.commit(remove("a", **hiding(0, 1)), add("b", **hiding(0)))
     assert feed.told(3) == [(3, "delete", 2), (3, "delete", 3), (3, "insert", 10)]
 
 
+@pytest.mark.rule("file-add-path", "file-remove-path")
 def test_paths_of_one_file_are_one_file(feed: Feed) -> None:
     place = str(feed.folder.root / "far")
     feed.file("far", id=[1, 2])
     feed.commit(add(f"file:{place}"))
-    feed.commit(remove(place), add(f"file://{place}", **_hiding(1)))
+    feed.commit(remove(place), add(f"file://{place}", **hiding(1)))
     assert feed.told(3) == [(3, "delete", 2)]
 
 
+@pytest.mark.rule("file-datachange-false", "file-datachange-tail-skip")
 def test_files_only_rearranged_are_no_change(feed: Feed) -> None:
     feed.commit(remove("a", dataChange=False), add("not even there", dataChange=False))
     feed.commit({"commitInfo": {"operation": "OPTIMIZE"}})
@@ -132,10 +93,11 @@ def test_files_only_rearranged_are_no_change(feed: Feed) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.rule("file-remove-partitionvalues", "mapping-name-log-physical")
 def test_a_remove_without_partition_values_has_those_of_its_add(tmp_path: Path) -> None:
     schema = struct(mapped("id", "long", "c1", 1), mapped("part", "string", "c2", 2))
     mode = {"delta.columnMapping.mode": "name"}
-    first = _metadata(schema, partitionColumns=["part"], configuration=mode)
+    first = feed_metadata(schema, partitionColumns=["part"], configuration=mode)
     feed = Feed(tmp_path / "t", first)
     protocol = {
         "minReaderVersion": 3,
@@ -144,21 +106,22 @@ def test_a_remove_without_partition_values_has_those_of_its_add(tmp_path: Path) 
         "writerFeatures": ["columnMapping", "deletionVectors", "changeDataFeed"],
     }
     feed.file("a", c1=[1, 2])
-    feed.commit({"protocol": protocol}, add("a", partitionValues={"c2": "x"}, **_hiding(0)))
-    feed.commit(remove("a", **_hiding(0)))
+    feed.commit({"protocol": protocol}, add("a", partitionValues={"c2": "x"}, **hiding(0)))
+    feed.commit(remove("a", **hiding(0)))
     assert feed.told(1) == [(1, "insert", 2, "x"), (2, "delete", 2, "x")]
     feed.commit(remove("never there"))
     with pytest.raises(CorruptLogError, match="without its partition values"):
         feed.read(3)
 
 
+@pytest.mark.rule("log-missing-columns", "newer-widening-convert-old")
 def test_added_columns_and_wider_types_are_read_by_the_last_schema(tmp_path: Path) -> None:
-    feed = Feed(tmp_path / "t", _metadata(struct(field("id", "integer"))))
+    feed = Feed(tmp_path / "t", feed_metadata(struct(field("id", "integer"))))
     feed.folder.write("ignored.txt", "")
     pq.write_table(pa.table({"id": pa.array([1], pa.int32())}), feed.folder.root / "a")
     feed.commit(add("a"))
     feed.file("b", id=[2**40], more=["x"])
-    feed.commit(_metadata(struct(field("id", "long"), field("more", "string"))), add("b"))
+    feed.commit(feed_metadata(struct(field("id", "long"), field("more", "string"))), add("b"))
     assert feed.told(1) == [(1, "insert", 1, None), (2, "insert", 2**40, "x")]
     assert feed.read(1).schema.field("id").type == pa.int64()
     # by the schema of the last version asked for, not of the table's latest
@@ -170,13 +133,13 @@ def test_added_columns_and_wider_types_are_read_by_the_last_schema(tmp_path: Pat
     [
         (struct(field("other", "long")), {}, "id dropped"),
         (struct(field("id", "string")), {}, r"id type \(long to string\)"),
-        (_IDS, {"partitionColumns": ["id"]}, r"partitioning \(id\)"),
+        (IDS, {"partitionColumns": ["id"]}, r"partitioning \(id\)"),
     ],
 )
 def test_a_schema_that_would_lose_values_is_refused(
     feed: Feed, after: dict[str, Any], fields: dict[str, Any], said: str
 ) -> None:
-    feed.commit(_metadata(after, **fields))
+    feed.commit(feed_metadata(after, **fields))
     with pytest.raises(UnsupportedError, match=said) as refusal:
         feed.read(1)
     assert refusal.value.kind == "change_feed_unavailable"
@@ -187,17 +150,19 @@ def test_a_schema_that_would_lose_values_is_refused(
 
 def test_a_renamed_column_is_refused_as_in_the_reference(tmp_path: Path) -> None:
     mode = {"delta.columnMapping.mode": "name"}
-    feed = Feed(tmp_path / "t", _metadata(struct(mapped("a", "long", "c", 1)), configuration=mode))
+    feed = Feed(
+        tmp_path / "t", feed_metadata(struct(mapped("a", "long", "c", 1)), configuration=mode)
+    )
     feed.commit({"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}})
-    feed.commit(_metadata(struct(mapped("b", "long", "c", 1)), configuration=mode))
+    feed.commit(feed_metadata(struct(mapped("b", "long", "c", 1)), configuration=mode))
     with pytest.raises(UnsupportedError, match=r"b renamed \(a to b\)"):
         feed.read(1)
 
 
 def test_the_feed_must_be_enabled_at_every_version(tmp_path: Path) -> None:
-    feed = Feed(tmp_path / "t", dict(metadata(schemaString=json.dumps(_IDS))))
+    feed = Feed(tmp_path / "t", dict(metadata(schemaString=json.dumps(IDS))))
     feed.commit()
-    feed.commit(_metadata())
+    feed.commit(feed_metadata())
     feed.commit()
     with pytest.raises(UnsupportedError, match="no changes at version 0") as refusal:
         feed.read(0)
@@ -206,7 +171,7 @@ def test_the_feed_must_be_enabled_at_every_version(tmp_path: Path) -> None:
         True,
     )
     assert feed.told(2) == []
-    feed.commit(dict(metadata(schemaString=json.dumps(_IDS))))
+    feed.commit(dict(metadata(schemaString=json.dumps(IDS))))
     with pytest.raises(UnsupportedError, match="at version 4") as refusal:
         feed.read(2)
     assert "Enable it" in refusal.value.remedy
@@ -219,7 +184,7 @@ def test_what_is_gone_is_named(feed: Feed) -> None:
     with pytest.raises(NotFoundError, match="_change_data/gone") as missing:
         feed.read(2)
     assert missing.value.kind == "data_missing"
-    feed.folder.checkpoint(3, [FEATURE_PROTOCOL, _metadata(), add("a")])
+    feed.folder.checkpoint(3, [FEATURE_PROTOCOL, feed_metadata(), add("a")])
     for version in (0, 1):
         (feed.folder.log / f"{version:020}.json").unlink()
     with pytest.raises(UnsupportedError, match="versions 0 to 1") as refusal:
@@ -229,6 +194,7 @@ def test_what_is_gone_is_named(feed: Feed) -> None:
     assert feed.told(3) == []
 
 
+@pytest.mark.rule("cdf-files-change-type-column", "cdf-files-change-type-values")
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
@@ -247,6 +213,8 @@ def test_a_file_of_changes_must_say_what_they_are(
         feed.read(2)
 
 
+@pytest.mark.rule("cdf-partitionvalues", "cdf-path", "file-add-datachange")
+@pytest.mark.rule("file-remove-datachange")
 @pytest.mark.parametrize(
     ("action", "said"),
     [
@@ -259,7 +227,7 @@ def test_a_file_of_changes_must_say_what_they_are(
 )
 def test_an_action_that_cannot_be_read_is_named(feed: Feed, action: Any, said: str) -> None:
     feed.commit()
-    feed.folder.checkpoint(2, [FEATURE_PROTOCOL, _metadata(), add("a")])
+    feed.folder.checkpoint(2, [FEATURE_PROTOCOL, feed_metadata(), add("a")])
     feed.folder.write("00000000000000000002.json", json.dumps(action))
     with pytest.raises(CorruptLogError, match=r"00000000000000000002\.json:1") as refusal:
         feed.read(2, 2)
@@ -267,7 +235,7 @@ def test_an_action_that_cannot_be_read_is_named(feed: Feed, action: Any, said: s
 
 
 def test_vectors_beyond_the_file_are_refused(feed: Feed) -> None:
-    feed.commit(remove("a"), add("a", **_hiding(1, 99)))
+    feed.commit(remove("a"), add("a", **hiding(1, 99)))
     with pytest.raises(CorruptDataError, match="do not fit"):
         feed.read(2)
 
@@ -299,11 +267,12 @@ def test_a_limit_ends_the_reading(feed: Feed) -> None:
 
 
 def test_columns_of_the_feed_may_not_be_columns_of_the_table(tmp_path: Path) -> None:
-    feed = Feed(tmp_path / "t", _metadata(struct(field("_Change_Type", "string"))))
+    feed = Feed(tmp_path / "t", feed_metadata(struct(field("_Change_Type", "string"))))
     with pytest.raises(UnsupportedError, match="of its own"):
         feed.read(0)
 
 
+@pytest.mark.rule("cdf-reader-commit-timestamp")
 def test_times_are_those_of_the_versions(feed: Feed) -> None:
     # a clock that went back counts on, as everywhere
     feed.file("b", id=[1])

@@ -49,6 +49,7 @@ def test_name_that_differs_only_by_case_will_do():
     assert match_fields([found("ID"), found("id")], [wanted("id")], "none") == (1,)
 
 
+@pytest.mark.rule("log-missing-columns")
 def test_name_of_another_column_is_never_taken_for_one_that_differs_by_case():
     fields = [wanted("a"), wanted("A")]
     assert match_fields([found("a")], fields, "none") == (0, None)

@@ -37,7 +37,7 @@ READ = [
 
 @pytest.mark.rule("newer-void-no-feature", "newer-widening-convert-old", "newer-widening-date")
 @pytest.mark.rule("newer-widening-decimal", "newer-widening-float", "newer-widening-int-to-decimal")
-@pytest.mark.rule("newer-widening-int-to-double", "newer-widening-integers")
+@pytest.mark.rule("newer-widening-int-to-double", "newer-widening-integers", "schema-type-void")
 @pytest.mark.parametrize(("stored", "name", "value"), READ, ids=lambda item: str(item)[:30])
 def test_value_is_read_as_the_type_of_the_table(stored, name, value):
     kind = parse_type_name(name)

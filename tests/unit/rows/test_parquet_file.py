@@ -105,6 +105,7 @@ def test_file_whose_rows_are_all_hidden_has_none(tmp_path):
     assert read(table).num_rows == 0
 
 
+@pytest.mark.rule("log-missing-columns")
 def test_column_that_the_file_lacks_is_not_another_that_differs_by_case(tmp_path):
     table = DataTable(tmp_path / "t", struct(field("a", "long"), field("A", "long")))
     table.add("x.parquet", pa.table({"a": [1]}))

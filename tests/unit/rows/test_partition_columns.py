@@ -64,6 +64,7 @@ def test_value_of_the_log_is_a_value_of_its_type(name, text, value):
     assert column_of(text, name) == value
 
 
+@pytest.mark.rule("partition-numeric")
 def test_not_a_number_is_one_of_the_numbers():
     assert math.isnan(column_of("NaN", "float"))
 
@@ -75,6 +76,7 @@ def test_null_and_the_empty_string_are_null_for_every_type(name, text):
     assert column_of(text, name) is None
 
 
+@pytest.mark.rule("partition-boolean", "partition-date", "partition-numeric", "partition-timestamp")
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -101,7 +103,7 @@ def test_text_that_is_no_value_of_the_type_is_refused(name, text):
         column_of(text, name)
 
 
-@pytest.mark.rule("newer-variant-no-partition")
+@pytest.mark.rule("newer-variant-no-partition", "newer-void-no-feature")
 def test_type_that_cannot_be_partitioned_by_is_refused():
     with pytest.raises(DeltaError) as caught:
         column_of("{}", "variant")

@@ -91,6 +91,11 @@ def test_preview_says_whether_it_is_cut(orders):
     assert (whole.rows.num_rows, whole.is_cut) == (8, False)
 
 
+def test_a_limit_may_be_greater_than_any_table(orders):
+    assert read_rows(orders, limit=2**80).num_rows == 8
+    assert preview(orders, limit=2**63 - 1).rows.num_rows == 8
+
+
 def test_missing_file_is_named_with_version_and_remedy(orders):
     (Path(orders.uri) / "a.parquet").unlink()
     with pytest.raises(DeltaError) as caught:
@@ -108,11 +113,16 @@ def test_missing_file_is_named_with_version_and_remedy(orders):
         {"columns": ["ID"]},
         {"columns": [["id"]]},
         {"columns": ["id", "id"]},
+        {"columns": "id"},
+        {"metadata_columns": "_row_index"},
         {"limit": -1},
         {"limit": 1.5},
         {"limit": True},
         {"metadata_columns": ["_row"]},
         {"where": "price > 1"},
+        {"where": 5},
+        {"where": "name = '\ud800'"},
+        {"where": f"name LIKE '{'_' * 100_000}'"},
     ],
     ids=str,
 )
@@ -237,6 +247,7 @@ def test_file_of_a_shallow_clone_lies_outside_of_the_table(tmp_path, form):
     assert rows.to_pylist() == [{"a": 7}]
 
 
+@pytest.mark.rule("file-add-path", "file-add-path-uri-decoded")
 @pytest.mark.parametrize("form", ["x%20y.parquet", "memory://rows/t/x%20y.parquet"])
 def test_rows_of_a_remote_store_are_read_by_ranges(tmp_path, form):
     table = DataTable(tmp_path / "t", struct(field("a", "long")))
@@ -259,6 +270,7 @@ def test_file_of_another_store_is_refused(tmp_path):
     assert caught.value.kind == "store_unsupported"
 
 
+@pytest.mark.rule("file-add-path-uri-decoded")
 @pytest.mark.parametrize("path", ["%FF.parquet", "file:x.parquet", "file://host/x.parquet"])
 def test_path_that_names_no_place_is_refused(tmp_path, path):
     table = DataTable(tmp_path / "t", struct(field("a", "long")))

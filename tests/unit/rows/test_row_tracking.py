@@ -60,6 +60,7 @@ def test_hidden_columns_are_no_columns_of_the_table(tmp_path):
     assert read(table, columns=None, metadata_columns=()) == [(0,)]
 
 
+@pytest.mark.rule("row-id-physical-position", "row-read-default-id")
 def test_a_condition_keeps_the_ids_of_its_rows(tmp_path):
     table = tracked(tmp_path)
     table.add("x.parquet", pa.table({"a": [0, 5, 9]}), baseRowId=10, defaultRowCommitVersion=0)

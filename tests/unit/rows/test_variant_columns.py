@@ -45,6 +45,7 @@ def test_text_is_that_of_the_shipped_rows(corpus: Path, table: str) -> None:
     }
 
 
+@pytest.mark.rule("newer-variant-struct")
 def test_python_values_of_a_real_table(corpus: Path) -> None:
     read = 0
     for ids, variants in columns(corpus / "tables/kernel-unshredded-variant", "v"):
@@ -57,6 +58,7 @@ def test_python_values_of_a_real_table(corpus: Path) -> None:
     assert read == 102
 
 
+@pytest.mark.rule("newer-variant-struct")
 def test_variant_shredded_as_one_type_in_a_real_table(corpus: Path) -> None:
     (file,) = (corpus / "tables/spark-variant-stats-state-reconstruction").glob("*.parquet")
     assert decode_variant_column(pq.read_table(file).column("v").chunk(0)).to_pylist() == ["0"]
@@ -96,6 +98,7 @@ def test_null_rows_are_null_and_the_variant_null_is_text() -> None:
     assert decode_variant_column(group(rows), as_json=False) == [None, None, "n/a"]
 
 
+@pytest.mark.rule("newer-variant-struct")
 def test_measurements_of_the_shredding_rules() -> None:
     """34, null, "n/a", 100, and a value that is required and missing."""
     rows: list[Row] = [
@@ -108,6 +111,7 @@ def test_measurements_of_the_shredding_rules() -> None:
     assert text(rows, pa.int64()) == ["34", "null", '"n/a"', "100", "null"]
 
 
+@pytest.mark.rule("newer-variant-struct")
 def test_tags_of_the_shredding_rules() -> None:
     typed = pa.list_(shredded(pa.string()))
     rows: list[Row] = [
@@ -155,6 +159,7 @@ def test_events_of_the_shredding_rules() -> None:
     assert decode_variant_column(group(rows, typed).slice(2, 5)).to_pylist() == wanted[2:7]
 
 
+@pytest.mark.rule("newer-variant-struct")
 def test_objects_inside_arrays_inside_objects() -> None:
     inner = shredded(pa.struct([("event", shredded(pa.int8()))]))
     typed = pa.struct([("data", shredded(pa.list_(inner)))])
@@ -170,6 +175,7 @@ def test_objects_inside_arrays_inside_objects() -> None:
 MOMENT = 1_700_000_000_123_456
 
 
+@pytest.mark.rule("newer-variant-struct")
 @pytest.mark.parametrize(
     ("typed", "stored", "json_text", "value"),
     [
@@ -260,6 +266,7 @@ def test_type_that_no_variant_is_shredded_as_is_refused(typed: pa.DataType) -> N
         text([{"value": NULL}], typed)
 
 
+@pytest.mark.rule("newer-variant-struct")
 @pytest.mark.parametrize(
     "column",
     [

@@ -167,9 +167,10 @@ CASES = [
 ]
 
 
-@pytest.mark.rule("older-003-stats-max-larger", "older-003-stats-min-smaller", "stats-max-wide")
-@pytest.mark.rule("stats-min-wide", "stats-nullcount-all", "stats-nullcount-other")
-@pytest.mark.rule("stats-nullcount-spelling", "stats-nullcount-zero", "stats-string-bounds-cut")
+@pytest.mark.rule("file-add-stats", "file-add-stats-json-string", "older-003-stats-max-larger")
+@pytest.mark.rule("older-003-stats-min-smaller", "stats-max-wide", "stats-min-wide")
+@pytest.mark.rule("stats-nullcount-all", "stats-nullcount-other", "stats-nullcount-spelling")
+@pytest.mark.rule("stats-nullcount-zero", "stats-string-bounds-cut")
 @pytest.mark.rule("stats-timestamp-bounds-milliseconds", "stats-use")
 @pytest.mark.parametrize(("kind", "stats", "where", "kept"), CASES)
 def test_file_stays_unless_its_statistics_rule_it_out(
@@ -285,6 +286,7 @@ def test_partition_values_are_exact_and_unreadable_ones_stay(
     assert {key for row in plan.kept.to_pylist() for key, _ in row["partition_values"]} == {"day"}
 
 
+@pytest.mark.rule("newer-widening-history")
 @pytest.mark.parametrize(("was_float", "kept"), [(True, 1), (False, 0)])
 def test_old_floats_of_a_widened_column_are_wider_than_their_digits(
     tmp_path: Path, was_float: bool, kept: int
@@ -330,6 +332,7 @@ def test_a_plan_tells_why(tmp_path: Path) -> None:
         plan.explain("b")
 
 
+@pytest.mark.rule("stats-numrecords")
 def test_without_a_predicate_every_file_stays(tmp_path: Path) -> None:
     folder = LogFolder(tmp_path / "table")
     folder.commit(0, [PROTOCOL, metadata(), add("a", stats=LONG), add("b")])

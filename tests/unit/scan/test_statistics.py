@@ -28,7 +28,7 @@ PEERS = [
 ]
 
 
-@pytest.mark.rule("stats-mirror-schema")
+@pytest.mark.rule("file-add-stats-json-string", "stats-mirror-schema", "stats-numrecords")
 @pytest.mark.parametrize("name", PEERS)
 def test_values_are_those_of_another_reader(corpus: Path, name: str) -> None:
     place = corpus / "tables" / name
@@ -91,6 +91,7 @@ def test_only_the_columns_that_are_named_are_read(corpus: Path) -> None:
         parsed_statistics(snapshot, ["nope"])
 
 
+@pytest.mark.rule("checkpoint-schema-stats-parsed")
 def test_statistics_of_a_checkpoint_beyond_the_year_2262_are_kept(corpus: Path) -> None:
     # as nanoseconds, which a checkpoint's timestamps once were, the year 9999 is 1816
     place = corpus / "tables" / "deltars-table_with_edge_timestamps"

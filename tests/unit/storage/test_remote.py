@@ -48,6 +48,16 @@ _TABLES = (
     "spark44-streaming-transactions",
     "spark44-v2-checkpoint-sidecars",
 )
+_ROWS = (
+    "dat-all_primitive_types",
+    "dat-multi_partitioned",
+    "deltars-simple_table",
+    "golden-data-reader-escaped-chars",
+    "golden-dv-partitioned-with-checkpoint",
+    "kernel-v2-checkpoints-json-with-sidecars",
+    "spark44-cdf-all-operations",
+    "spark44-partition-values-odd",
+)
 _REFUSED = (
     "golden-deltalog-invalid-protocol-version",
     "golden-versions-not-contiguous",
@@ -126,6 +136,22 @@ def test_table_in_memory_says_the_same_as_on_disk(
         expected["total_bytes_active"],
         expected["num_tombstones"],
     )
+
+
+@pytest.mark.parametrize("name", _ROWS)
+def test_rows_in_memory_are_the_same_as_on_disk(
+    name: str, corpus: Path, memory: MemoryFileSystem
+) -> None:
+    folder = corpus / "tables" / name
+    _upload(memory, folder, "/box/t able")
+    also = ["_file_path", "_row_index"]
+    local = explorer.read_rows(explorer.open_table(folder).snapshot(), metadata_columns=also)
+    remote = explorer.read_rows(
+        explorer.open_table("memory://box/t able").snapshot(), metadata_columns=also
+    )
+    assert remote.num_rows > 0
+    assert remote.schema == local.schema
+    assert repr(remote.to_pylist()) == repr(local.to_pylist())  # there, NaN is NaN
 
 
 @pytest.mark.parametrize("name", _REFUSED)
