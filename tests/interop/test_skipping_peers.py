@@ -30,6 +30,7 @@ CASES = [
 ]
 
 
+@pytest.mark.rule("stats-use")
 @pytest.mark.parametrize(("name", "where"), CASES)
 def test_as_many_files_stay_as_with_deltalake(corpus: Path, name: str, where: str) -> None:
     place = corpus / "tables" / name
