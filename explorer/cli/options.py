@@ -38,9 +38,18 @@ Timestamp = Annotated[
         help="Look at the version that was current then, such as 2026-11-01T00:00:00Z.",
     ),
 ]
+
+
+def _bound_limit(wanted: int | None) -> int | None:
+    # Arrow counts in 64 bits, and no listing is that long
+    return None if wanted is None else min(wanted, 2**62)
+
+
 Limit = Annotated[
     int | None,
-    typer.Option("--limit", "-n", min=1, max=2**31, metavar="N", help="Show at most N rows."),
+    typer.Option(
+        "--limit", "-n", min=1, callback=_bound_limit, metavar="N", help="Show at most N rows."
+    ),
 ]
 
 _WORDS: dict[str, bool] = {"true": True, "false": False}

@@ -7,6 +7,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
+from stat import S_ISFIFO
 from typing import TYPE_CHECKING
 
 from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 # `_` and `.` hide a name from every reader of the log and of the table
 _TEMPORARY_PREFIX = ".tmp-"
 
-_READING = os.O_RDONLY | os.O_CLOEXEC
+# a path of a log may name a pipe, which would be waited for without an end
+_READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 # most files of a log are smaller: two reads tell so for less than asking for the size
 _FIRST_BYTES = 2**16
@@ -123,7 +125,10 @@ class LocalStore:
         from pyarrow import OSFile  # noqa: PLC0415  # a small table opens without Arrow
 
         with _speaking_of(path):
-            return OSFile(self._full(path), "rb")
+            full = self._full(path)
+            if S_ISFIFO(os.stat(full).st_mode):
+                raise OSError(errno.ESPIPE, "a pipe")
+            return OSFile(full, "rb")
 
     def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
         """Link a finished, synced temporary file to `path`; a link never replaces."""

@@ -139,5 +139,8 @@ def _read_versions(bodies: _Bodies) -> pa.Array:
     try:
         return int64_column(claimed)
     except OverflowError:
-        fits = range(-(2**63), 2**63)
-        return int64_column([value if value in fits else None for value in claimed])
+        return int64_column([_bounded(value) for value in claimed])
+
+
+def _bounded(value: int | None) -> int | None:
+    return value if value is not None and -(2**63) <= value < 2**63 else None

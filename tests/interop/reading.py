@@ -20,6 +20,9 @@ from tests.row_values import column_figures, counted_rows
 DEMO = "demo"
 """The name of the demo table among those of the corpus."""
 
+ROW_TRACKING = "delta.enableRowTracking"
+"""The property of tables whose rows have ids that stay."""
+
 LARGE = 100_000
 """Of tables with so many rows the columns are compared by their figures."""
 
@@ -35,7 +38,7 @@ Reading = Mapping[str, Any]
 - `clustering`: the columns' paths
 - `history`: the operation of each version that is left; `commit times`, in milliseconds
 - `transactions`: the version of each application
-- `row ids`: how often each row occurs with its id and commit version
+- `row ids`: how often each row occurs with its id and commit version, where these are tracked
 - `older files`, how many, and `older rows`, by version; a sample where reading is slow
 - `changes`: of the change data feed over the versions of the manifest, how often each row
   occurs with its type and version; `change times`, in milliseconds
@@ -44,8 +47,10 @@ Reading = Mapping[str, Any]
 SAMPLED = ("older files", "older rows", "transactions")
 """Facts of which a reader need not tell every part."""
 
+_INNER = {"array": ["elementType"], "map": ["keyType", "valueType"]}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGER = 4
+_ABSENT = "absent"
 _FIRST_COMMIT_S = 1_767_225_600
 _BETWEEN_COMMITS_S = 60
 _SHOWN = 2
@@ -78,9 +83,20 @@ class Case:
         return versions[:-1]
 
     @property
+    def has_rows(self) -> bool:
+        """Whether the data files are there; else the log alone is compared."""
+        return self.expected.get("data_files") != "absent"
+
+    @property
+    def older_with_rows(self) -> list[int]:
+        """Those of them whose rows can be asked for."""
+        return self.older if self.has_rows else []
+
+    @property
     def sample(self) -> list[int]:
         """The middle one of a longer history, for a reader that takes its time."""
-        return self.older[len(self.older) // 2 :][:1] if len(self.older) >= _LONGER else []
+        versions = self.older_with_rows
+        return versions[len(versions) // 2 :][:1] if len(versions) >= _LONGER else []
 
     @property
     def applications(self) -> list[str]:
@@ -119,11 +135,17 @@ def told_rows(case: Case, rows: pa.Table) -> Any:
     return rows.num_rows, {name: column_figures(rows.column(name)) for name in rows.column_names}
 
 
+def told_latest(case: Case, read: Callable[[], Any]) -> Reading:
+    """The latest rows, if they can be asked for."""
+    return {"rows": ask(case, read)} if case.has_rows else {}
+
+
 def told_changes(case: Case, read: Callable[[int, int], pa.Table]) -> Reading:
     """What the manifest's range of the change data feed holds, if it names one."""
     if case.change_range is None:
         return {}
-    rows = ask(case, lambda: read(*case.change_range))
+    first, last = case.change_range
+    rows = ask(case, lambda: read(first, last))
     if isinstance(rows, Refused):
         return {"changes": rows}
     times = rows.column("_commit_timestamp").to_pylist()
@@ -161,9 +183,6 @@ def plain_type(data_type: Any) -> Any:
     return (kind, *inner)
 
 
-_INNER = {"array": ["elementType"], "map": ["keyType", "valueType"]}
-
-
 def differences(ours: Reading, theirs: Reading) -> dict[str, str]:
     """Where the other reader says something else, and what, by fact. Two refusals are no
     disagreement, whatever their words."""
@@ -190,7 +209,7 @@ def _told(ours: Any, theirs: Any, fact: str = "") -> str | None:
             )
         case dict(), dict():
             keys = theirs if fact in SAMPLED else {**ours, **theirs}
-            told = {key: _told(ours.get(key), theirs.get(key)) for key in keys}
+            told = {key: _told(ours.get(key, _ABSENT), theirs.get(key, _ABSENT)) for key in keys}
             parts = [f"{key}: {text}" for key, text in told.items() if text is not None]
             return "; ".join(parts) or None
         case _:

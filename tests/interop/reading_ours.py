@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ from explorer.protocol.features.registry import supported_features
 from explorer.rows.changes import read_changes
 from explorer.rows.read import read_rows
 from tests.interop.reading import (
+    ROW_TRACKING,
     Case,
     Reading,
     Refused,
@@ -20,11 +22,12 @@ from tests.interop.reading import (
     milliseconds,
     plain_type,
     told_changes,
+    told_latest,
     told_rows,
 )
 from tests.row_values import counted_rows
 
-ROW_IDS = ("_row_id", "_row_commit_version")
+_ROW_IDS = ("_row_id", "_row_commit_version")
 
 
 def read_ours(case: Case) -> Reading:
@@ -36,10 +39,10 @@ def read_ours(case: Case) -> Reading:
     return {
         "opening": snapshot.version,
         "files": (snapshot.num_files, snapshot.size_in_bytes),
-        "rows": ask(case, lambda: told_rows(case, read_rows(snapshot))),
+        **told_latest(case, lambda: told_rows(case, read_rows(snapshot))),
+        **_row_ids(case, snapshot),
         "schema": plain_type(orjson.loads(snapshot.metadata.schema_string)),
         "transactions": {app: found.version for app, found in snapshot.transactions.items()},
-        "row ids": ask(case, lambda: _row_ids(snapshot)),
         **told_changes(case, lambda first, last: read_changes(table, first, last)),
         **_protocol(snapshot.protocol),
         **_metadata(table, snapshot.metadata),
@@ -48,8 +51,12 @@ def read_ours(case: Case) -> Reading:
     }
 
 
-def _row_ids(snapshot: explorer.Snapshot) -> Any:
-    return counted_rows(read_rows(snapshot, metadata_columns=ROW_IDS))
+def _row_ids(case: Case, snapshot: explorer.Snapshot) -> Reading:
+    if snapshot.metadata.configuration.get(ROW_TRACKING) != "true":
+        return {}
+    return {
+        "row ids": ask(case, lambda: counted_rows(read_rows(snapshot, metadata_columns=_ROW_IDS)))
+    }
 
 
 def _protocol(protocol: Any) -> Reading:
@@ -90,11 +97,13 @@ def _history(table: explorer.Table) -> Reading:
 
 
 def _older(case: Case, table: explorer.Table) -> Reading:
-    snapshots = {version: table.snapshot(version=version) for version in case.older}
     return {
-        "older files": {version: found.num_files for version, found in snapshots.items()},
+        "older files": {v: table.snapshot(version=v).num_files for v in case.older},
         "older rows": {
-            version: ask(case, lambda found=found: told_rows(case, read_rows(found)))
-            for version, found in snapshots.items()
+            v: ask(case, partial(_rows_at, case, table, v)) for v in case.older_with_rows
         },
     }
+
+
+def _rows_at(case: Case, table: explorer.Table, version: int) -> Any:
+    return told_rows(case, read_rows(table.snapshot(version=version)))

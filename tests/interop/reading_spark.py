@@ -7,6 +7,7 @@ earlier versions it reads one.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, VariantType
 
 from tests.interop.reading import (
+    ROW_TRACKING,
     Case,
     Reading,
     Refused,
@@ -22,11 +24,10 @@ from tests.interop.reading import (
     milliseconds,
     plain_type,
     told_changes,
+    told_latest,
     told_rows,
 )
 from tests.row_values import counted_rows
-
-ROW_TRACKING = "delta.enableRowTracking"
 
 
 def read_with_spark(spark: SparkSession, case: Case) -> Reading:
@@ -41,7 +42,7 @@ def read_with_spark(spark: SparkSession, case: Case) -> Reading:
     reading = {
         "opening": commits[0]["version"],
         "files": (detail["numFiles"], detail["sizeInBytes"]),
-        "rows": ask(case, lambda: told_rows(case, _rows(frame))),
+        **told_latest(case, lambda: told_rows(case, _rows(frame))),
         "schema": plain_type(frame.schema.jsonValue()),
         **_settings(detail),
         **_history(commits),
@@ -137,19 +138,15 @@ def _history(commits: list[Row]) -> Reading:
 
 def _milliseconds(time: datetime | None) -> int | None:
     # collected without a zone, it is meant in the zone of this process
-    return time and milliseconds(time.astimezone(UTC))
+    return None if time is None else milliseconds(time.astimezone(UTC))
 
 
 def _older(spark: SparkSession, case: Case) -> Reading:
-    reader = spark.read.format("delta")
     return {
-        "older rows": {
-            version: ask(
-                case,
-                lambda version=version: told_rows(
-                    case, _rows(reader.option("versionAsOf", version).load(str(case.place)))
-                ),
-            )
-            for version in case.sample
-        }
+        "older rows": {v: ask(case, partial(_rows_at, spark, case, v)) for v in case.sample},
     }
+
+
+def _rows_at(spark: SparkSession, case: Case, version: int) -> Any:
+    frame = spark.read.format("delta").option("versionAsOf", version).load(str(case.place))
+    return told_rows(case, _rows(frame))

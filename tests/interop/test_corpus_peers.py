@@ -29,7 +29,7 @@ from tests.interop.reading_deltalake import read_with_deltalake
 from tests.interop.reading_ours import read_ours
 from tests.interop.reading_spark import read_with_spark
 
-ALL = [*TABLES, {"name": DEMO, "expect": "ok", "num_rows_live": None}]
+ALL: list[dict[str, Any]] = [*TABLES, {"name": DEMO, "expect": "ok", "num_rows_live": None}]
 AT_ONCE = 2
 
 Begun = dict[str, Future[tuple[Case, Reading]]]
@@ -57,7 +57,7 @@ def begun(
         case = place_case(expected, tmp_path_factory.mktemp("peer"))
         return case, read_with_spark(spark, case)
 
-    chosen = [
+    chosen: list[Any] = [
         item.callspec.params["expected"]
         for item in request.session.items
         if isinstance(item, pytest.Function)

@@ -152,7 +152,7 @@ DISAGREEMENTS = (
         tables=("dat-cdf",),
         elsewhere=True,
         fact="commit times",
-        found=r"\d+: (None|\d+), not \d+",
+        found=r"\d+: (absent|\d+), not \d+",
         says="the time that the writer noted in `commitInfo`, if any",
         right="explorer",
         because="Provenance may hold anything or be absent. The time of a commit is the "
@@ -165,7 +165,7 @@ DISAGREEMENTS = (
         tables=("dat-cdf",),
         elsewhere=True,
         fact="change times",
-        found=r"\d+: (None|\d+), not \d+",
+        found=r"\d+: \d+, not \d+",
         says="the same in `_commit_timestamp`",
         right="explorer",
         because="As above.",
@@ -173,9 +173,27 @@ DISAGREEMENTS = (
     ),
     Disagreement(
         peer=DELTALAKE,
+        tables=(
+            "golden-canonicalized-paths-normal-a",
+            "kernel-300k-add-files-100-col-partitioned",
+            "kernel-cdf-table-with-dv",
+            "kernel-with-short-dv",
+            "spark-delta-0.1.0",
+            "spark-table-with-dv-gigantic",
+        ),
+        fact="history",
+        found=r"(\d+: absent, not None(; )?)+$",
+        says="no such versions",
+        right="explorer",
+        because="Their commits have no `commitInfo`, which is optional; they are versions all "
+        "the same.",
+        spec="Commit Provenance Information",
+    ),
+    Disagreement(
+        peer=DELTALAKE,
         tables=("deltars-errlog-table_b",),
         fact="history",
-        found=r"1: CREATE TABLE, not WRITE; 0: None, not CREATE TABLE; 7: WRITE, not None",
+        found=r"1: CREATE TABLE, not WRITE; 0: absent, not CREATE TABLE; 7: WRITE, not absent",
         says="commits 0 to 6 as those of versions 1 to 7",
         right="explorer",
         because="The version of a commit is the number in its name. Commit 7 is gone, and it "

@@ -42,6 +42,16 @@ def test_json_is_one_document_a_line_and_nothing_else(
     assert len(found) == 1 if verb == "inspect" else len(found) > 1
 
 
+@pytest.mark.parametrize("verb", [["files"], ["history"], ["log"], ["dv"], ["diff", "0", "2"]])
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_limit_may_be_greater_than_any_number_of_rows(
+    folder: LogFolder, verb: list[str], options: list[str]
+) -> None:
+    name, *versions = verb
+    arguments = [name, str(folder.root), *versions, "--limit", "9" * 30, *options]
+    assert run(arguments) == 0
+
+
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("columns", ["80", "120"])
 def test_people_get_lines_that_fit_their_terminal(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from explorer.errors import CorruptLogError, NotFoundError
-from explorer.log.commit_info import read_commit_info, read_commit_infos
+from explorer.log.commit_info import COMMITS_AT_A_TIME, read_commit_info, read_provenance
 from explorer.storage.open import open_read_store
 from tests.tables import LogFolder, add, commit_name
 
@@ -71,9 +71,30 @@ def test_broken_commit_is_an_error_alone_and_empty_among_others(tmp_path: Path) 
     with pytest.raises(CorruptLogError) as caught:
         read_commit_info(store, 1)
     assert f"{commit_name(1)}:1" in caught.value.problem
-    infos = list(read_commit_infos(store, [2, 1, 0]))
-    assert [info.version for info in infos] == [2, 1, 0]
-    assert [bool(info.body) for info in infos] == [True, False, True]
+    assert [bool(body) for body, _ in read_provenance(store, [2, 1, 0])] == [True, False, True]
+
+
+def test_provenance_of_many_commits_is_that_of_each(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    versions = range(COMMITS_AT_A_TIME + 2)
+    kinds: list[list[object]] = [[_INFO], [add("a"), _INFO], [_LONG], [add("p" * 5000), _INFO], []]
+    for version in versions:
+        log.commit(version, [*kinds[version % len(kinds)], {"txn": {"version": version}}])
+        log.time(version, 1_700_000_000_000 + version)
+    store = open_read_store(log.root)
+    newest_first = versions[::-1]
+    found = list(read_provenance(store, newest_first))
+    assert [body for body, _ in found] == [
+        read_commit_info(store, version).body for version in newest_first
+    ]
+    assert [time for _, time in found] == [1_700_000_000_000 + at for at in newest_first]
+
+
+def test_provenance_of_a_commit_that_went_away_is_no_empty_one(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [_INFO])
+    with pytest.raises(NotFoundError):
+        list(read_provenance(open_read_store(log.root), [1, 0]))
 
 
 def test_commit_that_is_not_there(tmp_path: Path) -> None:

@@ -135,6 +135,38 @@ def test_both_rules_for_commits_agree(name: str) -> None:
     assert parse_commit_version(name) == (found.version if found and is_commit else None)
 
 
+_MAX = 2**63 - 1
+_VERSIONS = st.one_of(st.integers(0, 30), st.sampled_from([9 * 10**18, _MAX, _MAX + 1, 10**19]))
+_STRAY = ["2".zfill(20) + ".jsom", "\u0667".zfill(20) + ".json", "0" * 19 + "\n.json", "x" * 25]
+
+
+@given(
+    st.sets(_VERSIONS),
+    st.sets(_VERSIONS),
+    st.sets(st.sampled_from([*_STRAY, "0" * 20 + ".cr\n", f"{3:020}.json\n{4:020}.json", ""])),
+    st.randoms(use_true_random=False),
+)
+def test_names_in_bulk_are_what_each_is_alone(
+    commits: set[int], checksums: set[int], stray: set[str], order: random.Random
+) -> None:
+    names = [f"{version:020}.json" for version in commits]
+    names += [f"{version:020}.crc" for version in checksums]
+    names += stray
+    order.shuffle(names)
+    listing = build_listing(names)
+    alone = {name: parse_log_file_name(name) for name in names}
+    for found, kind in (
+        (listing.commits, LogFileKind.COMMIT),
+        (listing.checksums, LogFileKind.CHECKSUM),
+    ):
+        assert list(found) == sorted(
+            parsed.version
+            for parsed in alone.values()
+            if parsed is not None and parsed.kind is kind and parsed.version is not None
+        )
+    assert list(listing.foreign) == sorted(name for name in names if alone[name] is None)
+
+
 def _v2(version: int, unique: str = _UUID, suffix: str = "json") -> str:
     return f"{version:020}.checkpoint.{unique}.{suffix}"
 

@@ -14,6 +14,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.log.state import FileColumns
 from explorer.scan.column_statistics import parsed_leaves, read_facts, statistics_columns
 from explorer.scan.statistics import parsed_statistics
+from tests.tables import COLUMNS, PROTOCOL, LogFolder, add, metadata, write_parquet
 
 PEERS = [
     "dat-all_primitive_types",
@@ -97,3 +98,26 @@ def test_statistics_of_a_checkpoint_beyond_the_year_2262_are_kept(corpus: Path) 
     place = corpus / "tables" / "deltars-table_with_edge_timestamps"
     found = parsed_statistics(explorer.open_table(place).snapshot(), ["BIG_DATE"])
     assert {value.year for value in found.column("max.BIG_DATE").to_pylist()} == {9999}
+
+
+def test_a_count_of_rows_beyond_63_bits_is_no_count(tmp_path: Path) -> None:
+    statistics = pa.struct([("numRecords", pa.uint64())])
+    fields = [*COLUMNS["add"], pa.field("stats_parsed", statistics)]
+    actions = [
+        PROTOCOL,
+        metadata(),
+        add("a.parquet", stats_parsed={"numRecords": 2**64 - 1}),
+        add("b.parquet", stats_parsed={"numRecords": 7}),
+    ]
+    folder = LogFolder(tmp_path / "t")
+    place = folder.log / f"{0:020}.checkpoint.parquet"
+    write_parquet(place, actions, columns=COLUMNS | {"add": pa.struct(fields)})
+    snapshot = explorer.open_table(folder.root).snapshot()
+    assert snapshot.num_rows is None
+    plan = explorer.plan_scan(snapshot, "id = 1")
+    assert dict(
+        zip(*plan.kept.select(["path", "num_records"]).to_pydict().values(), strict=True)
+    ) == {
+        "a.parquet": None,
+        "b.parquet": 7,
+    }

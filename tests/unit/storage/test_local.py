@@ -13,7 +13,7 @@ import explorer
 from explorer.errors import DeltaError, NotFoundError, StorageError
 from explorer.storage.local import LocalStore
 from explorer.storage.open import open_read_store, open_write_store
-from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
+from explorer.storage.ports import HeadStore, PutOutcome, ReadStore, WriteStore
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
 _ODD_NAMES = (
@@ -89,6 +89,44 @@ def test_reading_whole_and_in_part(tmp_path: Path) -> None:
         assert source.read() == b"89"
 
 
+def test_reading_is_whole_whatever_the_size(tmp_path: Path) -> None:
+    store = LocalStore(str(tmp_path))
+    for size in (2**16 - 1, 2**16, 2**16 + 1, 3 * 2**16):
+        data = os.urandom(size)
+        (tmp_path / "f").write_bytes(data)
+        assert store.read("f") == data
+        for limit in (1, 2**16 - 1, 2**16, 2**16 + 1, size, size + 1):
+            assert store.read("f", limit) == data[:limit]
+            assert [head for head, _ in store.read_heads("", ["f"], limit)] == [data[:limit]]
+
+
+def test_a_device_without_end_is_not_read_without_end(tmp_path: Path) -> None:
+    (tmp_path / "f").symlink_to("/dev/zero")
+    store = LocalStore(str(tmp_path))
+    assert not store.read("f").strip(b"\0")
+    assert not store.read("f", 2**40).strip(b"\0")
+    ((head, _),) = store.read_heads("", ["f"], 2**40)
+    assert not head.strip(b"\0")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p")
+    store = LocalStore(str(tmp_path))
+    assert store.read("p") == b""
+    with pytest.raises(StorageError):
+        store.open_input("p")
+
+
+def test_heads_come_with_their_times(tmp_path: Path) -> None:
+    for name, time in (("a", 1_700_000_000_123_999_999), ("b", 0), ("c", 1)):
+        (tmp_path / name).write_bytes(name.encode() * 3)
+        os.utime(tmp_path / name, ns=(time, time))
+    store = LocalStore(str(tmp_path.parent))
+    found = list(store.read_heads(tmp_path.name, ["c", "a", "b"], 2))
+    assert found == [(b"cc", 0), (b"aa", 1_700_000_000_123), (b"bb", 0)]
+    assert isinstance(store, HeadStore)
+
+
 def test_absolute_path_is_taken_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "outside").write_bytes(b"x")
     store = LocalStore(str(tmp_path / "table"))
@@ -114,6 +152,8 @@ def test_times_are_milliseconds_of_the_file(tmp_path: Path) -> None:
         lambda store: store.list_names("file"),
         lambda store: store.list_folder("nothing"),
         lambda store: list(store.read_many(["file", "nothing"])),
+        lambda store: list(store.read_heads("", ["file", "nothing"], 10)),
+        lambda store: list(store.read_heads("nothing", ["file"], 10)),
     ],
 )
 def test_what_is_not_there_is_said_so(

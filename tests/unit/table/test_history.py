@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
+from explorer.log.commit_info import COMMITS_AT_A_TIME
 from explorer.table.history import HISTORY_SCHEMA
 from tests.tables import PROTOCOL, LogFolder, metadata
 
@@ -113,3 +114,46 @@ def test_times_are_utc_milliseconds(tmp_path: Path) -> None:
     (time,) = explorer.open_table(log.root).history()["timestamp"]
     assert time.type == pa.timestamp("ms", "UTC")
     assert time.value == 1_700_000_000_123
+
+
+def test_times_are_monotonic_over_all_that_is_shown(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    times = [5_000, 1_000, 9_000, 2_000, 2_000]
+    for version, time in enumerate(times):
+        # the time of the fourth file counts for the next one, but not for its own commit
+        info = {"commitInfo": {"inCommitTimestamp": 77} if version == 3 else {}}
+        log.commit(version, [info, PROTOCOL, metadata()])
+        log.time(version, time)
+    table = explorer.open_table(log.root)
+    shown = [time.value for time in table.history()["timestamp"]]
+    assert shown == [9_002, 77, 9_000, 5_001, 5_000]
+    shown = [time.value for time in table.history(2)["timestamp"]]
+    assert shown == [2_001, 77]
+
+
+def test_one_odd_commit_does_not_change_what_others_record(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    sound = {"operation": "W", "operationParameters": {"a": "b"}, "readVersion": 3}
+    odd = {"operation": 1, "operationParameters": {"a": 1}, "readVersion": 2**63}
+    for version, info in enumerate((sound, odd, {}, {"operationParameters": None}, sound)):
+        log.commit(version, [{"commitInfo": info}])
+    history = explorer.open_table(log.root).history()
+    assert history["operation"].to_pylist() == ["W", None, None, None, "W"]
+    assert history["read_version"].to_pylist() == [3, None, None, None, 3]
+    parameters = history["operation_parameters"].to_pylist()
+    assert parameters == [[("a", "b")], None, None, [("a", "1")], [("a", "b")]]
+
+
+def test_more_commits_than_one_batch_keep_their_order(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    count = 2 * COMMITS_AT_A_TIME + 3
+    for version in range(count):
+        log.commit(version, [{"commitInfo": {"operation": f"W{version}"}}])
+        log.time(version, 1_000 + version)
+    history = explorer.open_table(log.root).history()
+    history.validate(full=True)
+    newest_first = range(count)[::-1]
+    assert history["version"].to_pylist() == list(newest_first)
+    assert history["operation"].to_pylist() == [f"W{version}" for version in newest_first]
+    times = [time.value for time in history["timestamp"]]
+    assert times == [1_000 + version for version in newest_first]
