@@ -10,7 +10,7 @@ import pytest
 from explorer.errors import CorruptLogError, NotFoundError
 from explorer.log.commit_info import COMMITS_AT_A_TIME, read_commit_info, read_provenance
 from explorer.storage.open import open_read_store
-from tests.tables import LogFolder, add, commit_name
+from tests.tables import Action, LogFolder, add, commit_name
 
 _INFO = {"commitInfo": {"operation": "WRITE", "inCommitTimestamp": 5}}
 _LONG = {"commitInfo": {"operation": "WRITE", "inCommitTimestamp": 5, "text": "x" * 10_000}}
@@ -77,7 +77,7 @@ def test_broken_commit_is_an_error_alone_and_empty_among_others(tmp_path: Path) 
 def test_provenance_of_many_commits_is_that_of_each(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "t")
     versions = range(COMMITS_AT_A_TIME + 2)
-    kinds: list[list[object]] = [[_INFO], [add("a"), _INFO], [_LONG], [add("p" * 5000), _INFO], []]
+    kinds: list[list[Action]] = [[_INFO], [add("a"), _INFO], [_LONG], [add("p" * 5000), _INFO], []]
     for version in versions:
         log.commit(version, [*kinds[version % len(kinds)], {"txn": {"version": version}}])
         log.time(version, 1_700_000_000_000 + version)
