@@ -52,10 +52,13 @@ class HeldFiles:
 
 
 class LookedUpFiles:
-    """The files of a snapshot that have one of some keys."""
+    """The files of a snapshot that have one of some keys; of each key the commits of
+    `later`, where it is given, must speak."""
 
-    def __init__(self, snapshot: Snapshot, keys: pa.ChunkedArray) -> None:
-        self._snapshot = snapshot
+    def __init__(
+        self, snapshot: Snapshot, keys: pa.ChunkedArray, later: LoadedVersion | None = None
+    ) -> None:
+        self._snapshot, self._later = snapshot, later
         self.names: pa.Table = self._lookup(keys, KEY_COLUMNS)
 
     def read(self, positions: Positions, columns: Sequence[str]) -> pa.Table:
@@ -72,6 +75,7 @@ class LookedUpFiles:
     def _lookup(self, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
         def lookup(loaded: LoadedVersion) -> pa.Table:
             nothing = empty_table(loaded.state.schema("add", columns))
-            return pa.concat_tables([nothing, *loaded.state.among("add", keys, columns)])
+            later = None if self._later is None else self._later.state
+            return pa.concat_tables([nothing, *loaded.state.among("add", keys, columns, later)])
 
         return self._snapshot.consult(lookup)

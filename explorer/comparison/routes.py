@@ -89,10 +89,10 @@ def find_candidates(older: Snapshot, newer: Snapshot, watch: Watch) -> Candidate
     if not (shares and _rows_of(end.tail) <= _FEW_ROWS) and commits <= _MANY_COMMITS:
         between = read_between(start, end, watch)
     if between is not None:
-        return _by_keys("log", between, older, watch)
+        return _by_keys("log", between, older, end, watch)
     if shares:
         route: Route = "log" if end.checkpoint is None else "shared checkpoint"
-        return _by_keys(route, end.tail, older, watch)
+        return _by_keys(route, end.tail, older, end, watch)
     return _by_fingerprints(older, newer, watch)
 
 
@@ -137,11 +137,15 @@ def recorded_fields(older: Snapshot, newer: Snapshot) -> tuple[str, ...]:
     return tuple(name for name in COMPARED_FIELDS if name in both)
 
 
-def _by_keys(route: Route, decided: Tail, older: Snapshot, watch: Watch) -> Candidates:
-    """The adds of `decided`, commits up to the newer version, are in it; `older` is
+def _by_keys(
+    route: Route, decided: Tail, older: Snapshot, newer: LoadedVersion, watch: Watch
+) -> Candidates:
+    """The adds of `decided`, commits up to `newer`, are in it; `older` is
     asked for every file that they speak of."""
     watch.step(0, None, "Looking up files")
-    before = LookedUpFiles(older, decided_keys(decided))
+    # without a checkpoint there is nothing that its state could save
+    later = newer if newer.checkpoint is not None else None
+    before = LookedUpFiles(older, decided_keys(decided), later)
     return Candidates(route=route, before=before, after=HeldFiles(decided.adds))
 
 

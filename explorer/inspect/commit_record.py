@@ -10,7 +10,7 @@ from explorer.inspect.commit_times import file_time
 from explorer.log.commit_info import CommitInfo, parse_commit_info
 from explorer.table.history import text_of
 from explorer.table.table import Table
-from explorer.table.times import render_time
+from explorer.table.times import counting, render_time
 
 
 def commit_info(table: Table, version: int) -> dict[str, Any]:
@@ -46,7 +46,9 @@ def commit_info(table: Table, version: int) -> dict[str, Any]:
 
 def _time(table: Table, found: CommitInfo) -> int:
     if found.in_commit_ms is not None:
-        return found.in_commit_ms
+        (time,) = counting([found.in_commit_ms], [found.version], table.in_commit_since())
+        if time is not None:
+            return time
     return file_time(table, found.version)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -15,8 +16,8 @@ from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.columns import TIME, bool_column, int64_column, string_column, time_column
 from explorer.progress import Cancel, Progress, ProgressCallback
 from explorer.protocol.filenames import render_commit_name
-from explorer.storage.ports import ReadStore
 from explorer.table.table import Table
+from explorer.table.times import counting
 
 COLUMNS: dict[str, Column] = {
     "version": (int64_column, pa.int64()),
@@ -55,8 +56,8 @@ def timeline(
 
     What a commit does not record is null, never 0; how files, bytes and rows are
     counted stands in `explorer.inspect.commit_summary`. `timestamp` is the
-    in-commit timestamp, else the file's modification time, made monotonic over
-    the whole log. `is_checkpoint` says that a complete checkpoint of the version
+    in-commit timestamp where that counts, else the file's modification time, made
+    monotonic over the whole log. `is_checkpoint` says that a complete checkpoint of the version
     is there. A commit that cannot be read has a row whose `problem` says why.
     """
     found = list_with_times(table.store)
@@ -65,28 +66,30 @@ def timeline(
         for version in reversed(found.listing.commits)
         if (first is None or version >= first) and (last is None or version <= last)
     ]
-    batches = list(_batches(table.store, found, versions, progress, cancel))
+    batches = list(_batches(table, found, versions, progress, cancel))
     return pa.Table.from_batches(batches, schema_of(COLUMNS))
 
 
 def _batches(
-    store: ReadStore,
+    table: Table,
     found: TimedListing,
     versions: Sequence[int],
     progress: ProgressCallback | None,
     cancel: Cancel | None,
 ) -> Iterator[pa.RecordBatch]:
     checkpoints = {checkpoint.version for checkpoint in found.listing.checkpoints}
+    # asked only where a commit records such a time
+    in_commit_since = cache(table.in_commit_since)
     rows: list[tuple[Any, ...]] = []
     for done, (version, data) in enumerate(
-        zip(versions, read_commits(store, versions), strict=True)
+        zip(versions, read_commits(table.store, versions), strict=True)
     ):
         if done % _PROGRESS_EVERY == 0:
             if cancel is not None:
                 cancel.check()
             if progress is not None:
                 progress(Progress(done=done, total=len(versions), label="Reading commits"))
-        row = _row(version, data, found.file_times[version])
+        row = _row(version, data, found.file_times[version], in_commit_since)
         rows.append((*row, version in checkpoints))
         if len(rows) == _BATCH_ROWS:
             yield build_batch(COLUMNS, rows)
@@ -95,13 +98,20 @@ def _batches(
         yield build_batch(COLUMNS, rows)
 
 
-def _row(version: int, data: bytes | DeltaError, file_time: int) -> tuple[Any, ...]:
+def _row(
+    version: int,
+    data: bytes | DeltaError,
+    file_time: int,
+    in_commit_since: Callable[[], int | None],
+) -> tuple[Any, ...]:
     name = render_commit_name(version)
     if isinstance(data, DeltaError):
         summary = CommitSummary(problem=f"{data.problem} {data.reason}")
     else:
         summary = parse_summary(data, name)
     time = summary.in_commit_timestamp
+    if time is not None:
+        (time,) = counting([time], [version], in_commit_since())
     return (
         version,
         file_time if time is None else time,

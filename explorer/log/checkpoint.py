@@ -61,8 +61,12 @@ def read_checkpoint(
     store: ReadStore,
     files: CheckpointFiles,
     stored: Mapping[str, ObjectInfo] = MappingProxyType({}),
+    *,
+    table_only: bool = False,
 ) -> Checkpoint:
     """Read footers and the actions that are few; `stored` is what a listing says of files.
+    With `table_only` a classic checkpoint is read no further than to its protocol and
+    metadata, and other actions may be missing from the answer.
 
     Raises `UnusableCheckpointError`: a file is missing or broken, or a V2 checkpoint
     lacks what each has. A classic one without protocol or metadata is whole as far
@@ -73,7 +77,8 @@ def read_checkpoint(
         found = _read_json(store, f"{LOG_FOLDER}/{files.names[0]}")
     else:
         sizes = {name: info.size for name, info in stored.items() if name in files.names}
-        found = _read_parquet(store, files.names, sizes)
+        until_both = table_only and files.kind != "v2"
+        found = _read_parquet(store, files.names, sizes, until_both=until_both)
     return _build(found, files)
 
 
@@ -134,7 +139,9 @@ def _read_json(store: ReadStore, path: str) -> _TopLevel:
     )
 
 
-def _read_parquet(store: ReadStore, names: Sequence[str], sizes: Mapping[str, int]) -> _TopLevel:
+def _read_parquet(
+    store: ReadStore, names: Sequence[str], sizes: Mapping[str, int], *, until_both: bool
+) -> _TopLevel:
     def read(name: str) -> tuple[ParquetPart, Iterable[dict[str, Any]]]:
         part = open_part(store, f"{LOG_FOLDER}/{name}", listed=sizes.get(name))
         actions = part.read_small()
@@ -157,6 +164,10 @@ def _read_parquet(store: ReadStore, names: Sequence[str], sizes: Mapping[str, in
                     small.offer(body, part.path.rpartition("/")[2])
                 except CorruptLogError as error:
                     raise unusable(part.path, error.reason.rstrip(".")) from error
+            if until_both and None not in (small.protocol, small.metadata):
+                break
+        if until_both and None not in (small.protocol, small.metadata):
+            break
     return _TopLevel(
         small=small,
         inline=EMPTY_TAIL,

@@ -151,7 +151,12 @@ def batch_of(action: FileAction, bodies: Sequence[Mapping[str, Any]]) -> pa.Reco
     """A batch of action bodies, decoded from JSON; raises TypeError or OverflowError
     for a value that does not fit (`action_fields.misfit` says which)."""
     rules = COLUMNS[action]
-    arrays = [_column(rule, bodies) for rule in rules.values()]
+    # most tables use few of the optional fields
+    used = set().union(*bodies)
+    arrays = [
+        _column(rule, bodies) if rule[0] in used else pa.nulls(len(bodies), rule[2])
+        for rule in rules.values()
+    ]
     return pa.RecordBatch.from_arrays(arrays, names=list(rules))
 
 
@@ -168,7 +173,6 @@ def table_of(
 def _column(rule: ColumnRule, bodies: Sequence[Mapping[str, Any]]) -> pa.Array:
     log_name, build, data_type = rule
     values = [body.get(log_name) for body in bodies]
-    # most tables use few of the optional fields
     return pa.nulls(len(values), data_type) if _all_none(values) else build(values)
 
 

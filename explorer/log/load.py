@@ -137,7 +137,7 @@ def load_protocol_and_metadata(
         if not versions:
             return known
     else:
-        choice = _choose(store, listing, version, None)
+        choice = _choose(store, listing, version, None, table_only=True)
         segment, versions = choice.segment, choice.segment.commits
         older = SmallActions() if choice.checkpoint is None else choice.checkpoint.small
     found = _newest_of_both(store, versions)
@@ -225,8 +225,14 @@ def _choose_and_replay(
 
 
 def _choose(
-    store: ReadStore, listing: LogListing, version: int | None, held: LoadedVersion | None
+    store: ReadStore,
+    listing: LogListing,
+    version: int | None,
+    held: LoadedVersion | None,
+    *,
+    table_only: bool = False,
 ) -> _Choice:
+    """The segment and its checkpoint; `table_only` as in `read_checkpoint`."""
     problems: list[Problem] = []
     failed: UnusableCheckpointError | None = None
     while True:
@@ -240,7 +246,9 @@ def _choose(
                 checkpoint = held.checkpoint
             else:
                 try:
-                    checkpoint = _read_checkpoint(store, listing, segment.checkpoint, problems)
+                    checkpoint = _read_checkpoint(
+                        store, listing, segment.checkpoint, problems, table_only=table_only
+                    )
                 except UnusableCheckpointError as error:
                     failed = failed or error
                     problems.append(Problem.of(error, segment.checkpoint.names[0]))
@@ -252,7 +260,12 @@ def _choose(
 
 
 def _read_checkpoint(
-    store: ReadStore, listing: LogListing, files: CheckpointFiles, problems: list[Problem]
+    store: ReadStore,
+    listing: LogListing,
+    files: CheckpointFiles,
+    problems: list[Problem],
+    *,
+    table_only: bool,
 ) -> Checkpoint:
     """By what the hint repeats of it, where that saves reading Parquet, or where the
     file itself cannot be used: then with a problem more."""
@@ -268,7 +281,7 @@ def _read_checkpoint(
         with contextlib.suppress(UnusableCheckpointError):
             return build_embedded(embedded, files)
     try:
-        return read_checkpoint(store, files, listing.stored)
+        return read_checkpoint(store, files, listing.stored, table_only=table_only)
     except UnusableCheckpointError as error:
         if is_parquet or (embedded := find_embedded(store, listing, files)) is None:
             raise

@@ -124,17 +124,28 @@ class LogState:
                 yield reduce(FileColumns(table=table, leaves={}, further=rows.column))
 
     def among(
-        self, action: FileAction, keys: pa.ChunkedArray, columns: Sequence[str]
+        self,
+        action: FileAction,
+        keys: pa.ChunkedArray,
+        columns: Sequence[str],
+        later: LogState | None = None,
     ) -> Iterator[pa.Table]:
         """Those files of `tables` whose key (see `key_columns`) is one of `keys`; of a
-        checkpoint, only row groups that hold one are read further than their keys."""
+        checkpoint, only row groups that hold one are read further than their keys.
+
+        The commits of `later`, where it is given, speak of every key. If it rests on the
+        same checkpoint, what it has masked there is all that must be looked at.
+        """
         open_still = keys
         if self._decided is not None:
             open_still = keys.filter(pc.invert(pc.is_in(keys, value_set=self._decided)))
         if len(open_still):
-            jobs = self._row_groups(action)
+            shared = later is not None and later._checkpoint is self._checkpoint
+            groups = self._row_groups(action)
+            masked = later._groups(action) if later is not None and shared else [None] * len(groups)
             found = self._ahead(
-                lambda job: self._read_among(*job, action, open_still, columns), jobs
+                lambda job: self._read_among(*job, action, open_still, columns),
+                [*zip(groups, masked, strict=True)],
             )
             yield from (rows for rows in found if rows is not None)
         for rows in self._rows(action):
@@ -228,13 +239,17 @@ class LogState:
 
     def _read_among(
         self,
-        part: ParquetPart,
-        group: int,
+        at: tuple[ParquetPart, int],
+        masked: _LiveGroup | None,
         action: FileAction,
         keys: pa.ChunkedArray,
         columns: Sequence[str],
     ) -> pa.Table | None:
-        hits = pc.is_in(self._group_keys(part, group, action).keys, value_set=keys)
+        part, group = at
+        if masked is not None and masked.mask is None:
+            return None
+        held = self._group_keys(part, group, action).keys
+        hits = _hits(held, keys, None if masked is None else masked.mask)
         if not (count := int(pc.sum(hits).as_py() or 0)):
             return None
         live = _LiveGroup(part=part, group=group, mask=hits, count=count)
@@ -282,6 +297,17 @@ class LogState:
             found = found.filter(live.mask)
             inner = {path: values.filter(live.mask) for path, values in inner.items()}
         return FileColumns(table=found, leaves=inner)
+
+
+def _hits(
+    held: pa.ChunkedArray, keys: pa.ChunkedArray, without: pa.ChunkedArray | None
+) -> pa.ChunkedArray:
+    """Which of `held` are among `keys`, where those that `without` keeps are not."""
+    if without is None:
+        return pc.is_in(held, value_set=keys)
+    open_still = pc.invert(without).combine_chunks()
+    few = pc.is_in(held.filter(open_still), value_set=keys).combine_chunks()
+    return pa.chunked_array([pc.replace_with_mask(open_still, open_still, few)])
 
 
 def _select(rows: pa.Table, columns: Sequence[str]) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from types import NoneType
 from typing import Any
@@ -27,7 +27,7 @@ from explorer.log.commit_info import (
 )
 from explorer.log.listing import LogListing
 from explorer.storage.ports import ReadStore
-from explorer.table.times import modification_times
+from explorer.table.times import counting, modification_times
 
 HISTORY_SCHEMA = pa.schema(
     [
@@ -47,11 +47,18 @@ HISTORY_SCHEMA = pa.schema(
 _Bodies = Sequence[Mapping[str, Any]]
 
 
-def read_history(store: ReadStore, listing: LogListing, limit: int | None) -> pa.Table:
+def read_history(
+    store: ReadStore,
+    listing: LogListing,
+    limit: int | None,
+    in_commit_since: Callable[[], int | None],
+) -> pa.Table:
     """The newest `limit` commits (all where None), newest first, as `HISTORY_SCHEMA`.
 
     What a commit does not record, or records as another type, is null. A
-    commit's time is its in-commit timestamp, else its file's modification time.
+    commit's time is its in-commit timestamp from the version on that `in_commit_since`
+    names (none where it answers None; asked only where a commit records one), else its
+    file's modification time.
     """
     versions = listing.commits[::-1] if limit is None else listing.commits[::-1][: max(limit, 0)]
     times: list[int | None] = []
@@ -63,6 +70,8 @@ def read_history(store: ReadStore, listing: LogListing, limit: int | None) -> pa
         file_times += [modified_ms for _, modified_ms in batch]
         times += map(in_commit_ms, bodies)
         recorded.append(_recorded(bodies))
+    if times.count(None) < len(times):
+        times = counting(times, versions, in_commit_since())
     if None in times:
         known = _file_times(store, listing, versions, file_times)
         times = [at if time is None else time for time, at in zip(times, known, strict=True)]

@@ -8,7 +8,13 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, StorageError
+from explorer.errors import (
+    CorruptLogError,
+    DeltaError,
+    InvalidArgumentError,
+    NotFoundError,
+    StorageError,
+)
 from explorer.log.key_cache import KeyCache
 from explorer.log.listing import LogListing, list_log, list_newer
 from explorer.log.load import (
@@ -122,7 +128,24 @@ class Table:
         a table whose snapshot is refused."""
         from explorer.table.history import read_history  # noqa: PLC0415  # brings Arrow
 
-        return self._looking(lambda listing: read_history(self.store, listing, limit))
+        return self._looking(
+            lambda listing: read_history(self.store, listing, limit, self.in_commit_since)
+        )
+
+    def in_commit_since(self) -> int | None:
+        """The first version whose in-commit timestamp counts, None where none does.
+
+        Every one counts where the log does not tell: what is recorded is then all
+        that is known.
+        """
+        from explorer.table.times import in_commit_times  # noqa: PLC0415  # only for times
+
+        try:
+            small = self._small(None)
+            active = in_commit_times(*small.required(None))
+        except DeltaError:
+            return 0
+        return None if active is None else active.since_version
 
     def protocol(self, version: int | None = None) -> Protocol:
         """The protocol at a version, also where a snapshot is refused."""
@@ -137,7 +160,11 @@ class Table:
     def _small(self, version: int | None) -> SmallActions:
         _check_version(version)
         with self._lock:
-            known = self._known
+            known, held = self._known, self._held
+        if held is not None and (known is None or known.version < held.segment.version):
+            known = KnownActions(
+                version=held.segment.version, small=held.small, newest_file=held.newest_file
+            )
         found = self._looking(
             lambda listing: load_protocol_and_metadata(self.store, listing, version, known)
         )

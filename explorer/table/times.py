@@ -63,6 +63,17 @@ def in_commit_times(protocol: Protocol, metadata: Metadata) -> InCommitTimes | N
         ) from error
 
 
+def counting(
+    recorded: Sequence[int | None], versions: Sequence[int], since: int | None
+) -> list[int | None]:
+    """Those in-commit timestamps that count: of `versions` from `since` on, none where that
+    is None. A writer may record them without the feature, and then they mean nothing."""
+    return [
+        time if since is not None and version >= since else None
+        for time, version in zip(recorded, versions, strict=True)
+    ]
+
+
 def parse_timestamp(value: str | datetime) -> int:
     """Milliseconds since the epoch; raises `InvalidArgumentError` for a time without a zone."""
     try:

@@ -18,6 +18,8 @@ from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 
 START = 1_700_000_000_000
 
+ICT_FEATURE = "inCommitTimestamp"
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> LogFolder:
@@ -89,9 +91,24 @@ def test_timeline_times_are_monotonic_over_the_whole_log(folder: LogFolder) -> N
     assert column(timeline_of(folder, first=2), "timestamp") == [START + 9002]
 
 
-def test_timeline_prefers_in_commit_timestamps(folder: LogFolder) -> None:
-    folder.commit(3, [{"commitInfo": {"inCommitTimestamp": 42}}])
-    assert column(timeline_of(folder, first=3), "timestamp") == [42]
+def test_timeline_prefers_in_commit_timestamps_from_where_they_are_enabled(
+    folder: LogFolder,
+) -> None:
+    info = {"commitInfo": {"inCommitTimestamp": 42}}
+    folder.commit(3, [info])
+    folder.time(3, START + 3000)
+    assert column(timeline_of(folder, first=3), "timestamp") == [START + 3000]
+    feature = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": [ICT_FEATURE]}
+    enabled = {
+        "delta.enableInCommitTimestamps": "true",
+        "delta.inCommitTimestampEnablementVersion": "4",
+        "delta.inCommitTimestampEnablementTimestamp": "42",
+    }
+    folder.commit(4, [info, {"protocol": feature}, metadata(configuration=enabled)])
+    assert column(timeline_of(folder, first=3), "timestamp") == [42, START + 3000]
+    record = look.commit_info(explorer.open_table(folder.root), 3)
+    assert record["timestamp"].timestamp() * 1000 == START + 3000
+    assert look.commit_info(explorer.open_table(folder.root), 4)["timestamp"].microsecond == 42_000
 
 
 def test_timeline_reports_progress_and_can_be_cancelled(folder: LogFolder) -> None:

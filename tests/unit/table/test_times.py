@@ -265,9 +265,13 @@ def test_every_version_is_found_by_the_time_that_it_shows(seed: int, tmp_path: P
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 7, 100])
 def test_history_with_a_limit_is_the_head_of_all(limit: int, tmp_path: Path) -> None:
-    for build in (_by_file_times, _by_commit_times):
+    in_force = {
+        _by_file_times: [PROTOCOL, metadata()],
+        _by_commit_times: [SWITCHED, metadata(configuration=ON)],
+    }
+    for build, actions in in_force.items():
         log = build(tmp_path / build.__name__, [T0 + 10 * version for version in range(7)])
-        log.checkpoint(3, [PROTOCOL, metadata()])
+        log.checkpoint(3, actions)
         table = explorer.open_table(log.root)
         assert table.history(limit) == table.history().slice(0, limit)
         assert table.history()["is_checkpoint"].to_pylist() == [
