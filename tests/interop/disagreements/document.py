@@ -1,0 +1,88 @@
+"""`docs/interop.md`: how far the readers agree, and every disagreement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from tests.interop.disagreements.entries import (
+    DISAGREEMENTS,
+    PEERS,
+    STATE_AND_ROWS,
+    Disagreement,
+)
+
+_HEAD = """\
+# Other readers
+
+Made from `tests/interop/disagreements/` by `python -m tests.interop.disagreements`; do not edit.
+
+`deltalake` and delta-spark, the reference implementation, read the demo table and every table \
+of the conformance corpus, and `tests/interop/test_corpus_peers.py` compares what they say with \
+what we say: the latest version, files and bytes, every row, schema, protocol and features, \
+metadata, clustering columns, history and the times of commits, transactions, the change data \
+feed, row ids, and earlier versions — with `deltalake` all of them, with delta-spark the middle \
+one of each longer history. A fact that a reader does not tell is left out. Of tables whose data \
+files are not shipped, only the log is compared. The test fails for a disagreement that is not \
+listed here, and for one that is gone.
+
+*As expected* means that the latest version, its files and its rows are those of the corpus' \
+manifest, or that the table is refused where it has to be. For explorer `tests/conformance` holds \
+that, at every version.
+"""
+
+
+def render_document(tables: Sequence[Mapping[str, Any]]) -> str:
+    """The whole document; `tables` is the manifest."""
+    return "\n".join([_HEAD, *_figures(tables), *_peers()]) + "\n"
+
+
+def _figures(tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    versions = sum(len(table.get("history") or ()) for table in tables)
+    yield "| Reader | Tables as expected | Refused for want of a feature | Read otherwise |"
+    yield "|---|--:|--:|--:|"
+    yield f"| explorer, latest version | {len(tables)} of {len(tables)} | 0 | 0 |"
+    yield f"| explorer, every version that is left | {versions} of {versions} | 0 | 0 |"
+    for peer in PEERS:
+        refused, otherwise = _failing(peer)
+        good = len(tables) - len(refused | otherwise)
+        name = f"{_title(peer)}, latest version"
+        yield f"| {name} | {good} of {len(tables)} | {len(refused)} | {len(otherwise)} |"
+
+
+def _failing(peer: str) -> tuple[set[str], set[str]]:
+    """The tables that it refuses and may, and those that it reads wrongly or wrongly refuses."""
+    counted = [
+        entry for entry in DISAGREEMENTS if entry.peer == peer and entry.fact in STATE_AND_ROWS
+    ]
+    refused = {name for entry in counted if _may(entry) for name in entry.tables}
+    otherwise = {name for entry in counted if not _may(entry) for name in entry.tables}
+    return refused, otherwise
+
+
+def _may(entry: Disagreement) -> bool:
+    return entry.refuses and entry.right == "either"
+
+
+def _peers() -> Iterator[str]:
+    for peer in PEERS:
+        yield f"\n## {_title(peer)}\n"
+        yield "| Table | Fact | What it says | Who is right | Why | Section |"
+        yield "|---|---|---|---|---|---|"
+        for entry in DISAGREEMENTS:
+            if entry.peer == peer:
+                yield _row(entry)
+
+
+def _row(entry: Disagreement) -> str:
+    tables = "<br>".join(f"`{name}`" for name in entry.tables)
+    if entry.elsewhere:
+        tables += "<br>and most others"
+    right = entry.peer if entry.right == "peer" else entry.right
+    cells = (tables, entry.fact, entry.says, right, entry.because, entry.spec)
+    return f"| {' | '.join(cells)} |"
+
+
+def _title(peer: str) -> str:
+    return f"{peer} {version(peer)}"
