@@ -12,8 +12,20 @@ import os
 _DEFAULT = 100_000
 _TOTAL = int(os.environ.get("DELTA_EXPLORER_FUZZ", str(_DEFAULT)))
 
-FIRST_SEED = int(os.environ.get("DELTA_EXPLORER_FUZZ_FIRST", "0"))
-LOGS_OF_A_KIND = _TOTAL * 3 // 100  # three kinds
-VECTORS_OF_A_KIND = (_TOTAL - 3 * LOGS_OF_A_KIND) // 4  # four kinds
+_FIRST_SEED = int(os.environ.get("DELTA_EXPLORER_FUZZ_FIRST", "0"))
+_LOGS_OF_A_KIND = _TOTAL * 3 // 100  # three kinds
+_VECTORS_OF_A_KIND = (_TOTAL - 3 * _LOGS_OF_A_KIND) // 4  # four kinds
+
+
+def _parts(total: int, at_most: int) -> list[range]:
+    """So many seeds, in parts that a test can go through before it counts as hanging."""
+    end = _FIRST_SEED + total
+    return [range(at, min(at + at_most, end)) for at in range(_FIRST_SEED, end, at_most)]
+
+
+LOG_SEEDS = _parts(_LOGS_OF_A_KIND, 3_000)
+"""The seeds of each kind of mutated log, a test for each part."""
+VECTOR_SEEDS = _parts(_VECTORS_OF_A_KIND, 25_000)
+"""The same of mutated vectors."""
 EXAMPLES = 60 * max(1, _TOTAL // _DEFAULT)
 """Of each property that hypothesis looks for a counterexample of."""

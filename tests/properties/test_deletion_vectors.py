@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.properties.amounts import FIRST_SEED, VECTORS_OF_A_KIND
+from tests.properties.amounts import VECTOR_SEEDS
 from tests.properties.vector_mutations import KINDS, Kind, sources
 
 _SECONDS_TO_START = 60.0
@@ -26,11 +26,14 @@ _SECONDS_PER_CASE = 0.02  # some ten times what a case needs on a loaded machine
 
 
 @pytest.mark.rule("dv-storage-crc")
+@pytest.mark.parametrize("seeds", VECTOR_SEEDS, ids=lambda seeds: f"from {seeds.start}")
 @pytest.mark.parametrize("kind", KINDS)
-def test_mutated_vector_ends_in_an_error_or_the_right_answer(corpus: Path, kind: Kind) -> None:
+def test_mutated_vector_ends_in_an_error_or_the_right_answer(
+    corpus: Path, kind: Kind, seeds: range
+) -> None:
     module = "tests.properties.vector_mutation_worker"
-    command = [sys.executable, "-m", module, kind, str(FIRST_SEED), str(VECTORS_OF_A_KIND)]
-    limit = _SECONDS_TO_START + _SECONDS_PER_CASE * VECTORS_OF_A_KIND
+    command = [sys.executable, "-m", module, kind, str(seeds.start), str(len(seeds))]
+    limit = _SECONDS_TO_START + _SECONDS_PER_CASE * len(seeds)
     try:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=limit

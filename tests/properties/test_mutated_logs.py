@@ -28,7 +28,7 @@ from typing import IO, Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.properties.amounts import FIRST_SEED, LOGS_OF_A_KIND
+from tests.properties.amounts import LOG_SEEDS
 from tests.properties.mutations import KINDS, Kind
 
 _SECONDS_PER_CASE = 30.0  # a hundred times what the slowest needs on an idle machine
@@ -107,11 +107,14 @@ def _run(kind: Kind, first: int, end: int) -> tuple[list[str], int]:
     return wrong, at
 
 
+@pytest.mark.parametrize("seeds", LOG_SEEDS, ids=lambda seeds: f"from {seeds.start}")
 @pytest.mark.parametrize("kind", KINDS)
-def test_mutated_log_ends_in_an_error_or_the_right_answer(corpus: Path, kind: Kind) -> None:
+def test_mutated_log_ends_in_an_error_or_the_right_answer(
+    corpus: Path, kind: Kind, seeds: range
+) -> None:
     wrong: list[str] = []
-    at, end = FIRST_SEED, FIRST_SEED + LOGS_OF_A_KIND
-    while at < end and len(wrong) < _ENOUGH:
-        found, at = _run(kind, at, end)
+    at = seeds.start
+    while at < seeds.stop and len(wrong) < _ENOUGH:
+        found, at = _run(kind, at, seeds.stop)
         wrong += found
     assert not wrong, "\n\n".join(wrong[:_ENOUGH])
