@@ -22,6 +22,7 @@ from explorer.demo.data_files import (
 )
 from explorer.demo.shop_table import LiveFile, Outcome, ShopTable, Work
 from explorer.protocol.file_actions import AddCDCFile
+from explorer.transaction.read_set import WHOLE_TABLE
 
 _ROWS_PER_FILE = 20_000
 
@@ -89,7 +90,7 @@ def update_status(shop: ShopTable, work: Work, predicate: Predicate, status: str
         actions=tuple(done.changes),
         added=tuple(done.added),
         removed=tuple(done.removed),
-        reads="everything",
+        reads=WHOLE_TABLE,
     )
 
 
@@ -119,7 +120,7 @@ def merge(
         actions=tuple(done.changes),
         added=tuple(done.added),
         removed=tuple(done.removed),
-        reads="everything",
+        reads=WHOLE_TABLE,
     )
 
 
@@ -199,7 +200,7 @@ def _deletion(
         },
         added=tuple(hidden),
         removed=tuple(removed),
-        reads="everything",
+        reads=WHOLE_TABLE,
     )
 
 

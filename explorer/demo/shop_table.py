@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from explorer.demo.authors import Author
 from explorer.demo.orders import FIRST_SCHEMA, PARTITION_COLUMN
-from explorer.log.checkpoint_writer import CheckpointContent, write_classic_checkpoint
+from explorer.log.checkpoint_content import CheckpointContent
+from explorer.log.checkpoint_writer import write_classic_checkpoint
 from explorer.log.columns import batch_of
 from explorer.protocol.actions import Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import Action, render_action
@@ -39,7 +40,9 @@ from explorer.protocol.schema import StructType, parse_schema
 from explorer.storage.ports import WriteStore
 from explorer.transaction.commit import commit
 from explorer.transaction.conflicts import Conflict
-from explorer.transaction.staged import NEW_TABLE, Provenance, ReadSet, StagedCommit
+from explorer.transaction.read_set import NOTHING, ReadSet
+from explorer.transaction.read_version import NO_TABLE, ReadVersion
+from explorer.transaction.staged import Provenance, StagedCommit
 
 _NUM_TASKS = 16
 
@@ -79,7 +82,7 @@ class Outcome:
     actions: tuple[Action, ...] = ()
     added: tuple[LiveFile, ...] = ()
     removed: tuple[LiveFile, ...] = ()
-    reads: ReadSet = "nothing"
+    reads: ReadSet = NOTHING
 
 
 class ShopTable:
@@ -92,7 +95,7 @@ class ShopTable:
     def __init__(self, store: WriteStore, rng: random.Random) -> None:
         self.store = store
         self.rng = rng
-        self.version = NEW_TABLE
+        self.version = NO_TABLE.version
         self.next_order_id = 1_000_001
         self.schema: StructType = FIRST_SCHEMA
         self.protocol = Protocol(min_reader_version=1, min_writer_version=2)
@@ -190,9 +193,8 @@ class ShopTable:
     def _stage(self, work: Work, outcome: Outcome, actions: tuple[Action, ...]) -> StagedCommit:
         rearranges = outcome.operation == "OPTIMIZE" or outcome.operation.startswith("VACUUM")
         return StagedCommit(
-            read_version=self.version,
+            base=self._base(),
             reads=outcome.reads,
-            last_timestamp=self._last_timestamp,
             actions=actions,
             provenance=Provenance(
                 operation=outcome.operation,
@@ -203,6 +205,16 @@ class ShopTable:
                 metrics={name: str(value) for name, value in outcome.metrics.items()},
                 isolation_level="SnapshotIsolation" if rearranges else "Serializable",
             ),
+        )
+
+    def _base(self) -> ReadVersion:
+        if self.version == NO_TABLE.version:
+            return NO_TABLE
+        return ReadVersion(
+            version=self.version,
+            protocol=self.protocol,
+            metadata=self.metadata,
+            timestamp=self._last_timestamp,
         )
 
     def _tombstone(self, file: LiveFile, work: Work, outcome: Outcome) -> RemoveFile:

@@ -39,6 +39,14 @@ REMOVE_FIELDS: Fields = {
 
 FIELDS: Mapping[FileAction, Fields] = {"add": ADD_FIELDS, "remove": REMOVE_FIELDS}
 
+KNOWN_NAMES: Mapping[FileAction, frozenset[str]] = {
+    action: frozenset(
+        {*(name for name, _ in fields.values()), "partitionValues_parsed", "stats_parsed"}
+    )
+    for action, fields in FIELDS.items()
+}
+"""The names of the log that mean something here; the last two repeat others, as columns."""
+
 
 def misfit(action: FileAction, body: Mapping[str, Any]) -> tuple[str, str] | None:
     """The first field (as `add.size`) of an action whose value does not fit, and

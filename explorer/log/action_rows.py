@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from explorer.errors import CorruptLogError, brief
-from explorer.log.action_fields import FileAction, misfit
+from explorer.log.action_fields import KNOWN_NAMES, FileAction, misfit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,8 +34,11 @@ class ActionRows:
         action: FileAction,
         batches: Sequence[pa.RecordBatch] = (),
         waiting: Sequence[Mapping[str, Any]] = (),
+        *,
+        holds_unknown: bool = False,
     ) -> None:
         self._action = action
+        self._holds_unknown = holds_unknown
         self._batches = list(batches)
         self._waiting = list(waiting)
         self._table: pa.Table | None = None
@@ -49,9 +52,16 @@ class ActionRows:
 
         with self._lock:
             if self._table is None:
+                self._holds_unknown |= _has_unknown(self._action, self._waiting)
                 self._table = table_of(self._action, self._batches, self._waiting)
                 self._batches, self._waiting = [], []
             return self._table
+
+    @property
+    def holds_unknown(self) -> bool:
+        """Whether the log has fields in these actions that no column has."""
+        with self._lock:
+            return self._holds_unknown or _has_unknown(self._action, self._waiting)
 
     @property
     def nbytes(self) -> int:
@@ -71,6 +81,7 @@ class ActionCollector:
         self._places: list[tuple[str, int]] = []
         self._bytes = 0
         self._batches: list[pa.RecordBatch] = []
+        self._holds_unknown = False
 
     def add(self, body: Mapping[str, Any], file: str, line: int, size: int) -> None:
         """Take the body on one line, of `size` bytes, of a log file."""
@@ -90,7 +101,12 @@ class ActionCollector:
     def rows(self) -> ActionRows:
         """All that was taken; raises `CorruptLogError` where a value does not fit."""
         self.settle()
-        return ActionRows(self._action, self._batches[::-1], self._bodies[::-1])
+        return ActionRows(
+            self._action,
+            self._batches[::-1],
+            self._bodies[::-1],
+            holds_unknown=self._holds_unknown,
+        )
 
     def _flush(self) -> None:
         if not self._bodies:
@@ -98,10 +114,15 @@ class ActionCollector:
         from explorer.log.columns import batch_of  # noqa: PLC0415  # see `_KEPT_ROWS`
 
         try:
-            self._batches.append(batch_of(self._action, self._bodies[::-1]))
+            batch = batch_of(self._action, self._bodies[::-1])
         except (TypeError, OverflowError):
             self._check()
             raise
+        self._batches.append(batch)
+        # a look at the numbers first: at every name it would take far longer
+        known = sum(batch.num_rows - column.null_count for column in batch.columns)
+        if known != sum(map(len, self._bodies)):
+            self._holds_unknown |= _has_unknown(self._action, self._bodies)
         self._bodies, self._places, self._bytes = [], [], 0
 
     def _check(self) -> None:
@@ -119,4 +140,11 @@ def wrong_field(name: str, wanted: str, found: Any, file: str, line: int) -> Cor
         reason=f"`{name}` must be {wanted}, but is {brief(found)}.",
         remedy="Restore this log file from a backup; versions before it can still be opened.",
         spec="Add File and Remove File",
+    )
+
+
+def _has_unknown(action: FileAction, bodies: Sequence[Mapping[str, Any]]) -> bool:
+    known = KNOWN_NAMES[action]
+    return any(
+        value is not None and name not in known for body in bodies for name, value in body.items()
     )

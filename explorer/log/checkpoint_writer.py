@@ -1,341 +1,311 @@
-"""Writing checkpoints (spec: Checkpoints, Checkpoint Schema, Last Checkpoint File).
+"""Writing checkpoints (spec: Checkpoints, V2 Spec, Last Checkpoint File).
 
-The classic name with V1 content: one row per action, each kind of action a
-struct column of its own. Rows are written group by group as they come.
+File actions go from the log into the checkpoint as columns, a row group at a time.
+Everything is read back before `_last_checkpoint` points to it; what does not read back
+is deleted, and the table is what it was.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
+from uuid import UUID, uuid4
 
 import pyarrow as pa
 
-from explorer.errors import (
-    CorruptLogError,
-    InvalidArgumentError,
-    NotFoundError,
-    UnsupportedError,
-    brief,
+from explorer.errors import InvalidArgumentError, NotFoundError
+from explorer.log.checked_output import (
+    WrittenFile,
+    deleting_unless_done,
+    open_checked_output,
 )
-from explorer.log.columns import ADD_COLUMNS, REMOVE_COLUMNS, STRING_MAP, ColumnRule
-from explorer.log.expiry import is_unexpired
-from explorer.progress import Cancel
-from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
-from explorer.protocol.commit_json import render_action
+from explorer.log.checkpoint_check import Expected, check_reads_back
+from explorer.log.checkpoint_content import (
+    CheckpointContent,
+    FileRows,
+    build_small_lines,
+    build_small_rows,
+)
+from explorer.log.checkpoint_files import (
+    ROWS_PER_GROUP,
+    Piece,
+    WrittenRows,
+    pieces_of,
+    write_rows,
+)
+from explorer.log.checkpoint_form import (
+    CLASSIC,
+    CheckpointForm,
+    check_form,
+    choose_form,
+    no_commit,
+)
+from explorer.log.checkpoint_rows import build_content_rows, build_state_rows
+from explorer.log.checkpoint_types import build_top_schema
+from explorer.log.expiry import tombstones_expire_at, unexpired_transactions
+from explorer.log.hint_writer import MOST_REPEATED, build_checkpoint_schema, write_hint
+from explorer.log.listing import CheckpointFiles
+from explorer.log.load import LoadedVersion
+from explorer.progress import UNWATCHED, Cancel, Watch
+from explorer.protocol.commit_json import ActionLine, render_lines
 from explorer.protocol.filenames import (
-    LAST_CHECKPOINT,
     LOG_FOLDER,
+    SIDECAR_FOLDER,
     render_classic_checkpoint_name,
     render_commit_path,
+    render_v2_checkpoint_name,
 )
-from explorer.protocol.known_properties import (
-    CHECKPOINT_STATS_AS_JSON,
-    CHECKPOINT_STATS_AS_STRUCT,
-)
-from explorer.protocol.last_checkpoint import (
-    LastCheckpoint,
-    parse_last_checkpoint,
-    render_last_checkpoint,
-)
+from explorer.protocol.last_checkpoint import EmbeddedCheckpoint, LastCheckpoint
 from explorer.storage.ports import WriteStore
-
-_ROWS_PER_GROUP = 100_000
-_HINT = f"{LOG_FOLDER}/{LAST_CHECKPOINT}"
-
-_DELETION_VECTOR = pa.struct(
-    [
-        pa.field("storageType", pa.string()),
-        pa.field("pathOrInlineDv", pa.string()),
-        pa.field("offset", pa.int32()),
-        pa.field("sizeInBytes", pa.int32()),
-        pa.field("cardinality", pa.int64()),
-    ]
-)
-_SMALL_ACTIONS: dict[str, pa.DataType] = {
-    "txn": pa.struct(
-        [("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())]
-    ),
-    "metaData": pa.struct(
-        [
-            ("id", pa.string()),
-            ("name", pa.string()),
-            ("description", pa.string()),
-            ("format", pa.struct([("provider", pa.string()), ("options", STRING_MAP)])),
-            ("schemaString", pa.string()),
-            ("partitionColumns", pa.list_(pa.string())),
-            ("configuration", STRING_MAP),
-            ("createdTime", pa.int64()),
-        ]
-    ),
-    "protocol": pa.struct(
-        [
-            ("minReaderVersion", pa.int32()),
-            ("minWriterVersion", pa.int32()),
-            ("readerFeatures", pa.list_(pa.string())),
-            ("writerFeatures", pa.list_(pa.string())),
-        ]
-    ),
-    "domainMetadata": pa.struct(
-        [("domain", pa.string()), ("configuration", pa.string()), ("removed", pa.bool_())]
-    ),
-}
-# in the order of the reference; every action here is a tombstone or already in the table
-_ADD_NAMES = (
-    "path",
-    "partition_values",
-    "size",
-    "modification_time",
-    "data_change",
-    "tags",
-    "deletion_vector",
-    "base_row_id",
-    "default_row_commit_version",
-    "clustering_provider",
-    "stats",
-)
-# statistics and tags of tombstones serve nobody (spec: Checkpoints)
-_REMOVE_NAMES = (
-    "path",
-    "deletion_timestamp",
-    "data_change",
-    "extended_file_metadata",
-    "partition_values",
-    "size",
-    "deletion_vector",
-    "base_row_id",
-    "default_row_commit_version",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointContent:
-    """The reconciled state of one version.
+class WrittenCheckpoint:
+    """A checkpoint that reads back: its files, the top level last, and what a hint says of
+    it. `is_hinted` is False where the hint already names a newer one, and stays."""
 
-    `adds` and `removes` are batches with columns named as in `ADD_COLUMNS` and
-    `REMOVE_COLUMNS` of `explorer.log.columns`, a missing one being null in
-    every row; partition values go by physical names. Tombstones deleted at or
-    before `tombstones_after` (milliseconds since the epoch) are left out.
+    last: LastCheckpoint
+    files: tuple[WrittenFile, ...]
+    is_hinted: bool
+
+
+def write_checkpoint(
+    store: WriteStore,
+    loaded: LoadedVersion,
+    *,
+    now: datetime,
+    form: CheckpointForm | None = None,
+    new_uuid: Callable[[], UUID] = uuid4,
+    watch: Watch = UNWATCHED,
+) -> WrittenCheckpoint:
+    """Write a checkpoint of a loaded version, and the hint to it.
+
+    `form` is that of `choose_form` where it is None. Tombstones and transactions that are
+    expired at `now` (aware) are left out. V2 checkpoints and sidecars are named by
+    `new_uuid`.
+
+    Raises `InvalidArgumentError` where the version is not committed, or is read from the
+    very file that would be replaced, `UnsupportedError` where the table has what no
+    checkpoint can hold, `CorruptLogError` where the store does not hold what was written.
     """
-
-    version: int
-    protocol: Protocol
-    metadata: Metadata
-    transactions: tuple[Transaction, ...] = ()
-    domains: tuple[DomainMetadata, ...] = ()
-    adds: Iterable[pa.RecordBatch] = ()
-    removes: Iterable[pa.RecordBatch] = ()
-    tombstones_after: int
+    content = build_content(loaded, now)
+    if form is None:
+        form = _choose_form(loaded, content)
+    _check_not_its_own_source(loaded, form)
+    return _write(store, content, build_state_rows(loaded, content), form, new_uuid, watch)
 
 
 def write_classic_checkpoint(
     store: WriteStore, content: CheckpointContent, *, cancel: Cancel | None = None
 ) -> LastCheckpoint:
-    """Write `N.checkpoint.parquet`, then `_last_checkpoint` unless that is already newer.
+    """Write `N.checkpoint.parquet` of a content that names its files itself, and the hint
+    to it; raises like `write_checkpoint`."""
+    rows, watch = build_content_rows(content), Watch(cancel=cancel)
+    return _write(store, content, rows, CLASSIC, uuid4, watch).last
 
-    Raises `InvalidArgumentError` where the version is not committed, and
-    `UnsupportedError` where the table wants statistics as structs.
-    """
-    _check_writable(store, content)
-    data, num_adds, num_rows = _render_parquet(content, cancel or Cancel())
-    store.write(f"{LOG_FOLDER}/{render_classic_checkpoint_name(content.version)}", data)
-    last = LastCheckpoint(
-        version=content.version, size=num_rows, size_in_bytes=len(data), num_of_add_files=num_adds
+
+def build_content(loaded: LoadedVersion, now: datetime) -> CheckpointContent:
+    """What a checkpoint of a loaded version holds at `now`, but its files."""
+    version = loaded.segment.version
+    protocol, metadata = loaded.small.required(version)
+    configuration = metadata.configuration
+    transactions = unexpired_transactions(loaded.small.transactions, configuration, now)
+    return CheckpointContent(
+        version=version,
+        protocol=protocol,
+        metadata=metadata,
+        transactions=tuple(transactions.values()),
+        domains=tuple(loaded.small.domains.values()),
+        row_id_high_water_mark=loaded.small.row_id_high_water_mark,
+        tombstones_after=tombstones_expire_at(configuration, now),
     )
-    if _hinted_version(store) <= content.version:
-        store.write(_HINT, render_last_checkpoint(last))
-    return last
 
 
-def _check_writable(store: WriteStore, content: CheckpointContent) -> None:
-    try:
-        store.stat(render_commit_path(content.version))
-    except NotFoundError as error:
+def _choose_form(loaded: LoadedVersion, content: CheckpointContent) -> CheckpointForm:
+    least = choose_form(content.protocol, content.metadata, 0)
+    if least == CLASSIC:  # whatever there is to count
+        return least
+    num_actions = loaded.count("add") + loaded.count("remove")
+    return choose_form(content.protocol, content.metadata, num_actions)
+
+
+def _check_not_its_own_source(loaded: LoadedVersion, form: CheckpointForm) -> None:
+    """A classic checkpoint that is read may be all that is left of its version."""
+    name = render_classic_checkpoint_name(loaded.segment.version)
+    held = loaded.segment.checkpoint
+    if form.kind == "classic" and held is not None and name in held.names:
         raise InvalidArgumentError(
-            f"Version {content.version} cannot be checkpointed.",
-            reason="A checkpoint may only follow its commit, and there is no such commit.",
-            remedy="Choose a version whose commit is in the log.",
-            spec="Checkpoints",
-        ) from error
-    configuration = content.metadata.configuration
-    # absent it means no to the specification, and "as you like" to the reference
-    wants_structs = CHECKPOINT_STATS_AS_STRUCT.name in configuration
-    if wants_structs and CHECKPOINT_STATS_AS_STRUCT.value_of(configuration):
-        raise UnsupportedError(
-            "A checkpoint of this table cannot be written.",
-            reason="The table wants statistics as structs in its checkpoints "
-            "(delta.checkpoint.writeStatsAsStruct), and only JSON is written here.",
-            remedy="Set that property to false, or let the engine that wrote the table do it.",
+            f"Version {loaded.segment.version} has a checkpoint already.",
+            reason=f"{name} can be read, and writing it anew would put at risk what it holds.",
+            remedy="Write a checkpoint of a later version.",
             spec="Checkpoints",
         )
 
 
-def _hinted_version(store: WriteStore) -> int:
-    try:
-        return parse_last_checkpoint(store.read(_HINT)).version
-    except (NotFoundError, CorruptLogError):
-        return -1
-
-
-def _render_parquet(content: CheckpointContent, cancel: Cancel) -> tuple[bytes, int, int]:
-    """The file, the number of adds in it, and of all its rows."""
-    import pyarrow.parquet as pq  # not needed to open a small table
-
-    schema, num_adds, num_rows = _schema(content), 0, 0
-    sink = pa.BufferOutputStream()
-    writer = pq.ParquetWriter(
-        sink, schema, compression="zstd", store_schema=False, write_page_checksum=True
-    )
-    with writer:
-        for batch in _batches(content, schema):
-            cancel.check()
-            writer.write_batch(batch, row_group_size=_ROWS_PER_GROUP)
-            num_adds += batch.num_rows - batch.column("add").null_count
-            num_rows += batch.num_rows
-    return sink.getvalue().to_pybytes(), num_adds, num_rows
-
-
-def _schema(content: CheckpointContent) -> pa.Schema:
-    adds = list(_ADD_NAMES)
-    if not CHECKPOINT_STATS_AS_JSON.value_of(content.metadata.configuration):
-        adds.remove("stats")
-    small = _small_types(content)
-    return pa.schema(
-        {
-            "txn": small["txn"],
-            "add": _file_type(ADD_COLUMNS, adds),
-            "remove": _file_type(REMOVE_COLUMNS, _REMOVE_NAMES),
-        }
-        | {name: small[name] for name in ("metaData", "protocol", "domainMetadata")}
-    )
-
-
-def _small_types(content: CheckpointContent) -> dict[str, pa.DataType]:
-    """The columns of the actions that are few, with those fields that only their
-    writer knows (spec: "all information regarding the following actions")."""
-    types = dict(_SMALL_ACTIONS)
-    unknown: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
-    for action in _small_actions(content):
-        (kind,) = render_action(action)
-        for name, value in action.unknown_fields.items():
-            unknown[kind, name].append(value)
-    for (kind, name), values in unknown.items():
-        fields = [*types[kind], pa.field(name, _type_of(values, kind, name))]
-        types[kind] = pa.struct(fields)
-    return types
-
-
-def _type_of(values: list[Any], kind: str, name: str) -> pa.DataType:
-    import pyarrow.parquet as pq  # not needed to open a small table
-
-    try:
-        found = pa.array(values)
-        # Parquet has not all that Arrow has
-        pq.write_table(pa.table({"x": found}), pa.BufferOutputStream())
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise UnsupportedError(
-            "A checkpoint of this table cannot be written.",
-            reason=f"The field {brief(name)} of {kind}, which is not known here, cannot be "
-            "stored in a column, and would be lost.",
-            remedy="Let the engine that wrote the table write its checkpoints.",
-            spec="Checkpoints",
-        ) from error
-    return found.type
-
-
-def _file_type(rules: Mapping[str, ColumnRule], names: Iterable[str]) -> pa.DataType:
-    fields = []
-    for name in names:
-        log_name, _, kind = rules[name]
-        if name == "deletion_vector":
-            kind = _DELETION_VECTOR
-        fields.append((log_name, pa.int64() if pa.types.is_timestamp(kind) else kind))
-    return pa.struct(fields)
-
-
-def _batches(content: CheckpointContent, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    yield _small_batch(content, schema)
-    for batch in content.adds:
-        yield _widen(schema, "add", _file_structs(batch, ADD_COLUMNS, schema.field("add").type))
-    for batch in content.removes:
-        deleted = batch.column("deletion_timestamp")
-        kept = batch.filter(is_unexpired(deleted, content.tombstones_after))
-        kind = schema.field("remove").type
-        yield _widen(schema, "remove", _file_structs(kept, REMOVE_COLUMNS, kind))
-
-
-def _small_batch(content: CheckpointContent, schema: pa.Schema) -> pa.RecordBatch:
-    rows = [render_action(action) for action in _small_actions(content)]
-    return pa.RecordBatch.from_arrays(
-        [pa.array([_pairs(row.get(field.name)) for row in rows], field.type) for field in schema],
-        schema=schema,
-    )
-
-
-def _small_actions(
+def _write(
+    store: WriteStore,
     content: CheckpointContent,
-) -> list[Protocol | Metadata | Transaction | DomainMetadata]:
-    return [
-        _with_features(content.protocol),
-        content.metadata,
-        *content.transactions,
-        # a removed domain only hides older ones, of which a checkpoint has none
-        *(domain for domain in content.domains if not domain.removed),
-    ]
+    rows: FileRows,
+    form: CheckpointForm,
+    new_uuid: Callable[[], UUID],
+    watch: Watch,
+) -> WrittenCheckpoint:
+    check_form(form, content.protocol)
+    try:
+        store.stat(render_commit_path(content.version))
+    except NotFoundError as error:
+        raise no_commit(content.version) from error
+    job = _Job(store=store, version=content.version, form=form, new_uuid=new_uuid, watch=watch)
+    lines = build_small_lines(content)
+    with deleting_unless_done(store) as deleting:
+        parts = (
+            _write_one_file(job, lines, rows, deleting)
+            if form.actions_per_sidecar is None
+            else _write_with_sidecars(job, lines, rows, form.actions_per_sidecar, deleting)
+        )
+        name = parts.top.file.path.rpartition("/")[2]
+        files = CheckpointFiles(version=content.version, kind=form.kind, names=(name,))
+        check_reads_back(store, files, parts.files, _expected(parts, rows.count_adds))
+    last = _build_hint(job, parts)
+    # from here on the checkpoint counts, with or without a hint
+    return WrittenCheckpoint(last=last, files=parts.files, is_hinted=write_hint(store, last))
 
 
-def _with_features(protocol: Protocol) -> Protocol:
-    """The protocol with feature lists exactly where its versions have them."""
-    lists_readers, lists_writers = (
-        protocol.min_reader_version == 3,
-        protocol.min_writer_version == 7,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    store: WriteStore
+    version: int
+    form: CheckpointForm
+    new_uuid: Callable[[], UUID]
+    watch: Watch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What was written: the top level with its actions that are few, and sidecars, each
+    with the body of the action that names it. `schema` is None for a top level of JSON."""
+
+    lines: tuple[ActionLine, ...]
+    top: WrittenRows
+    schema: pa.Schema | None
+    sidecars: tuple[tuple[WrittenRows, Mapping[str, Any]], ...] = ()
+
+    @property
+    def all(self) -> tuple[WrittenRows, ...]:
+        return (self.top, *(rows for rows, _ in self.sidecars))
+
+    @property
+    def files(self) -> tuple[WrittenFile, ...]:
+        return tuple(rows.file for rows in self.all)
+
+
+def _top_path(job: _Job) -> str:
+    if job.form.kind == "classic":
+        return f"{LOG_FOLDER}/{render_classic_checkpoint_name(job.version)}"
+    name = render_v2_checkpoint_name(job.version, job.new_uuid(), job.form.top_level)
+    return f"{LOG_FOLDER}/{name}"
+
+
+def _top_lines(job: _Job, lines: Sequence[ActionLine]) -> list[ActionLine]:
+    if job.form.kind == "classic":
+        return [*lines]
+    return [{"checkpointMetadata": {"version": job.version}}, *lines]
+
+
+def _write_one_file(
+    job: _Job, small: Sequence[ActionLine], rows: FileRows, deleting: Callable[[str], None]
+) -> _Parts:
+    lines, path = _top_lines(job, small), _top_path(job)
+    schema = build_top_schema(lines, {"add": rows.add_type, "remove": rows.remove_type})
+    first = build_small_rows(lines, schema)
+    top = write_rows(job.store, path, schema, first, pieces_of(rows), job.watch)
+    # not before: what another writer put under the same name is not ours to delete
+    deleting(path)
+    return _Parts(lines=tuple(lines), top=top, schema=schema)
+
+
+def _write_with_sidecars(
+    job: _Job,
+    small: Sequence[ActionLine],
+    rows: FileRows,
+    actions_per_sidecar: int,
+    deleting: Callable[[str], None],
+) -> _Parts:
+    kinds = {"add": rows.add_type, "remove": rows.remove_type}
+    schema, sidecars = pa.schema(kinds), []
+    pieces = pieces_of(rows, min(ROWS_PER_GROUP, actions_per_sidecar))
+    for some in _in_files(pieces, actions_per_sidecar):
+        name = f"{job.new_uuid()}.parquet"
+        path = f"{SIDECAR_FOLDER}/{name}"
+        deleting(path)
+        written = write_rows(job.store, path, schema, None, some, job.watch)
+        modified = job.store.stat(path).modified_ms
+        body = {"path": name, "sizeInBytes": written.file.size, "modificationTime": modified}
+        sidecars.append((written, body))
+    lines, path = _top_lines(job, small), _top_path(job)
+    every = [*lines, *({"sidecar": body} for _, body in sidecars)]
+    deleting(path)
+    if job.form.top_level == "json":
+        top_schema, top = None, _write_json(job.store, path, every)
+    else:
+        top_schema = build_top_schema(every, kinds)
+        first = build_small_rows(every, top_schema)
+        top = write_rows(job.store, path, top_schema, first, (), job.watch)
+    return _Parts(lines=tuple(lines), top=top, schema=top_schema, sidecars=tuple(sidecars))
+
+
+def _in_files(pieces: Iterator[Piece], most: int) -> Iterator[Iterator[Piece]]:
+    """Runs of pieces with at most `most` rows each; a run is gone through before the next."""
+    waiting = next(pieces, None)
+
+    def run() -> Iterator[Piece]:
+        nonlocal waiting
+        count = 0
+        while waiting is not None and count + len(waiting.rows) <= most:
+            count += len(waiting.rows)
+            yield waiting
+            waiting = next(pieces, None)
+
+    while waiting is not None:
+        yield run()
+
+
+def _write_json(store: WriteStore, path: str, lines: Sequence[ActionLine]) -> WrittenRows:
+    with open_checked_output(store, path) as sink:
+        sink.write(render_lines(lines))
+        written = sink.written(path)
+    return WrittenRows(file=written, num_rows=len(lines), num_adds=0)
+
+
+def _expected(parts: _Parts, count_adds: Callable[[], int] | None) -> Expected:
+    """What must be found; live files as many as there are by their keys."""
+    few = len(parts.lines) + len(parts.sidecars)
+    written_adds = sum(rows.num_adds for rows in parts.all)
+    return Expected(
+        small=parts.lines,
+        num_adds=written_adds if count_adds is None else count_adds(),
+        num_removes=sum(rows.num_rows for rows in parts.all) - few - written_adds,
     )
-    return replace(
-        protocol,
-        reader_features=(protocol.reader_features or ()) if lists_readers else None,
-        writer_features=(protocol.writer_features or ()) if lists_writers else None,
+
+
+def _build_hint(job: _Job, parts: _Parts) -> LastCheckpoint:
+    last = LastCheckpoint(
+        version=job.version,
+        size=sum(rows.num_rows for rows in parts.all),
+        size_in_bytes=sum(file.size for file in parts.files),
+        num_of_add_files=sum(rows.num_adds for rows in parts.all),
+        checkpoint_schema=None if parts.schema is None else build_checkpoint_schema(parts.schema),
     )
-
-
-def _pairs(body: Any) -> Any:
-    """The body of a small action with its maps as Arrow takes them: lists of pairs."""
-    if not isinstance(body, Mapping):
-        return body
-    found = dict(body)
-    if isinstance(configuration := body.get("configuration"), Mapping):
-        found["configuration"] = list(configuration.items())
-    if isinstance(form := body.get("format"), Mapping):
-        found["format"] = {**form, "options": list(form["options"].items())}
-    return found
-
-
-def _widen(schema: pa.Schema, name: str, structs: pa.StructArray) -> pa.RecordBatch:
-    """A batch whose only column with values is `name`."""
-    return pa.RecordBatch.from_arrays(
-        [structs if field.name == name else pa.nulls(len(structs), field.type) for field in schema],
-        schema=schema,
+    if job.form.kind == "classic":
+        return last
+    path, bodies = parts.top.file.path, tuple(body for _, body in parts.sidecars)
+    embedded = EmbeddedCheckpoint(
+        path=path.rpartition("/")[2],
+        size_in_bytes=parts.top.file.size,
+        modification_time=job.store.stat(path).modified_ms,
+        non_file_actions=parts.lines if len(parts.lines) <= MOST_REPEATED else None,
+        sidecar_files=bodies if len(bodies) <= MOST_REPEATED else None,
     )
-
-
-def _file_structs(
-    batch: pa.RecordBatch, rules: Mapping[str, ColumnRule], kind: pa.StructType
-) -> pa.StructArray:
-    public_names = {log_name: name for name, (log_name, _, _) in rules.items()}
-    children = []
-    for field in kind:
-        name = public_names[field.name]
-        if name == "data_change":
-            children.append(pa.repeat(pa.scalar(False), batch.num_rows))  # noqa: FBT003  # a value
-        elif name not in batch.schema.names:
-            children.append(pa.nulls(batch.num_rows, field.type))
-        elif name == "deletion_vector":
-            children.append(_rename_children(batch.column(name), field.type))
-        else:
-            children.append(batch.column(name).cast(field.type))
-    return pa.StructArray.from_arrays(children, fields=list(kind))
-
-
-def _rename_children(structs: pa.StructArray, kind: pa.StructType) -> pa.StructArray:
-    return pa.StructArray.from_arrays(structs.flatten(), fields=list(kind), mask=structs.is_null())
+    return replace(last, embedded=embedded)

@@ -18,8 +18,16 @@ def extend_tail(newer: Tail, older: Tail) -> Tail:
         adds = adds.filter(pc.invert(pc.is_in(keys_of(adds), value_set=decided)))
         removes = removes.filter(pc.invert(pc.is_in(keys_of(removes), value_set=decided)))
     return Tail(
-        add_rows=ActionRows("add", pa.concat_tables([adds, newer.adds]).to_batches()),
-        remove_rows=ActionRows("remove", pa.concat_tables([removes, newer.removes]).to_batches()),
+        add_rows=ActionRows(
+            "add",
+            pa.concat_tables([adds, newer.adds]).to_batches(),
+            holds_unknown=older.add_rows.holds_unknown or newer.add_rows.holds_unknown,
+        ),
+        remove_rows=ActionRows(
+            "remove",
+            pa.concat_tables([removes, newer.removes]).to_batches(),
+            holds_unknown=older.remove_rows.holds_unknown or newer.remove_rows.holds_unknown,
+        ),
         small=newer.small.over(older.small),
         problems=older.problems + newer.problems,
     )

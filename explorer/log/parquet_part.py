@@ -31,6 +31,12 @@ _REQUIRED: dict[FileAction, tuple[str, ...]] = {
     "remove": ("path",),
 }
 
+ROWS_AT_ONCE = 2**13
+"""How many rows of a row group are decoded at a time where they are reduced as they come:
+with their statistics that is about what a processor's cache holds."""
+
+_TOO_FEW = "a row group holds fewer rows than its footer says"
+
 # readers count the rows of a group in 32 bits
 _MAX_ROWS = 2**31
 
@@ -121,18 +127,49 @@ class ParquetPart:
         `REMOVE_COLUMNS`), one row per row of the group, null where it is no such
         action; and those of the further leaves in `extra` that the file has, each the
         way into the action by names of the log (`("stats_parsed", "numRecords")`)."""
-        rules = COLUMNS[action]
-        wanted = [rules[name][0] for name in columns if self.has(action, rules[name][0])]
         inner = [path for path in extra if self._has_leaf(action, path)]
-        leaves = [".".join((action, *path)) for path in [*((name,) for name in wanted), *inner]]
+        leaves = self._leaves(action, columns, inner)
         table: pa.Table | None = None
         if leaves:
             with self._open([group], leaves) as file:
                 table = self._read(file, group, leaves)
+        rows = self.metadata.row_group(group).num_rows
         return (
-            self._columns(group, action, columns, table),
+            self._columns(rows, action, columns, table),
             self._inner(action, inner, table),
         )
+
+    def stream_group(
+        self,
+        group: int,
+        action: FileAction,
+        columns: Sequence[str],
+        extra: Sequence[FieldPath] = (),
+    ) -> Iterator[tuple[slice, pa.Table, dict[FieldPath, pa.ChunkedArray]]]:
+        """What `read_group` answers, some thousand rows at a time, and which rows these are.
+        That fewer are there than the footer says is known only at their end."""
+        inner = [path for path in extra if self._has_leaf(action, path)]
+        leaves = self._leaves(action, columns, inner)
+        rows = self.metadata.row_group(group).num_rows
+        if not leaves:
+            for start in range(0, rows, ROWS_AT_ONCE):
+                end = min(start + ROWS_AT_ONCE, rows)
+                yield slice(start, end), self._columns(end - start, action, columns, None), {}
+            return
+        start = 0
+        with self._open([group], leaves) as file:
+            for table in self._stream(file, group, leaves):
+                end = start + table.num_rows
+                found = self._columns(table.num_rows, action, columns, table)
+                yield slice(start, end), found, self._inner(action, inner, table)
+                start = end
+
+    def _leaves(
+        self, action: FileAction, columns: Sequence[str], inner: Sequence[FieldPath]
+    ) -> list[str]:
+        names = [COLUMNS[action][name][0] for name in columns]
+        held = [(name,) for name in names if self.has(action, name)]
+        return [".".join((action, *path)) for path in [*held, *inner]]
 
     def read_keys(self, group: int, action: FileAction) -> pa.Table:
         """The column `path` of a row group and, where any of its files has a deletion
@@ -148,7 +185,7 @@ class ParquetPart:
                 leaves = [path]
             table = self._read(file, group, leaves)
         names = ["path", "deletion_vector"][: len(leaves)]
-        return self._columns(group, action, names, table)
+        return self._columns(table.num_rows, action, names, table)
 
     def _has_vectors(self, file: pq.ParquetFile, group: int, action: FileAction) -> bool:
         column = self._read(file, group, [f"{action}.deletionVector.storageType"]).column(action)
@@ -157,9 +194,9 @@ class ParquetPart:
             return bool(vectors.null_count < len(vectors))
 
     def _columns(
-        self, group: int, action: FileAction, columns: Sequence[str], table: pa.Table | None
+        self, rows: int, action: FileAction, columns: Sequence[str], table: pa.Table | None
     ) -> pa.Table:
-        rules, rows = COLUMNS[action], self.metadata.row_group(group).num_rows
+        rules = COLUMNS[action]
         arrays: list[pa.ChunkedArray] = []
         with _unusable_if_unreadable(self.path):
             for name in columns:
@@ -186,7 +223,7 @@ class ParquetPart:
             if not pa.types.is_struct(kind) or (at := kind.get_field_index(name)) < 0:
                 return False
             kind = kind.field(at).type
-        return not pa.types.is_nested(kind)
+        return True
 
     @contextlib.contextmanager
     def _open(self, groups: Sequence[int], columns: Sequence[str]) -> Iterator[pq.ParquetFile]:
@@ -205,8 +242,23 @@ class ParquetPart:
             # Parquet does not promise that text is UTF-8
             table.validate(full=True)
             if table.num_rows != self.metadata.row_group(group).num_rows:
-                raise unusable(self.path, "a row group holds fewer rows than its footer says")
+                raise unusable(self.path, _TOO_FEW)
             return table
+
+    def _stream(self, file: pq.ParquetFile, group: int, columns: list[str]) -> Iterator[pa.Table]:
+        """As `_read`, in pieces; to be gone through inside of `_open`."""
+        left = self.metadata.row_group(group).num_rows
+        for batch in file.iter_batches(
+            ROWS_AT_ONCE, [group], columns, use_threads=self.num_row_groups == 1
+        ):
+            batch.validate(full=True)
+            left -= batch.num_rows
+            if left < 0:
+                break
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+        if left:
+            raise unusable(self.path, _TOO_FEW)
 
 
 def open_part(

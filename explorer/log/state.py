@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ from explorer.log.checkpoint import Checkpoint
 from explorer.log.columns import COLUMNS, DELETION_VECTOR
 from explorer.log.key_cache import KeyCache
 from explorer.log.key_columns import GroupKeys, decided_keys, keys_of, keys_of_arrays
+from explorer.log.later_columns import LaterColumns
 from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
 from explorer.log.record_counts import record_counts
 from explorer.log.tail import EMPTY_TAIL, Tail
@@ -44,6 +45,7 @@ _REMOTE_READERS = 8
 class _LiveGroup:
     """The rows of one row group that are in force; `mask` is None where all are."""
 
+    action: FileAction
     part: ParquetPart
     group: int
     mask: pa.ChunkedArray | None
@@ -106,22 +108,33 @@ class LogState:
     ) -> Iterator[Answer]:
         """What `reduce` makes of the live files, in the order of `tables`.
 
-        It gets one row group, or the files of the commits, at a time, and runs
-        in the threads that read, so that nothing needs to hold every file.
+        It gets some thousand files of a row group, or the files of the commits, at a
+        time, and runs in the threads that read, so that nothing needs to hold every file.
         `columns` are as in `tables`, `leaves` are ways into an `add` action.
         """
 
-        def read(live: _LiveGroup) -> Answer:
-            found = self._read(live, "add", columns, leaves)
-            further = cache(lambda name: self._read(live, "add", [name]).table.column(0))
-            return reduce(replace(found, further=further))
+        def read(live: _LiveGroup) -> list[Answer]:
+            return [reduce(piece) for piece in self._pieces(live, columns, leaves)]
 
         groups = [group for group in self._groups("add") if group.count]
-        yield from self._ahead(read, groups)
-        for rows in self._rows("add"):
+        for answers in self._ahead(read, groups):
+            yield from answers
+        yield from map(reduce, self._newer("add", columns))
+
+    def stream(
+        self, action: FileAction, columns: Sequence[str], leaves: Sequence[FieldPath]
+    ) -> Iterator[FileColumns]:
+        """The files in force as `reduce_files` hands them on, read as they are asked for."""
+        for job in self._row_groups(action):
+            live = self._mask(*job, action)
+            if live.count:
+                yield from self._pieces(live, columns, leaves)
+        yield from self._newer(action, columns)
+
+    def _newer(self, action: FileAction, columns: Sequence[str]) -> Iterator[FileColumns]:
+        for rows in self._rows(action):
             if rows.num_rows:
-                table = _select(rows, columns)
-                yield reduce(FileColumns(table=table, leaves={}, further=rows.column))
+                yield FileColumns(table=_select(rows, columns), leaves={}, further=rows.column)
 
     def among(
         self,
@@ -218,7 +231,7 @@ class LogState:
         count = len(held.paths) if mask is None else int(pc.sum(mask).as_py() or 0)
         if count == len(held.paths):
             mask = None
-        return _LiveGroup(part=part, group=group, mask=mask, count=count)
+        return _LiveGroup(action=action, part=part, group=group, mask=mask, count=count)
 
     def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
         if (held := self._cache.get(part, group, action)) is not None:
@@ -252,7 +265,7 @@ class LogState:
         hits = _hits(held, keys, None if masked is None else masked.mask)
         if not (count := int(pc.sum(hits).as_py() or 0)):
             return None
-        live = _LiveGroup(part=part, group=group, mask=hits, count=count)
+        live = _LiveGroup(action=action, part=part, group=group, mask=hits, count=count)
         stored = [name for name in columns if name != _NUM_RECORDS]
         if len(stored) == len(columns):
             return self._read(live, action, columns).table
@@ -270,33 +283,102 @@ class LogState:
         columns: Sequence[str],
         leaves: Sequence[FieldPath] = (),
     ) -> FileColumns:
-        part, group = live.part, live.group
+        wanted = self._wanted(live, action, columns, leaves)
+        read: tuple[pa.Table, dict[FieldPath, pa.ChunkedArray]] | None = None
+        if wanted.stored or wanted.further:
+            read = live.part.read_group(live.group, action, wanted.stored, wanted.further)
+        rows = live.part.metadata.row_group(live.group).num_rows
+        found = _assemble(wanted, slice(0, rows), *(read or (None, {})))
+        return found if live.mask is None else _masked(found, live.mask)
+
+    def _pieces(
+        self, live: _LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
+    ) -> Iterator[FileColumns]:
+        """The live files of a row group, some thousand at a time; each piece is to be done
+        with before the next one."""
+        later = LaterColumns(
+            lambda name: (found.table.column(0) for _, found in self._stream(live, [name], ()))
+        )
+        for rows, found in self._stream(live, columns, leaves):
+            mask = (
+                None if live.mask is None else live.mask.slice(rows.start, rows.stop - rows.start)
+            )
+            further = cache(partial(later.read, rows, mask))
+            if mask is None or pc.all(mask).as_py():
+                yield replace(found, further=further)
+            elif pc.any(mask).as_py():
+                yield replace(_masked(found, mask), further=further)
+
+    def _stream(
+        self, live: _LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
+    ) -> Iterator[tuple[slice, FileColumns]]:
+        """All rows of a row group, whether they are live or not, some thousand at a time."""
+        wanted = self._wanted(live, live.action, columns, leaves)
+        pieces = live.part.stream_group(live.group, live.action, wanted.stored, wanted.further)
+        for rows, table, inner in pieces:
+            yield rows, _assemble(wanted, rows, table, inner)
+
+    def _wanted(
+        self,
+        live: _LiveGroup,
+        action: FileAction,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath],
+    ) -> _Wanted:
         stored = [name for name in columns if name not in {"path", _NUM_RECORDS}]
-        arrays: dict[str, pa.ChunkedArray] = {}
-        if _VECTOR in stored and not self._group_keys(part, group, action).has_vectors:
-            # reading nulls of five leaves takes as long as reading a column with values
-            stored.remove(_VECTOR)
-            rows = part.metadata.row_group(group).num_rows
-            arrays[_VECTOR] = pa.chunked_array([pa.nulls(rows, DELETION_VECTOR)])
-        inner: dict[FieldPath, pa.ChunkedArray] = {}
         further = [*leaves]
+        keys: GroupKeys | None = None
+        if "path" in columns or _VECTOR in columns:
+            keys = self._group_keys(live.part, live.group, action)
+            if _VECTOR in stored and not keys.has_vectors:
+                # reading nulls of five leaves takes as long as reading a column with values
+                stored.remove(_VECTOR)
         if _NUM_RECORDS in columns:
             stored = [*dict.fromkeys([*stored, "stats"])]
             further = [*dict.fromkeys([*leaves, _STATS_PARSED_COUNT])]
-        if stored or further:
-            table, inner = part.read_group(group, action, stored, further)
-            arrays |= zip(table.column_names, table.columns, strict=True)
-        if "path" in columns:
-            arrays["path"] = self._group_keys(part, group, action).paths
-        if _NUM_RECORDS in columns:
-            # of the whole row group: masking numbers is cheaper than masking statistics
-            arrays[_NUM_RECORDS] = record_counts(arrays["stats"], inner.get(_STATS_PARSED_COUNT))
-        inner = {path: inner[path] for path in leaves if path in inner}
-        found = pa.Table.from_arrays([arrays[name] for name in columns], names=list(columns))
-        if live.mask is not None:
-            found = found.filter(live.mask)
-            inner = {path: values.filter(live.mask) for path, values in inner.items()}
-        return FileColumns(table=found, leaves=inner)
+        return _Wanted(columns=columns, leaves=leaves, stored=stored, further=further, keys=keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """Columns and leaves of one row group, what must be read for them, and its keys where
+    they are part of the answer."""
+
+    columns: Sequence[str]
+    leaves: Sequence[FieldPath]
+    stored: list[str]
+    further: list[FieldPath]
+    keys: GroupKeys | None
+
+
+def _assemble(
+    wanted: _Wanted,
+    rows: slice,
+    table: pa.Table | None,
+    inner: Mapping[FieldPath, pa.ChunkedArray],
+) -> FileColumns:
+    """Some rows of a row group, of which `table` and `inner` were read."""
+    held = {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
+    arrays: list[pa.ChunkedArray] = []
+    for name in wanted.columns:
+        if name == _NUM_RECORDS:
+            # before they are masked: masking numbers is cheaper than masking statistics
+            arrays.append(record_counts(held["stats"], inner.get(_STATS_PARSED_COUNT)))
+        elif name in held:
+            arrays.append(held[name])
+        elif name == "path" and wanted.keys is not None:
+            arrays.append(wanted.keys.paths.slice(rows.start, rows.stop - rows.start))
+        else:
+            arrays.append(pa.chunked_array([pa.nulls(rows.stop - rows.start, DELETION_VECTOR)]))
+    leaves = {path: inner[path] for path in wanted.leaves if path in inner}
+    return FileColumns(
+        table=pa.Table.from_arrays(arrays, names=list(wanted.columns)), leaves=leaves
+    )
+
+
+def _masked(found: FileColumns, mask: pa.ChunkedArray) -> FileColumns:
+    leaves = {path: values.filter(mask) for path, values in found.leaves.items()}
+    return FileColumns(table=found.table.filter(mask), leaves=leaves)
 
 
 def _hits(

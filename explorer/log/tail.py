@@ -14,7 +14,7 @@ import contextlib
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError, Problem
 from explorer.log.action_rows import ActionCollector, ActionRows, wrong_field
@@ -148,8 +148,22 @@ class _Twice(NamedTuple):
     more: int
 
 
-class _TailBuilder:
-    def __init__(self) -> None:
+class ActionTaker(Protocol):
+    """What becomes of the file actions that count, newest first."""
+
+    def add(self, body: Mapping[str, Any], file: str, line: int, size: int) -> None:
+        """Take the body on one line, of `size` bytes, of a log file."""
+        ...
+
+    def settle(self) -> None:
+        """Raise `CorruptLogError` where something that was taken cannot be used."""
+        ...
+
+
+class Replay:
+    """The rule itself: files are read into it newest first, and what counts is handed on."""
+
+    def __init__(self, adds: ActionTaker, removes: ActionTaker) -> None:
         # key -> the kind of action and the log file that decided it; gone when the replay is
         self._decided: dict[str, tuple[str, str]] = {}
         # of the file being read: kind and path -> the lines that have them with a vector
@@ -158,9 +172,9 @@ class _TailBuilder:
         self._paths_twice: dict[tuple[str, str], _Twice] = {}
         # log file -> what it says twice; one entry a file, however often it does
         self._twice: dict[str, _Twice] = {}
-        self._adds = ActionCollector("add")
-        self._removes = ActionCollector("remove")
-        self._small = SmallActions()
+        self._adds = adds
+        self._removes = removes
+        self.small = SmallActions()
         self._sidecars: list[Any] = []
         self._checkpoint_versions: list[Any] = []
         self._problems: list[Problem] = []
@@ -182,7 +196,7 @@ class _TailBuilder:
             raise UnusableCompactionError(compaction, reason)
         if len(self._problems) > problems:
             raise UnusableCompactionError(compaction, "The file holds no action.")
-        small = self._small
+        small = self.small
         if compaction.first == 0 and (small.protocol is None or small.metadata is None):
             reason = "It begins with the table, and has no protocol or no metadata."
             raise UnusableCompactionError(compaction, reason)
@@ -239,7 +253,7 @@ class _TailBuilder:
             self._sidecars.append(sidecar)
         if type(body := action.get("checkpointMetadata")) is dict:
             self._checkpoint_versions.append(body.get("version"))
-        self._small.offer(action, f"{name}:{number}")
+        self.small.offer(action, f"{name}:{number}")
         for key in keys_of_small(action):
             if key in seen:
                 self._note_twice(key.in_words, name, number)
@@ -275,16 +289,29 @@ class _TailBuilder:
         more = 0 if held is None else held.more + 1
         self._twice[name] = _Twice(what, line, more)
 
-    def build(self) -> Tail:
-        """What was decided."""
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the files and did not stand in the way."""
         twice = [_told_twice(found, name) for name, found in self._twice.items()]
         for (kind, name), found in self._paths_twice.items():
             twice.append(_told_path_twice(found, kind, name))
+        return (*self._problems, *twice)
+
+
+class _TailBuilder(Replay):
+    """A replay whose actions become a `Tail`."""
+
+    def __init__(self) -> None:
+        self._add_rows, self._remove_rows = ActionCollector("add"), ActionCollector("remove")
+        super().__init__(self._add_rows, self._remove_rows)
+
+    def build(self) -> Tail:
+        """What was decided."""
         return Tail(
-            add_rows=self._adds.rows(),
-            remove_rows=self._removes.rows(),
-            small=self._small,
-            problems=(*self._problems, *twice),
+            add_rows=self._add_rows.rows(),
+            remove_rows=self._remove_rows.rows(),
+            small=self.small,
+            problems=self.problems,
             sidecars=tuple(self._sidecars),
             checkpoint_versions=tuple(self._checkpoint_versions),
         )

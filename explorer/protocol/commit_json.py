@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
-from explorer.protocol.deletion_vectors import DeletionVectorDescriptor, render_descriptor
+from explorer.protocol.deletion_vectors import render_descriptor
 from explorer.protocol.file_actions import AddCDCFile, AddFile, RemoveFile
 
 Action = Protocol | Metadata | Transaction | DomainMetadata | AddFile | RemoveFile | AddCDCFile
@@ -61,14 +61,17 @@ def render_milliseconds(time: datetime) -> int:
 
 
 def _render_add(add: AddFile) -> dict[str, Any]:
-    body = {
+    body: dict[str, Any] = {
         "path": add.path,
         "partitionValues": add.partition_values,
         "size": add.size,
         "modificationTime": add.modification_time,
         "dataChange": add.data_change,
     }
-    return body | _render_optional(add.stats, add.deletion_vector)
+    body |= _render_optional(add)
+    if add.clustering_provider is not None:
+        body["clusteringProvider"] = add.clustering_provider
+    return body
 
 
 def _render_remove(remove: RemoveFile) -> dict[str, Any]:
@@ -80,16 +83,19 @@ def _render_remove(remove: RemoveFile) -> dict[str, Any]:
         "partitionValues": remove.partition_values,
         "size": remove.size,
     }
-    return body | _render_optional(remove.stats, remove.deletion_vector)
+    return body | _render_optional(remove)
 
 
-def _render_optional(stats: str | None, vector: DeletionVectorDescriptor | None) -> dict[str, Any]:
-    body: dict[str, Any] = {}
-    if stats is not None:
-        body["stats"] = stats
-    if vector is not None:
-        body["deletionVector"] = render_descriptor(vector)
-    return body
+def _render_optional(file: AddFile | RemoveFile) -> dict[str, Any]:
+    vector = file.deletion_vector
+    values = {
+        "stats": file.stats,
+        "tags": file.tags,
+        "deletionVector": None if vector is None else render_descriptor(vector),
+        "baseRowId": file.base_row_id,
+        "defaultRowCommitVersion": file.default_row_commit_version,
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _render_cdc(cdc: AddCDCFile) -> dict[str, Any]:

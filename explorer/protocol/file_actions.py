@@ -26,6 +26,10 @@ class AddFile:
     data_change: bool = True
     stats: str | None = None
     deletion_vector: DeletionVectorDescriptor | None = None
+    tags: Mapping[str, str | None] | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
+    clustering_provider: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,9 @@ class RemoveFile:
     data_change: bool = True
     stats: str | None = None
     deletion_vector: DeletionVectorDescriptor | None = None
+    tags: Mapping[str, str | None] | None = None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

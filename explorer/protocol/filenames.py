@@ -19,7 +19,10 @@ import enum
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from uuid import UUID  # the type alone: a small table opens without it
 
 LOG_FOLDER = "_delta_log"
 SIDECAR_FOLDER = "_delta_log/_sidecars"
@@ -169,3 +172,15 @@ def render_checksum_name(version: int) -> str:
 def render_classic_checkpoint_name(version: int) -> str:
     """`00000000000000000012.checkpoint.parquet` for version 12."""
     return f"{version:020}.checkpoint.parquet"
+
+
+def render_v2_checkpoint_name(
+    version: int, unique: UUID, suffix: Literal["json", "parquet"]
+) -> str:
+    """`00000000000000000012.checkpoint.80a083e8-….json` for version 12."""
+    return f"{version:020}.checkpoint.{unique}.{suffix}"
+
+
+def render_compaction_name(first: int, last: int) -> str:
+    """`00000000000000000004.00000000000000000006.compacted.json` for versions 4 to 6."""
+    return f"{first:020}.{last:020}.compacted.json"

@@ -30,12 +30,15 @@ _PLACE = "_delta_log/_last_checkpoint"
 class EmbeddedCheckpoint:
     """What a hint repeats of a V2 checkpoint.
 
-    `path` is the name of its file. `non_file_actions` are lines as in a commit,
+    `path` is the name of its file, `size_in_bytes` and `modification_time` (milliseconds
+    since the epoch) are those of that file. `non_file_actions` are lines as in a commit,
     `sidecar_files` bodies of `sidecar` actions; either is None where it was left out,
     as writers do with long ones.
     """
 
     path: str
+    size_in_bytes: int | None = None
+    modification_time: int | None = None
     non_file_actions: tuple[Mapping[str, Any], ...] | None = None
     sidecar_files: tuple[Mapping[str, Any], ...] | None = None
 
@@ -44,9 +47,9 @@ class EmbeddedCheckpoint:
 class LastCheckpoint:
     """What `_last_checkpoint` says; a hint that may be stale.
 
-    `size` counts actions; `parts` is set for multi-part checkpoints;
+    `size` counts actions, those in sidecars too; `parts` is set for multi-part
+    checkpoints; `checkpoint_schema` is a schema as the JSON object of the table's own;
     `checksum` is None where the file has none, else it was found to be right.
-    `embedded` is read only, and not rendered.
     """
 
     version: int
@@ -55,6 +58,7 @@ class LastCheckpoint:
     size_in_bytes: int | None = None
     num_of_add_files: int | None = None
     tags: Mapping[str, str] | None = None
+    checkpoint_schema: Mapping[str, Any] | None = None
     checksum: str | None = None
     embedded: EmbeddedCheckpoint | None = None
 
@@ -76,11 +80,24 @@ def render_last_checkpoint(last: LastCheckpoint) -> bytes:
         "parts": last.parts,
         "sizeInBytes": last.size_in_bytes,
         "numOfAddFiles": last.num_of_add_files,
+        "checkpointSchema": last.checkpoint_schema,
         "tags": None if last.tags is None else dict(last.tags),
+        "v2Checkpoint": None if last.embedded is None else _render_embedded(last.embedded),
     }
     body |= {key: value for key, value in optional.items() if value is not None}
     body["checksum"] = build_checksum(orjson.dumps(body))
     return orjson.dumps(body)
+
+
+def _render_embedded(embedded: EmbeddedCheckpoint) -> dict[str, Any]:
+    body: dict[str, Any] = {"path": embedded.path}
+    optional = {
+        "sizeInBytes": embedded.size_in_bytes,
+        "modificationTime": embedded.modification_time,
+        "nonFileActions": embedded.non_file_actions,
+        "sidecarFiles": embedded.sidecar_files,
+    }
+    return body | {key: value for key, value in optional.items() if value is not None}
 
 
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint:
@@ -103,8 +120,9 @@ def parse_last_checkpoint(data: bytes) -> LastCheckpoint:
         size_in_bytes=_integer(body, "sizeInBytes"),
         num_of_add_files=_integer(body, "numOfAddFiles"),
         tags=tags,
+        checkpoint_schema=_schema(data, body),
         checksum=stated,
-        embedded=_embedded(data) if body.get("v2Checkpoint") is not None else None,
+        embedded=_embedded(data, body),
     )
 
 
@@ -118,7 +136,20 @@ def build_checksum(data: bytes) -> str:
     return _checksum(_decode(data))
 
 
-def _embedded(data: bytes) -> EmbeddedCheckpoint:
+def _schema(data: bytes, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What is told beside the place of a checkpoint: one that is no object is ignored."""
+    if not isinstance(body.get("checkpointSchema"), dict):
+        return None
+    try:
+        found: Mapping[str, Any] = orjson.loads(data)["checkpointSchema"]
+    except orjson.JSONDecodeError:  # half of a character
+        return None
+    return found
+
+
+def _embedded(data: bytes, body: Mapping[str, Any]) -> EmbeddedCheckpoint | None:
+    if body.get("v2Checkpoint") is None:
+        return None
     try:
         found = orjson.loads(data)["v2Checkpoint"]  # with numbers that are numbers
     except orjson.JSONDecodeError as error:
@@ -127,9 +158,16 @@ def _embedded(data: bytes) -> EmbeddedCheckpoint:
         _refuse("`v2Checkpoint` must be an object with a path.")
     return EmbeddedCheckpoint(
         path=path,
+        size_in_bytes=_whole(found.get("sizeInBytes")),
+        modification_time=_whole(found.get("modificationTime")),
         non_file_actions=_objects(found, "nonFileActions"),
         sidecar_files=_objects(found, "sidecarFiles"),
     )
+
+
+def _whole(value: Any) -> int | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 <= value < 2**63 else None
 
 
 def _objects(body: Mapping[str, Any], key: str) -> tuple[Mapping[str, Any], ...] | None:

@@ -1,13 +1,14 @@
 """What a version checksum claims of its version (spec: Version Checksum File).
 
-One JSON object in `N.crc`, written after commit N. The histogram of file sizes and the
-list of all files that it may hold are not read here: the log says both at first hand.
+One JSON object in `N.crc`, written after commit N and never again. The list of all files
+that it may hold is neither read nor written here: the log has it at first hand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import Any, NoReturn, TypeVar
 
 import orjson
@@ -23,6 +24,7 @@ from explorer.protocol.actions import (
     parse_protocol,
     parse_transaction,
 )
+from explorer.protocol.commit_json import render_action
 
 Action = TypeVar("Action")
 
@@ -30,6 +32,21 @@ DELETED_RECORDS_FROM = (1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_00
 """Where the bins of the histogram of deleted rows begin; the first one is for none."""
 
 _HISTOGRAM = "deletedRecordCountsHistogramOpt"
+_SIZES = "fileSizeHistogram"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileSizes:
+    """Files and their bytes by size, in bins that begin at `starts` (bytes, ascending, the
+    first one at 0) and end where the next one begins."""
+
+    starts: tuple[int, ...]
+    counts: tuple[int, ...]
+    total_bytes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not (len(self.starts) == len(self.counts) == len(self.total_bytes) > 0):
+            raise AssertionError("a bin without its count or bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +70,7 @@ class VersionChecksum:
     deleted_record_counts: tuple[int, ...] | None = None
     in_commit_timestamp: int | None = None
     txn_id: str | None = None
+    file_sizes: FileSizes | None = None
 
 
 def parse_version_checksum(data: bytes, place: str) -> VersionChecksum:
@@ -88,7 +106,67 @@ def parse_version_checksum(data: bytes, place: str) -> VersionChecksum:
         deleted_record_counts=_deleted_record_counts(body, place),
         in_commit_timestamp=_count(body, "inCommitTimestampOpt", place),
         txn_id=found if isinstance(found := body.get("txnId"), str) else None,
+        file_sizes=_file_sizes(body.get(_SIZES)),
     )
+
+
+def render_version_checksum(checksum: VersionChecksum) -> bytes:
+    """The bytes of the file. `protocol` and `metadata` must be there: the specification
+    requires both."""
+    if checksum.protocol is None or checksum.metadata is None:
+        raise AssertionError("a checksum that is written names protocol and metadata")
+    transactions, domains = checksum.transactions, checksum.domains
+    body = {
+        "txnId": checksum.txn_id,
+        "tableSizeBytes": checksum.table_size_bytes,
+        "numFiles": checksum.num_files,
+        "numDeletedRecordsOpt": checksum.num_deleted_records,
+        "numDeletionVectorsOpt": checksum.num_deletion_vectors,
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "inCommitTimestampOpt": checksum.in_commit_timestamp,
+        "setTransactions": None if transactions is None else [*map(_body, transactions)],
+        "domainMetadata": None if domains is None else [*map(_body, domains)],
+        "metadata": _body(checksum.metadata),
+        "protocol": _body(checksum.protocol),
+        _SIZES: _render_sizes(checksum.file_sizes),
+        _HISTOGRAM: _render_counts(checksum.deleted_record_counts),
+    }
+    return orjson.dumps({name: value for name, value in body.items() if value is not None})
+
+
+def _body(action: Protocol | Metadata | Transaction | DomainMetadata) -> Any:
+    ((_, body),) = render_action(action).items()
+    return body
+
+
+def _render_sizes(sizes: FileSizes | None) -> Mapping[str, Any] | None:
+    if sizes is None:
+        return None
+    return {
+        "sortedBinBoundaries": sizes.starts,
+        "fileCounts": sizes.counts,
+        "totalBytes": sizes.total_bytes,
+    }
+
+
+def _render_counts(counts: tuple[int, ...] | None) -> Mapping[str, Any] | None:
+    return None if counts is None else {"deletedRecordCounts": counts}
+
+
+def _file_sizes(value: Any) -> FileSizes | None:
+    """The histogram of file sizes; one that is none says nothing, and nothing rests on it."""
+    if not isinstance(value, Mapping):
+        return None
+    names = ("sortedBinBoundaries", "fileCounts", "totalBytes")
+    found = [tuple(item) for name in names if isinstance(item := value.get(name), list)]
+    if len(found) < len(names) or not all(map(_is_count, chain.from_iterable(found))):
+        return None
+    starts, counts, total_bytes = found
+    ascends = all(older < newer for older, newer in pairwise(starts))
+    if not (len(starts) == len(counts) == len(total_bytes) > 0 and ascends and starts[0] == 0):
+        return None
+    return FileSizes(starts=starts, counts=counts, total_bytes=total_bytes)
 
 
 def _optional(

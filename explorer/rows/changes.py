@@ -26,6 +26,7 @@ from explorer.protocol.schema import PrimitiveType
 from explorer.rows.change_actions import (
     Change,
     ChangedVector,
+    ChangeType,
     PartitionValues,
     RecordedChanges,
     WholeFile,
@@ -52,6 +53,16 @@ _CHANGE_TYPE = CHANGE_COLUMNS[0]
 _FILE_ACTIONS = (b'"add"', b'"remove"', b'"cdc"')
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitChanges:
+    """What one commit did to rows; partition values go by logical names. `time_ms` is when
+    it was made, None where that is not known or there are no changes."""
+
+    version: int
+    time_ms: int | None
+    changes: tuple[Change, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChangeFeed:
     """The changes of a range of versions; `request` is for the schema of its last one."""
@@ -62,8 +73,7 @@ class ChangeFeed:
     @cached_property
     def schema(self) -> pa.Schema:
         """The table's columns as `read_rows` gives them, then `CHANGE_COLUMNS`."""
-        kinds = zip(CHANGE_COLUMNS, (pa.string(), pa.int64(), TIME), strict=True)
-        return pa.schema([*self.request.schema, *(pa.field(*item) for item in kinds)])
+        return feed_schema(self.request)
 
     def batches(
         self, *, limit: int | None = None, watch: Watch = UNWATCHED
@@ -84,23 +94,22 @@ class ChangeFeed:
                     return
         watch.step(2 * len(versions), 2 * len(versions), _LABEL)
 
-    def _version(self, version: int) -> Iterator[pa.RecordBatch]:
+    def commit(self, version: int) -> CommitChanges:
+        """What one version of the range did to rows; no data file is opened."""
         data = self.range.commit(version)
-        if not any(name in data for name in _FILE_ACTIONS):
-            return
-        changes = parse_changes(
-            data, version, lambda path, vector: self._added_with(path, vector, version)
-        )
-        if not changes:
-            return
-        number = int64_column([version])[0]
-        time = time_column([self.range.time_of(version, data)])[0]
-        request = replace(self.request, layout=replace(self.request.layout, version=version))
-        for change in changes:
-            for rows, types in _rows(self.range.table.store, self._named(change), request):
-                count = rows.num_rows
-                extra = [types, constant_column(number, count), constant_column(time, count)]
-                yield pa.RecordBatch.from_arrays([*rows.columns, *extra], schema=self.schema)
+        changes: list[Change] = []
+        if any(name in data for name in _FILE_ACTIONS):
+            found = parse_changes(
+                data, version, lambda path, vector: self._added_with(path, vector, version)
+            )
+            changes = [self._named(change) for change in found]
+        time_ms = self.range.time_of(version, data) if changes else None
+        return CommitChanges(version=version, time_ms=time_ms, changes=tuple(changes))
+
+    def _version(self, version: int) -> Iterator[pa.RecordBatch]:
+        commit = self.commit(version)
+        for change in commit.changes:
+            yield from read_change(self.range.table.store, change, commit, self.request)
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
@@ -137,6 +146,32 @@ class ChangeFeed:
                 spec=SPEC,
             )
         return values[0]
+
+
+def feed_schema(request: RowRequest) -> pa.Schema:
+    """The columns of a request, then `CHANGE_COLUMNS`."""
+    kinds = zip(CHANGE_COLUMNS, (pa.string(), pa.int64(), TIME), strict=True)
+    return pa.schema([*request.schema, *(pa.field(*item) for item in kinds)])
+
+
+def read_change(
+    store: ReadStore,
+    change: Change,
+    commit: CommitChanges,
+    request: RowRequest,
+    only: ChangeType | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one change of a commit, with `feed_schema`; of the commit only its version
+    and time are asked for. With `only` those of a file that came, went or got another
+    vector are rows of that type alone. Raises what `read_file` raises."""
+    number = int64_column([commit.version])[0]
+    time = time_column([commit.time_ms])[0]
+    schema = feed_schema(request)
+    request = replace(request, layout=replace(request.layout, version=commit.version))
+    for rows, types in _rows(store, change, request, only):
+        count = rows.num_rows
+        extra = [types, constant_column(number, count), constant_column(time, count)]
+        yield pa.RecordBatch.from_arrays([*rows.columns, *extra], schema=schema)
 
 
 def plan_feed(
@@ -180,14 +215,18 @@ Labelled = Iterator[tuple[pa.RecordBatch, pa.Array]]
 """Rows, and the type of change of each."""
 
 
-def _rows(store: ReadStore, change: Change, request: RowRequest) -> Labelled:
+def _rows(
+    store: ReadStore, change: Change, request: RowRequest, only: ChangeType | None
+) -> Labelled:
     match change:
         case RecordedChanges(file=file):
             return _recorded(store, file, request)
         case WholeFile(file=file, change_type=change_type):
+            if only not in (None, change_type):
+                return iter(())
             return _labelled(read_file(store, file, request), change_type)
         case ChangedVector():
-            return _between_vectors(store, change, request)
+            return _between_vectors(store, change, request, only)
 
 
 def _labelled(batches: Iterator[pa.RecordBatch], change_type: str) -> Labelled:
@@ -229,12 +268,16 @@ def _no_types(file: DataFile, what: str) -> CorruptDataError:
     )
 
 
-def _between_vectors(store: ReadStore, change: ChangedVector, request: RowRequest) -> Labelled:
+def _between_vectors(
+    store: ReadStore, change: ChangedVector, request: RowRequest, only: ChangeType | None
+) -> Labelled:
     stored = [vector for vector in (change.before, change.after) if vector is not None]
     vectors = iter(read_deletion_vectors(store, stored))
     before = BitMap64() if change.before is None else next(vectors)
     after = BitMap64() if change.after is None else next(vectors)
-    sides = [("delete", after - before), ("insert", before - after)]
+    both: list[tuple[ChangeType, BitMap64]]
+    both = [("delete", after - before), ("insert", before - after)]
+    sides = [side for side in both if only in (None, side[0])]
     if not any(positions for _, positions in sides):
         return
     start = 0

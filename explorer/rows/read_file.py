@@ -113,13 +113,17 @@ class _StoredRows:
 
 def _check_positions(vector: BitMap64 | None, opened: ParquetDataFile) -> None:
     if vector and vector.max() >= opened.num_rows:
-        raise CorruptDataError(
-            f"The deletion vector of {opened.file.shown} does not fit its file.",
-            reason=f"It hides the row at position {vector.max():,}, "
-            f"and the file has {opened.num_rows:,} rows.",
-            remedy="Restore the table to an earlier version.",
-            spec="Deletion Vectors",
-        )
+        raise misfit(opened.file, vector.max(), opened.num_rows)
+
+
+def misfit(file: DataFile, last: int, count: int) -> CorruptDataError:
+    """The error for a vector that hides position `last` of a file of `count` rows."""
+    return CorruptDataError(
+        f"The deletion vector of {file.shown} does not fit its file.",
+        reason=f"It hides the row at position {last:,}, and the file has {count:,} rows.",
+        remedy="Restore the table to an earlier version.",
+        spec="Deletion Vectors",
+    )
 
 
 def _answer(request: RowRequest, rows: pa.RecordBatch, extra: Sequence[pa.Array]) -> pa.RecordBatch:

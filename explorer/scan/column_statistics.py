@@ -13,14 +13,15 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import bool_column, int64_column, string_column
+from explorer.log.columns import int64_column
+from explorer.log.single_text import FieldPath, Leaves
 from explorer.log.state import FileColumns
+from explorer.log.statistics_text import parse_statistics_texts
+from explorer.log.statistics_values import fit_values, parse_times
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.features.type_widening import type_changes
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType
 from explorer.protocol.schema_walk import leaf_fields
-from explorer.scan.single_text import FieldPath, Leaves
-from explorer.scan.statistics_text import parse_statistics_texts
 from explorer.table.snapshot import Snapshot
 
 _PARSED: Final = "stats_parsed"
@@ -45,13 +46,6 @@ _BOUND_TYPES: Final = {
 }
 
 _ZERO = int64_column([0])[0]
-_NO_COUNT = int64_column([None])[0]
-_FALSE = bool_column([False])[0]
-
-_DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK: Final = r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
-_ZONED: Final = _DAY + _CLOCK + r"([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)$"
-_UNZONED: Final = _DAY + _CLOCK + "$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +141,7 @@ def read_facts(files: FileColumns, columns: Sequence[StatisticsColumn]) -> FileF
             bad.update(unreadable)
         counts = [_count(parsed, found.columns, (name, *column.physical)) for name in _NULL_COUNTS]
         facts[column.path] = ColumnFacts(
-            minimum=bounds[0], maximum=bounds[1], null_count=pc.coalesce(*counts)
+            minimum=bounds[0], maximum=bounds[1], null_count=_first(*counts)
         )
     num_records = _count(parsed, found.columns, (_NUM_RECORDS,))
     return FileFacts(num_records=num_records, columns=facts, bad=tuple(sorted(bad)))
@@ -187,8 +181,21 @@ def _count(
     found = texts[path]
     struct = parsed.get(path)
     if struct is not None and pa.types.is_integer(struct.type):
-        found = pc.coalesce(pc.cast(struct, pa.int64(), safe=False), found)
-    return pc.if_else(pc.less(found, _ZERO), _NO_COUNT, found)  # fewer than none is no count
+        found = _first(pc.cast(struct, pa.int64(), safe=False), found)
+    return _without(found, pc.less(found, _ZERO))  # fewer than none is no count
+
+
+def _first(first: pa.Array, second: pa.Array) -> pa.Array:
+    """The first value that is there, of two of one type."""
+    settled = first.null_count == 0 or second.null_count == len(second)
+    return first if settled else pc.coalesce(first, second)
+
+
+def _without(values: pa.Array, wrong: pa.Array) -> pa.Array:
+    """The values, null where they are wrong, which is rare."""
+    if not pc.any(wrong).as_py():
+        return values
+    return pc.if_else(wrong, pa.nulls(1, values.type)[0], values)
 
 
 def _bound(
@@ -200,84 +207,10 @@ def _bound(
         return None, []
     bad: list[int] = []
     if pa.types.is_temporal(kind):
-        text, bad = _parse_times(text, kind)
-    if struct is not None and (fitted := _fitted(struct, kind)) is not None:
-        text = pc.coalesce(fitted, text)
+        text, bad = parse_times(text, kind)
+    if struct is not None and (fitted := fit_values(struct, kind)) is not None:
+        text = _first(fitted, text)
     if pa.types.is_floating(kind):
         # NaN bounds nothing: some writers leave it out of a maximum, others do not
-        text = pc.if_else(pc.is_nan(text), pa.nulls(1, kind)[0], text)
+        text = _without(text, pc.is_nan(text))
     return text, bad
-
-
-def _fitted(values: pa.Array, kind: pa.DataType) -> pa.Array | None:
-    """Values of a checkpoint's struct, written when the column may have had a narrower
-    type; None where they are of another kind."""
-    if not _is_narrower(values.type, kind):
-        return None
-    try:
-        if pa.types.is_timestamp(values.type) and values.type.unit == "ns":
-            values = pc.floor_temporal(values, unit="microsecond")
-        if pa.types.is_timestamp(values.type) and values.type.tz != kind.tz:
-            values = pc.cast(pc.cast(values, pa.timestamp("us")), pa.int64())
-        if pa.types.is_integer(values.type) and pa.types.is_decimal(kind):
-            values = pc.cast(pc.cast(values, pa.int64()), pa.decimal128(19, 0))
-        return pc.cast(values, kind)
-    except pa.ArrowInvalid:
-        return None
-
-
-def _is_narrower(found: pa.DataType, kind: pa.DataType) -> bool:
-    types = pa.types
-    if types.is_string(kind):
-        return bool(types.is_string(found) or types.is_large_string(found))
-    if types.is_timestamp(kind):
-        return bool(types.is_timestamp(found) or (types.is_date(found) and kind.tz is None))
-    if types.is_floating(kind):
-        narrow = types.is_floating(found) and found.bit_width <= kind.bit_width
-        return bool(narrow or (types.is_integer(found) and types.is_float64(kind)))
-    if types.is_decimal(kind):
-        return bool(types.is_decimal(found) or types.is_integer(found))
-    if types.is_integer(kind):
-        return bool(types.is_integer(found))
-    return bool(found == kind)
-
-
-def _parse_times(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]:
-    """Dates or times as text, and the positions of those that are none."""
-    pattern = _DAY + "$"
-    if pa.types.is_timestamp(kind):
-        pattern = _UNZONED
-        texts = _with_zone(texts) if kind.tz is not None else _without_zone(texts)
-        if kind.tz is not None:
-            pattern = _ZONED
-        texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
-    fits = pc.coalesce(pc.match_substring_regex(texts, pattern), _FALSE)
-    plain = pc.if_else(fits, texts, pa.nulls(len(texts), pa.string()))
-    try:
-        found = pc.cast(plain, kind)
-    except pa.ArrowInvalid:  # such as 30 February
-        found = pa.array([_one_time(text, kind) for text in plain.to_pylist()], kind)
-    lost = pc.and_(texts.is_valid(), found.is_null())
-    return found, pc.indices_nonzero(lost).to_pylist()
-
-
-def _with_zone(texts: pa.Array) -> pa.Array:
-    missing = pc.match_substring_regex(texts, _UNZONED)
-    if not pc.any(missing).as_py():
-        return texts
-    zone, nothing = (string_column(["Z", ""])[at] for at in range(2))
-    return pc.if_else(missing, pc.binary_join_element_wise(texts, zone, nothing), texts)
-
-
-def _without_zone(texts: pa.Array) -> pa.Array:
-    # some writers put a Z behind the time on the wall
-    return pc.replace_substring_regex(texts, "[zZ]$", "")
-
-
-def _one_time(text: str | None, kind: pa.DataType) -> pa.Scalar | None:
-    if text is None:
-        return None
-    try:
-        return pc.cast(string_column([text]), kind)[0]
-    except pa.ArrowInvalid:
-        return None

@@ -60,7 +60,8 @@ def choose_columns(snapshot: Snapshot, names: Sequence[str] | None) -> list[Stat
 
 def _flattened(files: FileColumns, columns: Sequence[StatisticsColumn]) -> pa.Table:
     facts = read_facts(files, columns)
-    arrays = [files.table.column("path").combine_chunks(), facts.num_records]
+    # as it is: to combine even one chunk would copy it
+    arrays = [files.table.column("path"), facts.num_records]
     for column in columns:
         found = facts.columns[column.path]
         if column.bound_type is not None:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from stat import S_ISFIFO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
-from explorer.storage.ports import ObjectInfo, PutOutcome
+from explorer.storage.ports import Content, ObjectInfo, PutOutcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.storage.tree import FolderPiece
+
 # `_` and `.` hide a name from every reader of the log and of the table
 _TEMPORARY_PREFIX = ".tmp-"
+
+# what file systems without hard links answer
+_NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK})
 
 # a path of a log may name a pipe, which would be waited for without an end
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -79,6 +84,20 @@ class LocalStore:
         found.sort(key=attrgetter("name"))
         return found
 
+    def list_pieces(self, folder: str) -> Iterator[FolderPiece]:
+        """What lies directly in `folder`, folders and links too."""
+        from explorer.storage.tree import scan_local  # noqa: PLC0415  # only to look for strays
+
+        with _speaking_of(folder):
+            yield from scan_local(self._full(folder), folder)
+
+    def stat_many(self, paths: Sequence[str]) -> list[tuple[int, int] | None]:
+        """Size and modification time of each file."""
+        from explorer.storage.tree import stat_local  # noqa: PLC0415  # as above
+
+        with _speaking_of(self.uri):
+            return [stat_local(self._full(path)) for path in paths]
+
     def stat(self, path: str) -> ObjectInfo:
         """Size and modification time of one file."""
         with _speaking_of(path):
@@ -130,28 +149,17 @@ class LocalStore:
                 raise OSError(errno.ESPIPE, "a pipe")
             return OSFile(full, "rb")
 
-    def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
+    def put_if_absent(self, path: str, data: Content) -> PutOutcome:
         """Link a finished, synced temporary file to `path`; a link never replaces."""
         target = self._full(path)
         folder = os.path.dirname(target)
         temporary = f"{folder}/{_TEMPORARY_PREFIX}{os.urandom(16).hex()}"
         with _speaking_of(path):
-            os.makedirs(folder, exist_ok=True)
+            _make_folder(folder)
             try:
                 _write_synced(temporary, data)
-                os.link(temporary, target)
-            except FileExistsError:
-                return PutOutcome.ALREADY_THERE
-            except OSError as error:
-                if error.errno in {errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK}:
-                    raise UnsupportedError(
-                        f"{self._root} cannot be committed to.",
-                        reason="This file system has no hard links, so two writers could "
-                        "overwrite each other's commit.",
-                        remedy="Keep the table on a file system with hard links, such as ext4.",
-                        kind="store_unsupported",
-                    ) from error
-                raise
+                if not _link(temporary, target, self._root):
+                    return PutOutcome.ALREADY_THERE
             finally:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(temporary)
@@ -167,7 +175,7 @@ class LocalStore:
         folder = os.path.dirname(target)
         temporary = f"{folder}/{_TEMPORARY_PREFIX}{os.urandom(16).hex()}"
         with _speaking_of(path):
-            os.makedirs(folder, exist_ok=True)
+            _make_folder(folder)
             try:
                 _write_synced(temporary, data)
                 os.replace(temporary, target)
@@ -176,6 +184,33 @@ class LocalStore:
                     os.unlink(temporary)
                 raise
             _sync_folder(folder)
+
+    @contextlib.contextmanager
+    def open_output(self, path: str) -> Iterator[BinaryIO]:
+        """Write beside `path`, then rename over it where the block ends without an error."""
+        target = self._full(path)
+        folder = os.path.dirname(target)
+        temporary = f"{folder}/{_TEMPORARY_PREFIX}{os.urandom(16).hex()}"
+        published = False
+        try:
+            with _speaking_of(path):
+                _make_folder(folder)
+                sink = open(temporary, "xb")  # noqa: SIM115  # closed before it is renamed
+            try:
+                yield sink
+                sink.flush()
+                os.fsync(sink.fileno())
+            finally:
+                sink.close()
+            os.replace(temporary, target)
+            published = True
+            _sync_folder(folder)
+        except OSError as error:
+            raise _told(path, error) from error
+        finally:
+            if not published:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary)
 
     def delete(self, path: str) -> None:
         """Remove one file; one that is already gone is no error."""
@@ -193,15 +228,57 @@ def _info(name: str, found: os.stat_result) -> ObjectInfo:
     return ObjectInfo(name=name, size=found.st_size, modified_ms=found.st_mtime_ns // 1_000_000)
 
 
-def _write_synced(path: str, data: bytes) -> None:
+def _make_folder(folder: str) -> None:
+    """Make a folder and those above it, each in such a way that a power cut keeps it."""
+    if os.path.isdir(folder):
+        return
+    above = os.path.dirname(folder)
+    _make_folder(above)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder)
+    _sync_folder(above)
+
+
+def _write_synced(path: str, data: Content) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
+        for piece in (data,) if isinstance(data, bytes) else data:
+            view = memoryview(piece)
+            while view:
+                view = view[os.write(descriptor, view) :]
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _link(temporary: str, target: str, root: str) -> bool:
+    """Whether `target` is now the temporary file; False where another was there first.
+
+    A network file system may lose the answer to the first request and refuse the second:
+    then both names lead to the same file, whatever the error says.
+    """
+    try:
+        os.link(temporary, target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            if os.path.samefile(temporary, target):
+                return True
+        if isinstance(error, FileExistsError):
+            return False
+        if error.errno in _NO_LINKS:
+            raise _no_links(root) from error
+        raise
+    return True
+
+
+def _no_links(root: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{_text(root)} cannot be committed to.",
+        reason="This file system has no hard links, so two writers could overwrite each "
+        "other's commit.",
+        remedy="Keep the table on a file system with hard links, such as ext4.",
+        kind="store_unsupported",
+    )
 
 
 def _sync_folder(folder: str) -> None:

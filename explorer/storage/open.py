@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from explorer.errors import UnsupportedError
 from explorer.storage.local import LocalStore
 from explorer.storage.location import parse_location
 from explorer.storage.ports import ReadStore, WriteStore
@@ -25,17 +24,17 @@ def open_read_store(
     return RemoteStore(location, storage_options or {})
 
 
-def open_write_store(uri: str | os.PathLike[str]) -> WriteStore:
+def open_write_store(
+    uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
+) -> WriteStore:
     """A store that may change what lies below `uri`.
 
-    Raises `UnsupportedError` for stores without a proven put-if-absent.
+    Raises `UnsupportedError` for stores that have no way to create an object only where
+    none is: two writers could overwrite each other's commit there.
     """
     location = parse_location(uri)
-    if location.scheme != "file":
-        raise UnsupportedError(
-            f"{location.shown} cannot be written to.",
-            reason="Creating a commit only where none is has been proven on local folders alone.",
-            remedy="Write to a local folder.",
-            kind="store_unsupported",
-        )
-    return LocalStore(location.target)
+    if location.scheme == "file":
+        return LocalStore(location.target)
+    from explorer.storage.remote_write import RemoteWriteStore  # see above
+
+    return RemoteWriteStore(location, storage_options or {})

@@ -1,8 +1,8 @@
 """The two ports through which every byte passes.
 
 A `ReadStore` cannot change anything: snapshots, inspection and planning hold
-nothing else. A `WriteStore` is given only to the committer (and, later, to the
-one maintenance executor). Paths are relative to the table's root, decoded,
+nothing else. A `WriteStore` is given only to the committer and to the one
+maintenance executor. Paths are relative to the table's root, decoded,
 with `/` between the parts.
 """
 
@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ByteRange: TypeAlias = tuple[int, int]
 """Bytes of an object from the first number to before the second."""
+
+Content: TypeAlias = bytes | Iterable[bytes]
+"""What an object will hold: at once, or in pieces that may be gone through again, so that
+a store that tries twice writes the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +119,12 @@ class HeadStore(ReadStore, Protocol):
 class WriteStore(ReadStore, Protocol):
     """A `ReadStore` that may also change what lies below its root."""
 
-    def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
+    def put_if_absent(self, path: str, data: Content) -> PutOutcome:
         """Create `path` with exactly `data`, or leave what is there untouched.
 
-        Raises `UnsupportedError` where the store cannot promise that.
-        After `UNKNOWN` the caller re-reads.
+        Raises `UnsupportedError` where the store cannot promise that. After `UNKNOWN`
+        the caller re-reads; after `ALREADY_THERE` too, for what is there may be his own:
+        a client that saw no answer may have sent its request again.
         """
         ...
 
@@ -129,4 +135,15 @@ class WriteStore(ReadStore, Protocol):
 
     def delete(self, path: str) -> None:
         """Remove one object; one that is already gone is no error."""
+        ...
+
+
+@runtime_checkable
+class OutputStore(WriteStore, Protocol):
+    """A `WriteStore` that takes a large object piece by piece, so that nobody has to hold
+    all of it."""
+
+    def open_output(self, path: str) -> AbstractContextManager[BinaryIO]:
+        """What to write an object as for `write` through. Readers see all of it once the
+        block has ended, and nothing of it where the block raises."""
         ...

@@ -26,6 +26,7 @@ from explorer.storage.at_once import AT_ONCE, at_once
 from explorer.storage.location import Location
 from explorer.storage.ports import ByteRange, ObjectInfo
 from explorer.storage.ranged_file import RangedFile
+from explorer.storage.tree import FolderPiece
 
 # of one object; several are often read at once
 _RANGES_AT_ONCE = 8
@@ -83,7 +84,7 @@ class RemoteStore:
     def has_folder(self, folder: str) -> bool:
         """Whether `folder` is there: on object stores, whether anything lies below it."""
         # not `isdir`: it takes a store that fails for a folder that is not there
-        with _speaking_of(folder, self._shown):
+        with speaking_of(folder, self._shown):
             try:
                 found = self._fs.info(self._full(folder))
             except (FileNotFoundError, NotADirectoryError):
@@ -97,7 +98,7 @@ class RemoteStore:
     def list_folder(self, folder: str) -> list[ObjectInfo]:
         """The objects directly inside `folder`, sorted by name."""
         full = self._full(folder)
-        with _speaking_of(folder, self._shown):
+        with speaking_of(folder, self._shown):
             self._fs.invalidate_cache(full)
             entries = self._fs.ls(full, detail=True)
         found = [_info(entry) for entry in entries if entry.get("type") != "directory"]
@@ -109,7 +110,7 @@ class RemoteStore:
         if "prefix" not in inspect.signature(self._fs.find).parameters:
             return None
         full = self._full(folder)
-        with _speaking_of(folder, self._shown):
+        with speaking_of(folder, self._shown):
             try:
                 entries = self._fs.find(full, prefix=prefix, detail=True).values()
             except FileNotFoundError:
@@ -122,14 +123,45 @@ class RemoteStore:
             and len(str(entry["name"]).strip("/").split("/")) == inside
         ]
 
+    def list_pieces(self, folder: str) -> Iterator[FolderPiece]:
+        """What lies directly in `folder`, folders too, with sizes and times."""
+        full = self._full(folder)
+        with speaking_of(folder, self._shown):
+            self._fs.invalidate_cache(full)
+            entries = self._fs.ls(full, detail=True)
+        folders = [_last_part(entry) for entry in entries if entry.get("type") == "directory"]
+        files = [_info(entry) for entry in entries if entry.get("type") == "file"]
+        # object stores may list a marker for the folder itself
+        files = [info for info in files if info.name]
+        yield FolderPiece(
+            folder=folder,
+            folders=folders,
+            files=[info.name for info in files],
+            others=[_last_part(entry) for entry in entries if entry.get("type") == "other"],
+            sizes=[info.size for info in files],
+            modified_ms=[info.modified_ms for info in files],
+        )
+
+    def stat_many(self, paths: Sequence[str]) -> list[tuple[int, int] | None]:
+        """Size and modification time of each object, many at once."""
+
+        def ask(path: str) -> tuple[int, int] | None:
+            try:
+                info = self.stat(path)
+            except NotFoundError:
+                return None
+            return info.size, info.modified_ms
+
+        return list(at_once(ask, paths, AT_ONCE))
+
     def stat(self, path: str) -> ObjectInfo:
         """Size and modification time of one object."""
-        with _speaking_of(path, self._shown):
+        with speaking_of(path, self._shown):
             return _info(self._fs.info(self._full(path)))
 
     def read(self, path: str, limit: int | None = None) -> bytes:
         """The whole object, or its first `limit` bytes."""
-        with _speaking_of(path, self._shown):
+        with speaking_of(path, self._shown):
             full = self._full(path)
             if limit is None:
                 # no range: that of an empty object would be refused
@@ -152,7 +184,7 @@ class RemoteStore:
         full = self._full(path)
 
         def fetch(wanted: ByteRange) -> bytes:
-            with _speaking_of(path, self._shown):
+            with speaking_of(path, self._shown):
                 return bytes(self._fs.cat_file(full, start=wanted[0], end=wanted[1]))
 
         if len(ranges) < 2:  # without a thread
@@ -174,6 +206,10 @@ def _missing(location: Location) -> UnsupportedError:
         else "Install the fsspec implementation of this scheme.",
         kind="missing_dependency",
     )
+
+
+def _last_part(entry: Mapping[str, Any]) -> str:
+    return str(entry["name"]).rstrip("/").rpartition("/")[2]
 
 
 def _info(entry: Mapping[str, Any]) -> ObjectInfo:
@@ -201,7 +237,8 @@ def _modified_ms(entry: Mapping[str, Any]) -> int:
 
 
 @contextlib.contextmanager
-def _speaking_of(path: str, root: str) -> Iterator[None]:
+def speaking_of(path: str, root: str) -> Iterator[None]:
+    """Whatever a client raises about `path` becomes an error of ours, without secrets."""
     shown = f"{root}/{path if len(path) <= 200 else path[:200] + '…'}"
     try:
         yield
@@ -215,7 +252,7 @@ def _speaking_of(path: str, root: str) -> Iterator[None]:
         ) from error
     except PermissionError as error:
         raise StorageError(
-            f"{shown} may not be read.",
+            f"{shown} may not be read or written.",
             reason="The store refused access.",
             remedy="Check the credentials and their rights on this place.",
             kind="storage_refused",
@@ -223,7 +260,7 @@ def _speaking_of(path: str, root: str) -> Iterator[None]:
     # each implementation lets its client's own errors through, with no common base
     except Exception as error:
         raise StorageError(
-            f"{shown} could not be read.",
+            f"{shown} could not be read or written.",
             # the client's own words may hold a signed URL or a key
             reason=f"The store failed with {type(error).__name__}.",
             remedy="Check the address, the network and the credentials, then try again.",

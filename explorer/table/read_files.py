@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
@@ -17,7 +17,26 @@ def read_files(loaded: LoadedVersion, action: FileAction, columns: Sequence[str]
         # all that there is to select from; the state would bring what computes
         rows = loaded.tail.adds if action == "add" else loaded.tail.removes
         return rows.select(list(columns))
-    tables = list(loaded.state.tables(action, columns))
+    tables = list(_tables(loaded, action, columns))
     if not tables:
         return empty_table(loaded.state.schema(action, columns))
     return pa.concat_tables(tables)
+
+
+def _tables(
+    loaded: LoadedVersion, action: FileAction, columns: Sequence[str]
+) -> Iterator[pa.Table]:
+    """The files; the statistics that a checkpoint has as columns alone come as JSON."""
+    state = loaded.state
+    if action == "remove" or "stats" not in columns or state.records("add", "stats"):
+        return state.tables(action, columns)
+    # most tables have them as JSON
+    from explorer.log.statistics_columns import (  # noqa: PLC0415  # see above
+        all_statistics,
+        complete_statistics,
+    )
+
+    held = all_statistics(*loaded.small.required(loaded.segment.version))
+    return state.reduce_files(
+        columns, held.leaves, lambda files: complete_statistics(files, held).table
+    )

@@ -256,12 +256,20 @@ class Table:
 
 
 def open_table(
-    uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None
+    uri: str | os.PathLike[str],
+    storage_options: Mapping[str, Any] | None = None,
+    *,
+    spark: Any = None,
 ) -> Table:
-    """The table at a path, a `file:` URL or any URL that fsspec knows.
+    """The table at a path, a `file:` URL or any URL that fsspec knows; with a Spark session
+    the one that its catalog knows by this name.
 
     Raises `NotFoundError` where no table lies there.
     """
+    if spark is not None:
+        from explorer.table.catalog_name import location_by_name  # noqa: PLC0415  # rarely needed
+
+        uri = location_by_name(os.fspath(uri), spark)
     store = open_read_store(uri, storage_options)
     if not _has_log(store):
         raise _no_table(store)

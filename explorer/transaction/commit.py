@@ -1,7 +1,7 @@
 """The commit loop (spec: Creation of New Log Entries, In-Commit Timestamps).
 
 A commit is one file, created only where none is. The loser of a race looks at
-what the winner did and either follows it or reports the conflict as a value.
+what the winners did and either follows them or reports the conflict as a value.
 """
 
 from __future__ import annotations
@@ -9,12 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from explorer.errors import NotFoundError, StorageError
+from explorer.errors import ConflictError, CorruptLogError, NotFoundError, StorageError
 from explorer.progress import Cancel
 from explorer.protocol.filenames import render_commit_path
-from explorer.storage.ports import PutOutcome, WriteStore
-from explorer.transaction.conflicts import Conflict, find_conflict, parse_winner
-from explorer.transaction.staged import StagedCommit, render_staged
+from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
+from explorer.transaction.attempt import (
+    Attempt,
+    build_attempt,
+    enables_in_commit_timestamps,
+)
+from explorer.transaction.conflicts import Conflict, commit_gone, find_conflict
+from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
+from explorer.transaction.requirements import check_commit
+from explorer.transaction.retries import DEFAULT_RETRIES, Retries
+from explorer.transaction.staged import StagedCommit
+from explorer.transaction.winner import WinningCommit, follow, newest_version, read_winners
 
 Clock = Callable[[], int]
 """The time in milliseconds since the epoch."""
@@ -32,45 +41,133 @@ class Committed:
 
 
 def commit(
-    store: WriteStore, staged: StagedCommit, *, clock: Clock, cancel: Cancel | None = None
+    store: WriteStore,
+    staged: StagedCommit,
+    *,
+    clock: Clock,
+    retries: Retries = DEFAULT_RETRIES,
+    cancel: Cancel | None = None,
 ) -> Committed | Conflict:
     """Make `staged` the next version of the table.
 
     With in-commit timestamps each is later than the one before it. Files that
     the actions name must be in the store already; after a conflict or an error
-    they are there still, and no version knows them.
+    they are there still, and no version knows them. Raises `UnsupportedError` for what
+    the table's features forbid, `ConflictError` after too many lost races, and
+    `StorageError` where the outcome stays unknown.
     """
-    version, last_timestamp = staged.read_version + 1, staged.last_timestamp
-    while True:
+    if (gone := _gone(store, staged)) is not None:
+        return gone
+    for number in range(1, retries.limit + 1):
         if cancel is not None:
             cancel.check()
-        timestamp = clock() if last_timestamp is None else max(clock(), last_timestamp + 1)
-        if _create(store, render_commit_path(version), render_staged(staged, timestamp)):
-            return Committed(version=version, timestamp=timestamp)
-        winner = parse_winner(version, store.read(render_commit_path(version)))
+        check_commit(staged)
+        attempt = build_attempt(staged, clock())
+        if _create(store, attempt):
+            return Committed(version=attempt.version, timestamp=attempt.timestamp)
+        followed = _follow_winners(store, staged)
+        if isinstance(followed, Conflict):
+            return followed
+        staged = followed
+        if number < retries.limit:
+            retries.pause(number)
+    raise ConflictError(
+        f"The commit was overtaken {retries.limit} times.",
+        reason="Other writers commit faster than this one can follow them.",
+        remedy="Try again when there are fewer of them; nothing was changed.",
+    )
+
+
+def _gone(store: ReadStore, staged: StagedCommit) -> Conflict | None:
+    """The conflict where the log was cut after the version that was read.
+
+    Its successor is then gone as well, and a commit under that number would be one that
+    no reader ever sees. A cleanup removes commits from the oldest on, so that as long as
+    the commit of `base` is there, no later one is gone.
+    """
+    version = staged.base.version
+    if version != NO_TABLE.version:
+        try:
+            store.stat(render_commit_path(version))
+        except NotFoundError:
+            newest = newest_version(store)
+            if newest is not None and newest > version and not _is_there(store, version + 1):
+                return commit_gone(staged, version + 1)
+        return None
+    newest = newest_version(store)
+    if newest is None or _is_there(store, 0):
+        return None
+    return commit_gone(staged, 0)
+
+
+def _is_there(store: ReadStore, version: int) -> bool:
+    try:
+        store.stat(render_commit_path(version))
+    except NotFoundError:
+        return False
+    return True
+
+
+def _follow_winners(store: ReadStore, staged: StagedCommit) -> StagedCommit | Conflict:
+    """The same commit upon the newest version, or the first conflict on the way there."""
+    for winner in read_winners(store, staged.base.version + 1):
+        if not isinstance(winner, WinningCommit):
+            return commit_gone(staged, winner)
         if (conflict := find_conflict(staged, winner)) is not None:
             return conflict
-        version += 1
-        if last_timestamp is not None and winner.timestamp is not None:
-            last_timestamp = winner.timestamp
+        base = follow(staged.base, winner, _time_of(store, staged, winner))
+        staged = staged.upon(base)
+    return staged
 
 
-def _create(store: WriteStore, path: str, data: bytes) -> bool:
-    """Whether `path` now holds `data` by our doing; False where another was first.
+def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> int | None:
+    """When the winner was committed, as far as this commit must be later."""
+    if winner.in_commit_timestamp is not None:
+        return winner.in_commit_timestamp
+    if not has_in_commit_timestamps(staged.protocol, staged.metadata):
+        return None
+    if not enables_in_commit_timestamps(staged):
+        return staged.base.timestamp
+    return store.stat(render_commit_path(winner.version)).modified_ms
 
-    Each commit holds its own transaction id, so equal bytes are ours.
-    """
-    outcome = store.put_if_absent(path, data)
+
+def _create(store: WriteStore, attempt: Attempt) -> bool:
+    """Whether the version is now `attempt` by our doing; False where another was first."""
+    path = render_commit_path(attempt.version)
     for _ in range(_UNKNOWN_LIMIT):
+        failure: StorageError | None = None
+        try:
+            outcome = store.put_if_absent(path, attempt.content)
+        except StorageError as error:  # which need not mean that nothing arrived
+            outcome, failure = PutOutcome.UNKNOWN, error
         if outcome is PutOutcome.CREATED:
             return True
         try:
-            return store.read(path) == data
+            # even where it was there already: a client may have sent its request twice
+            return _is_ours(store, path, attempt)
         except NotFoundError:
-            # it did not arrive, or has not yet: creating it again is safe either way
-            outcome = store.put_if_absent(path, data)
+            if failure is not None:
+                raise failure from None
+            if outcome is PutOutcome.ALREADY_THERE:
+                return False  # and gone since: the winners tell
+        # it did not arrive, or has not yet: creating it again is safe either way
     raise StorageError(
         "The outcome of a commit is unknown.",
         reason=f"The store neither confirms nor shows {path}.",
         remedy="Read the newest version before trying again: the commit may still appear.",
+    )
+
+
+def _is_ours(store: ReadStore, path: str, attempt: Attempt) -> bool:
+    """Whether `path` holds our commit, which its transaction id tells."""
+    first = attempt.first_line
+    if store.read(path, limit=len(first)) != first:
+        return False
+    if attempt.is_content_of(store.read(path)):
+        return True
+    raise CorruptLogError(
+        f"The commit at {path} is damaged.",
+        reason="It begins as this writer sent it and goes on otherwise.",
+        remedy="Do not write to this table; ask who runs the store how this can be.",
+        spec="Delta Log Entries",
     )

@@ -1,126 +1,313 @@
 """Whether a commit that lost the race may still follow the winner.
 
-The rules are values, each with its reason, and err on the side of refusing:
-what cannot be told from the two commits alone counts as a conflict.
+The rules are values, each with its reason, and are those of the reference's conflict
+checker. They err on the side of refusing: what cannot be told from the two commits
+counts as a conflict. Stricter than the reference are the first two: of changed metadata
+only the numbers that identity columns have given out may be followed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal
 
 from explorer.errors import ConflictError
-from explorer.log.commit_file import lines_backwards, parse_action
-from explorer.protocol.actions import DomainMetadata, Transaction
-from explorer.protocol.file_actions import RemoveFile
-from explorer.protocol.filenames import render_commit_name
-from explorer.protocol.paths import normalise_path
-from explorer.transaction.staged import StagedCommit
+from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
+from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
+from explorer.protocol.file_actions import AddFile, RemoveFile
+from explorer.transaction.identity import differ_in_identity_alone
+from explorer.transaction.staged import IsolationLevel, StagedCommit
+from explorer.transaction.winner import CommitSummary, WinningCommit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ConflictRule = Literal[
+    "protocol changed",
+    "metadata changed",
+    "domain metadata",
+    "concurrent transaction",
+    "concurrent append",
+    "concurrent delete-read",
+    "concurrent delete-delete",
+    "same file",
+    "vacuum began",
+    "commit gone",
+]
+"""The closed list of rules, by the names that the reference gives its exceptions where it has
+them."""
+
+OverlapKind = Literal["paths", "application ids", "domains", "settings", "versions"]
+
+_SHOWN: Final = 20
+"""Of an overlap, which may have a million paths."""
+
+_NAMED: Final = 3
+_SHOWN_TEXT: Final = 120
+"""Of an overlap in a message, and the characters of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlap:
+    """What both commits touch: the first few, and how many there are. `predicate` is the
+    condition by which it was found, where there was one."""
+
+    kind: OverlapKind
+    values: tuple[str, ...]
+    total: int
+    predicate: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Why a staged commit cannot follow the commit of `version`."""
+    """Why a staged commit cannot follow the commit of `version`, which `commit` describes.
+
+    `spec` names the section that the rule rests on, where it is one of the specification
+    and not of an isolation level.
+    """
 
     version: int
-    rule: str
+    rule: ConflictRule
     reason: str
+    overlap: Overlap
+    isolation_level: IsolationLevel
+    commit: CommitSummary = field(default_factory=CommitSummary)
+    spec: str | None = None
 
     def as_error(self) -> ConflictError:
         """The conflict for a caller who cannot go on."""
+        parts = (self.commit.operation, self.commit.user_name, self.commit.engine_info)
+        who = ", ".join(part[:_SHOWN_TEXT] for part in parts if part)
+        named = ", ".join(value[:_SHOWN_TEXT] for value in self.overlap.values[:_NAMED])
+        more = self.overlap.total - min(len(self.overlap.values), _NAMED)
         return ConflictError(
-            f"Version {self.version} was committed by another writer first.",
-            reason=self.reason,
+            f"Version {self.version} was committed by another writer first"
+            f"{f' ({who})' if who else ''}.",
+            reason=f"{self.reason} Both touch these {self.overlap.kind}: {named}"
+            f"{f' and {more:,} more' if more else ''} ({self.rule}).",
             remedy="Read the table again and repeat the operation on its newest version.",
+            spec=self.spec,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WinningCommit:
-    """What a conflict check wants to know of the commit that was there first."""
+class _Rule:
+    """`overlap` finds what both touch, None where they do not meet."""
 
-    version: int
-    timestamp: int | None
-    changes_protocol: bool
-    changes_metadata: bool
-    application_ids: frozenset[str]
-    domains: frozenset[str]
-    has_new_rows: bool
-    removed_paths: frozenset[str]
+    name: ConflictRule
+    reason: str
+    overlap: Callable[[StagedCommit, WinningCommit], Overlap | None]
+    spec: str | None = None
 
 
-def parse_winner(version: int, data: bytes) -> WinningCommit:
-    """The winning commit from the bytes of its file; raises `CorruptLogError`."""
-    name = render_commit_name(version)
-    bodies: dict[str, list[Mapping[str, Any]]] = {}
-    for number, line in lines_backwards(data):
-        for kind, body in parse_action(line, name, number).items():
-            if isinstance(body, Mapping):
-                bodies.setdefault(kind, []).append(body)
-    info = bodies.get("commitInfo", [{}])[-1]
-    timestamp = info.get("inCommitTimestamp")
-    return WinningCommit(
-        version=version,
-        timestamp=timestamp if isinstance(timestamp, int) else None,
-        changes_protocol="protocol" in bodies,
-        changes_metadata="metaData" in bodies,
-        application_ids=_texts(bodies.get("txn", []), "appId"),
-        domains=_texts(bodies.get("domainMetadata", []), "domain"),
-        # an absent dataChange is taken for a change
-        has_new_rows=any(body.get("dataChange") is not False for body in bodies.get("add", [])),
-        removed_paths=frozenset(map(normalise_path, _texts(bodies.get("remove", []), "path"))),
-    )
+def find_conflicts(staged: StagedCommit, winner: WinningCommit) -> Iterator[Conflict]:
+    """Every rule that forbids `staged` to follow `winner`, in the order of the reference."""
+    for rule in _RULES:
+        if (overlap := rule.overlap(staged, winner)) is not None:
+            yield Conflict(
+                version=winner.version,
+                rule=rule.name,
+                reason=rule.reason,
+                overlap=overlap,
+                isolation_level=staged.provenance.isolation_level,
+                commit=winner.summary,
+                spec=rule.spec,
+            )
 
 
 def find_conflict(staged: StagedCommit, winner: WinningCommit) -> Conflict | None:
-    """The first rule that forbids `staged` to follow `winner`, or None."""
-    removed = {
-        normalise_path(action.path) for action in staged.actions if isinstance(action, RemoveFile)
-    }
-    reads_all = staged.reads == "everything"
-    rules = (
-        ("protocol changed", winner.changes_protocol, "It changed the protocol."),
-        ("metadata changed", winner.changes_metadata, "It changed the schema or the properties."),
-        (
-            "same application",
-            bool(_applications(staged) & winner.application_ids),
-            "It recorded progress of the same application.",
-        ),
-        (
-            "same domain",
-            bool(_domains(staged) & winner.domains),
-            "It changed the same metadata domain.",
-        ),
-        (
-            "removed twice",
-            bool(removed & winner.removed_paths),
-            "It removed or changed a file that this commit removes, too.",
-        ),
-        (
-            "rows came",
-            reads_all and winner.has_new_rows,
-            "It added rows that this operation did not see.",
-        ),
-        (
-            "rows went",
-            reads_all and bool(winner.removed_paths),
-            "It removed files that this operation read.",
-        ),
+    """The first of them, or None."""
+    return next(find_conflicts(staged, winner), None)
+
+
+def commit_gone(staged: StagedCommit, version: int) -> Conflict:
+    """The conflict with a commit that a cleanup removed before it could be looked at."""
+    return Conflict(
+        version=version,
+        rule="commit gone",
+        reason="Its commit was removed by a cleanup of the log, so nobody can tell what it did.",
+        overlap=Overlap(kind="versions", values=(str(version),), total=1),
+        isolation_level=staged.provenance.isolation_level,
+        spec="Metadata Cleanup",
     )
-    for rule, applies, reason in rules:
-        if applies:
-            return Conflict(version=winner.version, rule=rule, reason=reason)
-    return None
 
 
-def _applications(staged: StagedCommit) -> set[str]:
-    return {action.app_id for action in staged.actions if isinstance(action, Transaction)}
+def _protocol_changed(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    if not winner.changes_protocol:
+        return None
+    same = winner.protocol is not None and winner.protocol == staged.base.protocol
+    if same or not (staged.reads.metadata or staged.of(Protocol)):
+        return None
+    return _settings("protocol")
 
 
-def _domains(staged: StagedCommit) -> set[str]:
-    return {action.domain for action in staged.actions if isinstance(action, DomainMetadata)}
+def _metadata_changed(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    if not winner.changes_metadata:
+        return None
+    changes = bool(staged.of(Metadata))
+    if not (staged.reads.metadata or changes):
+        return None
+    before, after = staged.base.metadata, winner.metadata
+    if before is None or after is None or changes:
+        return _settings("metaData")
+    if before == after or differ_in_identity_alone(before, after):
+        return None
+    parts = [name for name in _PARTS if getattr(before, name) != getattr(after, name)]
+    return _settings(*(_PARTS[name] for name in parts))
 
 
-def _texts(bodies: list[Mapping[str, Any]], key: str) -> frozenset[str]:
-    return frozenset(value for body in bodies if isinstance(value := body.get(key), str))
+def _same_application(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    mine = {action.app_id for action in staged.of(Transaction)} | staged.reads.application_ids
+    return _names("application ids", mine & winner.application_ids)
+
+
+def _same_domain(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    mine = {action.domain for action in staged.of(DomainMetadata)}
+    # row ids are given anew above the winner's mark
+    return _names("domains", (mine & winner.domains) - {ROW_TRACKING_DOMAIN})
+
+
+def _rows_came(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    level, reads = staged.provenance.isolation_level, staged.reads
+    if level == "SnapshotIsolation" or not (reads.whole_table or reads.predicates):
+        return None
+    if level == "WriteSerializable" and winner.is_blind_append and not staged.of(Metadata):
+        return None
+    from explorer.transaction.read_files import matching, new_rows  # noqa: PLC0415  # Arrow
+
+    came = new_rows(winner.adds)
+    if reads.whole_table:
+        return _paths(came)
+    return _found_by_predicates(staged, matching(reads, came))
+
+
+def _rows_went(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    reads = staged.reads
+    if not reads.reads_rows or not winner.num_removes:
+        return None
+    if reads.whole_table:
+        return _paths(winner.removes)
+    from explorer.transaction.read_files import matching  # noqa: PLC0415  # brings Arrow
+    from explorer.transaction.read_set import among, keys_of_paths  # noqa: PLC0415  # as above
+
+    if reads.paths is not None:
+        return _paths(among(winner.removes, keys_of_paths(reads.paths)))
+    return _found_by_predicates(staged, matching(reads, winner.removes))
+
+
+def _removed_twice(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    if not (winner.num_removes and (staged.removes or staged.of(RemoveFile))):
+        return None
+    from explorer.transaction.read_set import among  # noqa: PLC0415  # brings Arrow
+
+    return _paths(among(winner.removes, staged.removed_keys))
+
+
+def _same_file(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    if not (staged.adds or staged.of(AddFile)):
+        return None
+    from explorer.transaction.read_set import among  # noqa: PLC0415  # brings Arrow
+
+    mine = staged.added_keys
+    return _paths(among(winner.adds, mine)) or _paths(among(winner.removes, mine))
+
+
+def _settings(*names: str) -> Overlap:
+    return Overlap(kind="settings", values=names, total=len(names))
+
+
+def _names(kind: OverlapKind, names: set[str]) -> Overlap | None:
+    if not names:
+        return None
+    return Overlap(kind=kind, values=tuple(sorted(names)[:_SHOWN]), total=len(names))
+
+
+def _paths(files: pa.Table) -> Overlap | None:
+    if not files.num_rows:
+        return None
+    shown = files.column("path").slice(0, _SHOWN).to_pylist()
+    return Overlap(kind="paths", values=tuple(shown), total=files.num_rows)
+
+
+def _found_by_predicates(staged: StagedCommit, files: pa.Table) -> Overlap | None:
+    if (found := _paths(files)) is None:
+        return None
+    texts = [read.predicate.text for read in staged.reads.predicates]
+    return replace(found, predicate=" OR ".join(texts))
+
+
+def _files_going(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    """What a restore brings back lies where only tombstones keep it, if anything does."""
+    if not staged.promises.recommits or winner.summary.operation != _VACUUM_START:
+        return None
+    return _paths(staged.files("add"))
+
+
+_VACUUM_START: Final = "VACUUM START"
+
+_PARTS: Final = {
+    "id": "id",
+    "name": "name",
+    "description": "description",
+    "format_provider": "format",
+    "format_options": "format",
+    "schema_string": "schema",
+    "partition_columns": "partition columns",
+    "configuration": "properties",
+    "unknown_fields": "metaData",
+}
+
+_RULES: Final = (
+    _Rule(
+        name="protocol changed",
+        reason="It changed the protocol.",
+        overlap=_protocol_changed,
+        spec="Protocol Evolution",
+    ),
+    _Rule(
+        name="metadata changed",
+        reason="It changed the schema or the properties.",
+        overlap=_metadata_changed,
+        spec="Change Metadata",
+    ),
+    _Rule(
+        name="domain metadata",
+        reason="It changed the same metadata domain.",
+        overlap=_same_domain,
+        spec="Domain Metadata",
+    ),
+    _Rule(
+        name="concurrent transaction",
+        reason="It recorded progress of the same application.",
+        overlap=_same_application,
+        spec="Transaction Identifiers",
+    ),
+    _Rule(
+        name="concurrent append",
+        reason="It added rows that this operation did not see.",
+        overlap=_rows_came,
+    ),
+    _Rule(
+        name="concurrent delete-read",
+        reason="It removed or changed files that this operation read.",
+        overlap=_rows_went,
+    ),
+    _Rule(
+        name="concurrent delete-delete",
+        reason="It removed or changed a file that this commit removes, too.",
+        overlap=_removed_twice,
+        spec="Add File and Remove File",
+    ),
+    _Rule(
+        name="same file",
+        reason="It added, removed or changed a file that this commit adds again.",
+        overlap=_same_file,
+        spec="Action Reconciliation",
+    ),
+    _Rule(
+        name="vacuum began",
+        reason="It says that a vacuum began, which may delete what this commit brings back.",
+        overlap=_files_going,
+    ),
+)

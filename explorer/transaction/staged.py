@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from explorer.protocol.commit_json import Action, render_action, render_lines
-from explorer.protocol.file_actions import RemoveFile
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.commit_json import Action, render_action
+from explorer.protocol.file_actions import AddFile, RemoveFile
+from explorer.transaction.read_version import ReadVersion
 
-NEW_TABLE = -1
-"""`read_version` of a commit that creates its table."""
+if TYPE_CHECKING:
+    import pyarrow as pa
 
-ReadSet = Literal["nothing", "everything"]
-"""What a commit's actions depend on: "nothing" for appends, changes of metadata
-and rewrites of the very files that it removes; "everything" where any other
-row that came or went could have changed the outcome."""
+    from explorer.log.action_fields import FileAction
+    from explorer.transaction.read_set import ReadSet
 
 IsolationLevel = Literal["Serializable", "WriteSerializable", "SnapshotIsolation"]
+"""How far a commit is kept apart from others, as the reference defines it: from appends
+that it should have seen; from those that read the table themselves; from none."""
+
+Kind = TypeVar("Kind")
+
+_KEYS = frozenset({"added_keys", "removed_keys"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,53 +41,114 @@ class Provenance:
     user_name: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
     isolation_level: IsolationLevel = "Serializable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StagedCommit:
-    """Actions on top of the version that was read, `NEW_TABLE` if there was none.
+class ValidatedRule:
+    """A condition that every new row was found to meet before the commit.
 
-    `last_timestamp` is the in-commit timestamp of that version in milliseconds,
-    0 for a new table, and None where in-commit timestamps are not active.
+    `key` is where the table keeps it: `delta.constraints.NAME`, or the field path and the
+    key of a column's rule, as `a.b delta.invariants`; or `delta.enableRowTracking`, when
+    every file was found to have row ids. `expression` is its SQL, empty where there is none,
+    so that a rule that was changed since counts as another one.
     """
 
-    read_version: int
+    key: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promises:
+    """What the caller vouches for, because the actions alone do not show it.
+
+    - `validated`: the rules that every new row was held against; for a rule that the
+      commit adds, every row of the table
+    - `recommits`: its adds stand in the log already as they are, as those of a restore do:
+      they bring no row that was never there, and their statistics are not ours
+    - `holds_partition_columns`: the data files hold the partition columns as well
+    - `dropped_features`: the table no longer uses them, in no version that may be read
+    """
+
+    validated: frozenset[ValidatedRule] = frozenset()
+    recommits: bool = False
+    holds_partition_columns: bool = False
+    dropped_features: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedCommit:
+    """Actions upon the version that was read, `NO_TABLE` if there was none.
+
+    Few files may be among `actions`; many are `adds` and `removes`, batches with columns
+    of `explorer.log.columns` (a column that is left out holds nothing). Fresh row ids and
+    commit versions are given when the version is known: a file that has none yet gets
+    them, one that comes with them keeps them (spec: Row Tracking).
+
+    `first_read` is the version that was read, where `base` has followed others since.
+    """
+
+    base: ReadVersion
     reads: ReadSet
     provenance: Provenance
-    actions: tuple[Action, ...]
-    last_timestamp: int | None
+    actions: tuple[Action, ...] = ()
+    adds: tuple[pa.RecordBatch, ...] = field(default=(), compare=False)
+    removes: tuple[pa.RecordBatch, ...] = field(default=(), compare=False)
+    promises: Promises = field(default_factory=Promises)
+    first_read: int | None = None
+
+    @property
+    def read_version(self) -> int:
+        """The version that its actions were made from."""
+        return self.base.version if self.first_read is None else self.first_read
+
+    def upon(self, base: ReadVersion) -> StagedCommit:
+        """The same actions upon a later version, which they may follow."""
+        found = replace(self, base=base, first_read=self.read_version)
+        # its files are the same, and there may be many
+        found.__dict__.update((name, self.__dict__[name]) for name in _KEYS & self.__dict__.keys())
+        return found
+
+    @cached_property
+    def added_keys(self) -> pa.ChunkedArray:
+        """The paths of its adds, in the form in which paths are compared."""
+        return self._keys("add")
+
+    @cached_property
+    def removed_keys(self) -> pa.ChunkedArray:
+        """The paths of its removes, likewise."""
+        return self._keys("remove")
+
+    def _keys(self, action: FileAction) -> pa.ChunkedArray:
+        from explorer.transaction.read_set import path_keys  # noqa: PLC0415  # brings Arrow
+
+        return path_keys(self.files(action))
 
     @property
     def is_blind_append(self) -> bool:
         """Whether it depends on no row and takes none away."""
-        return self.reads == "nothing" and not any(
-            isinstance(action, RemoveFile) for action in self.actions
-        )
+        return not (self.reads.reads_rows or self.removes or self.of(RemoveFile))
 
+    @property
+    def protocol(self) -> Protocol | None:
+        """The protocol of the version that it makes."""
+        return next(iter(self.of(Protocol)), self.base.protocol)
 
-def render_staged(staged: StagedCommit, timestamp: int) -> bytes:
-    """The commit file for a commit at `timestamp`; `commitInfo` comes first, as
-    in-commit timestamps demand."""
-    lines = [{"commitInfo": _render_provenance(staged, timestamp)}]
-    return render_lines([*lines, *map(render_action, staged.actions)])
+    @property
+    def metadata(self) -> Metadata | None:
+        """The metadata of the version that it makes."""
+        return next(iter(self.of(Metadata)), self.base.metadata)
 
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """Its actions of one kind, without those in batches."""
+        return [action for action in self.actions if isinstance(action, kind)]
 
-def _render_provenance(staged: StagedCommit, timestamp: int) -> dict[str, Any]:
-    who = staged.provenance
-    body: dict[str, Any] = {}
-    if staged.last_timestamp is not None:
-        body["inCommitTimestamp"] = timestamp
-    body["timestamp"] = timestamp
-    if who.user_name is not None:
-        body["userName"] = who.user_name
-    body |= {"operation": who.operation, "operationParameters": dict(who.parameters)}
-    if staged.read_version != NEW_TABLE:
-        body["readVersion"] = staged.read_version
-    return body | {
-        "isolationLevel": who.isolation_level,
-        "isBlindAppend": staged.is_blind_append,
-        "operationMetrics": dict(who.metrics),
-        "engineInfo": who.engine_info,
-        "txnId": who.transaction_id,
-    }
+    def files(self, action: FileAction) -> pa.Table:
+        """All its adds or removes, with every column of `explorer.log.columns`."""
+        from explorer.transaction.staged_files import complete, table_of  # noqa: PLC0415  # Arrow
+
+        batches = self.adds if action == "add" else self.removes
+        kind = AddFile if action == "add" else RemoveFile
+        bodies = [render_action(item)[action] for item in self.actions if isinstance(item, kind)]
+        return table_of(action, [complete(action, batch) for batch in batches], bodies)

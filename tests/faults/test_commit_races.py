@@ -19,20 +19,24 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import PutOutcome, WriteStore
+from explorer.transaction.attempt import build_attempt
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict
-from explorer.transaction.staged import NEW_TABLE, Provenance, StagedCommit, render_staged
+from explorer.transaction.read_set import NOTHING
+from explorer.transaction.read_version import NO_TABLE, ReadVersion
+from explorer.transaction.staged import Provenance, StagedCommit
 
 NOW = 1_700_000_000_000
 SCHEMA = '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}'
-CREATION = (
-    Metadata(
-        id="af23c9d7-fff1-4a5a-a2c8-55c59bd782aa",
-        schema_string=SCHEMA,
-        configuration={"delta.enableInCommitTimestamps": "true"},
-    ),
-    Protocol(min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",)),
+METADATA = Metadata(
+    id="af23c9d7-fff1-4a5a-a2c8-55c59bd782aa",
+    schema_string=SCHEMA,
+    configuration={"delta.enableInCommitTimestamps": "true"},
 )
+PROTOCOL = Protocol(
+    min_reader_version=1, min_writer_version=7, writer_features=("inCommitTimestamp",)
+)
+WITHOUT_TIMES = replace(METADATA, configuration={})
 
 
 class Interfering(LocalStore):
@@ -64,15 +68,18 @@ class Unsure(LocalStore):
         return PutOutcome.UNKNOWN
 
 
-def staged(read_version: int, last_timestamp: int | None = NOW) -> StagedCommit:
+def staged(version: int, last_timestamp: int = NOW, metadata: Metadata = METADATA) -> StagedCommit:
+    """An append upon `version`, or with -1 what creates the table."""
     unique = str(uuid4())
     add = AddFile(path=f"{unique}.parquet", partition_values={}, size=1, modification_time=NOW)
+    base = ReadVersion(
+        version=version, protocol=PROTOCOL, metadata=metadata, timestamp=last_timestamp
+    )
     return StagedCommit(
-        read_version=read_version,
-        reads="nothing",
+        base=NO_TABLE if version < 0 else base,
+        reads=NOTHING,
         provenance=Provenance(operation="WRITE", transaction_id=unique, engine_info="test"),
-        actions=CREATION if read_version == NEW_TABLE else (add,),
-        last_timestamp=last_timestamp,
+        actions=(metadata, PROTOCOL) if version < 0 else (add,),
     )
 
 
@@ -81,9 +88,7 @@ def table(tmp_path: Path) -> LocalStore:
     """A table at version 0, committed at `NOW`."""
     (tmp_path / "_delta_log").mkdir()
     store = LocalStore(str(tmp_path))
-    assert commit(store, staged(NEW_TABLE, 0), clock=lambda: NOW) == Committed(
-        version=0, timestamp=NOW
-    )
+    assert commit(store, staged(-1), clock=lambda: NOW) == Committed(version=0, timestamp=NOW)
     return store
 
 
@@ -109,7 +114,7 @@ def test_timestamp_grows_even_where_the_clock_goes_back(table: LocalStore) -> No
 
 
 def test_without_in_commit_timestamps_the_clock_is_taken_as_it_is(table: LocalStore) -> None:
-    done = commit(table, staged(0, None), clock=lambda: NOW - 60_000)
+    done = commit(table, staged(0, metadata=WITHOUT_TIMES), clock=lambda: NOW - 60_000)
     assert done == Committed(version=1, timestamp=NOW - 60_000)
     assert "inCommitTimestamp" not in infos(table)[1]
 
@@ -131,7 +136,7 @@ def test_conflicting_loser_gets_the_conflict_and_leaves_the_log_alone(table: Loc
     assert isinstance(commit(table, theirs, clock=lambda: NOW), Committed)
     outcome = commit(table, mine, clock=lambda: NOW)
     assert isinstance(outcome, Conflict)
-    assert (outcome.version, outcome.rule) == (1, "removed twice")
+    assert (outcome.version, outcome.rule) == (1, "concurrent delete-delete")
     assert [info["txnId"] for info in infos(table)][1:] == [theirs.provenance.transaction_id]
 
 
@@ -139,7 +144,7 @@ def test_conflicting_loser_gets_the_conflict_and_leaves_the_log_alone(table: Loc
 def test_two_creators_make_one_table(tmp_path: Path) -> None:
     (tmp_path / "_delta_log").mkdir()
     store = LocalStore(str(tmp_path))
-    first, second = (commit(store, staged(NEW_TABLE, 0), clock=lambda: NOW) for _ in range(2))
+    first, second = (commit(store, staged(-1), clock=lambda: NOW) for _ in range(2))
     assert isinstance(first, Committed)
     assert isinstance(second, Conflict)
 
@@ -219,7 +224,7 @@ def test_writers_that_race_all_commit_once_and_in_order(table: LocalStore) -> No
 
 @pytest.mark.rule("log-unit-of-atomicity")
 def test_half_written_commit_of_a_crashed_writer_is_not_seen(table: LocalStore) -> None:
-    data = render_staged(staged(0), NOW)
+    data = build_attempt(staged(0), NOW).head
     (Path(table.uri) / "_delta_log" / ".tmp-crashed").write_bytes(data[: len(data) // 2])
     assert explorer.open_table(table.uri).latest_version() == 0
     assert commit(table, staged(0), clock=lambda: NOW) == Committed(version=1, timestamp=NOW + 1)

@@ -11,8 +11,9 @@ import pytest
 from deltalake import DeltaTable
 
 import explorer
-from explorer.errors import CancelledError, InvalidArgumentError, UnsupportedError
-from explorer.log.checkpoint_writer import CheckpointContent, write_classic_checkpoint
+from explorer.errors import CancelledError, InvalidArgumentError
+from explorer.log.checkpoint_content import CheckpointContent
+from explorer.log.checkpoint_writer import write_classic_checkpoint
 from explorer.log.columns import ADD_COLUMNS, batch_of
 from explorer.progress import Cancel
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
@@ -205,11 +206,14 @@ def test_statistics_are_left_out_where_the_table_says_so(store: WriteStore) -> N
     assert "stats" not in rows(store, "add")[0]
 
 
-def test_table_that_wants_statistics_as_structs_is_refused(store: WriteStore) -> None:
+@pytest.mark.rule("checkpoint-stats-parsed", "checkpoint-partitionvalues-parsed")
+def test_table_that_wants_statistics_as_structs_gets_them(store: WriteStore) -> None:
     wanted = {"delta.checkpoint.writeStatsAsStruct": "true"}
     content = replace(CONTENT, metadata=replace(CONTENT.metadata, configuration=wanted))
-    with pytest.raises(UnsupportedError, match="writeStatsAsStruct"):
-        write_classic_checkpoint(store, content)
+    write_classic_checkpoint(store, content)
+    bodies = rows(store, "add")
+    assert [body["stats_parsed"]["numRecords"] for body in bodies] == [1, 2]
+    assert [body["partitionValues_parsed"] for body in bodies] == [{"c": None}, {"c": "ä b"}]
 
 
 @pytest.mark.rule("checkpoint-after-delta-file")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
@@ -14,7 +15,16 @@ from explorer.errors import InvalidArgumentError
 from explorer.log.state import FileColumns
 from explorer.scan.column_statistics import parsed_leaves, read_facts, statistics_columns
 from explorer.scan.statistics import parsed_statistics
-from tests.tables import COLUMNS, PROTOCOL, LogFolder, add, metadata, write_parquet
+from tests.tables import (
+    COLUMNS,
+    PROTOCOL,
+    Action,
+    LogFolder,
+    add,
+    metadata,
+    remove,
+    write_parquet,
+)
 
 PEERS = [
     "dat-all_primitive_types",
@@ -76,6 +86,84 @@ def test_struct_and_json_of_a_checkpoint_say_the_same(corpus: Path, name: str) -
     assert any(leaves for leaves, _, _ in found)
     for _, struct, text in found:
         assert struct == text
+
+
+def _many_files(count: int) -> list[Action]:
+    """As a checkpoint has them; one in a hundred says nothing of its rows in the struct."""
+    files = [
+        add(f"{at}.parquet", stats=f'{{"numRecords":{at}}}', stats_parsed={"numRecords": at})
+        for at in range(count)
+    ]
+    for at in range(0, count, 100):
+        files[at]["add"]["stats_parsed"] = None
+    return [PROTOCOL, metadata(), *files]
+
+
+def _write_checkpoint(folder: LogFolder, actions: list[Action]) -> None:
+    fields = [*COLUMNS["add"], pa.field("stats_parsed", pa.struct([("numRecords", pa.int64())]))]
+    columns = COLUMNS | {"add": pa.struct(fields)}
+    place = folder.log / f"{0:020}.checkpoint.parquet"
+    write_parquet(place, actions, rows_per_group=15_000, columns=columns)
+
+
+def test_every_file_of_large_row_groups_has_its_own_statistics(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path / "t")
+    _write_checkpoint(folder, _many_files(20_000))
+    gone = {5, 9_000, *range(10_000, 10_100)}
+    folder.commit(1, [remove(f"{at}.parquet") for at in gone])
+    snapshot = explorer.open_table(folder.root).snapshot()
+    left = [at for at in range(20_000) if at not in gone]
+    expected = {"path": [f"{at}.parquet" for at in left], "num_records": left}
+    found = parsed_statistics(snapshot).select(["path", "num_records"])
+    assert found.to_pydict() == expected
+    kept = explorer.plan_scan(snapshot).kept
+    assert kept.select(["path", "num_records"]).to_pydict() == expected
+
+
+def test_columns_that_turn_out_to_be_needed_are_those_of_the_same_files(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path / "t")
+    _write_checkpoint(folder, _many_files(20_000))
+    folder.commit(1, [remove(f"{at}.parquet") for at in range(7_000, 7_300)])
+
+    def read(files: FileColumns) -> list[tuple[str, str]]:
+        paths = files.table.column("path").to_pylist()
+        if paths[0] == "0.parquet":
+            return []
+        stats = files.column("stats")
+        assert files.column("stats") is stats
+        return list(zip(paths, stats.to_pylist(), strict=True))
+
+    snapshot = explorer.open_table(folder.root).snapshot()
+    found = snapshot.over_files(lambda state: list(state.reduce_files(["path"], [], read)))
+    first, *others = found
+    assert first == []
+    pairs = [pair for piece in others for pair in piece]
+    assert pairs[-1][0] == "19999.parquet"
+    assert len(pairs) > 5_000
+    assert all(stats == f'{{"numRecords":{path[:-8]}}}' for path, stats in pairs)
+
+
+def test_a_flipped_bit_in_the_last_page_costs_the_checkpoint_not_the_statistics(
+    tmp_path: Path,
+) -> None:
+    folder = LogFolder(tmp_path / "t")
+    actions = _many_files(20_000)
+    for at, action in enumerate(actions[2:]):
+        del action["add"]["stats_parsed"]
+        # long enough for more than one page
+        action["add"]["stats"] = f'{{"numRecords":{at},"more":"{at:0200}"}}'
+    folder.commit(0, actions)
+    _write_checkpoint(folder, actions)
+    place = folder.log / f"{0:020}.checkpoint.parquet"
+    group = pq.ParquetFile(place).metadata.row_group(0)
+    chunks = [group.column(at) for at in range(group.num_columns)]
+    (chunk,) = [chunk for chunk in chunks if chunk.path_in_schema == "add.stats"]
+    data = bytearray(place.read_bytes())
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    data[start + chunk.total_compressed_size - 20] ^= 1
+    place.write_bytes(data)
+    snapshot = explorer.open_table(folder.root).snapshot()
+    assert parsed_statistics(snapshot).column("num_records").to_pylist() == list(range(20_000))
 
 
 def test_only_the_columns_that_are_named_are_read(corpus: Path) -> None:

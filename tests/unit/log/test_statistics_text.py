@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.scan.statistics_text import parse_statistics_texts
+from explorer.log.statistics_text import parse_statistics_texts
 
 LEAVES = {
     ("numRecords",): pa.int64(),
@@ -128,3 +128,39 @@ def test_an_integer_beyond_every_double_costs_its_own_file_the_statistics() -> N
     texts = [f'{{"numRecords":1,"minValues":{{"d":1{"0" * 400}}}}}', '{"numRecords":2}']
     found = parse_statistics_texts(pa.array(texts), leaves)
     assert found.columns["numRecords",].to_pylist() in ([None, 2], [1, 2])
+
+
+def test_texts_of_several_shapes_keep_their_order_and_lose_no_neighbour() -> None:
+    leaves = {("numRecords",): pa.int64(), ("maxValues", "s"): pa.string()}
+    texts: list[str | None] = []
+    expected: list[tuple[int | None, str | None]] = []
+    for at in range(3000):
+        kind = "null" if at % 70 == 1 else "bad" if at % 90 == 2 else at % 4
+        text, says = {
+            0: (f'{{"numRecords":{at},"maxValues":{{"s":"v{at}"}}}}', (at, f"v{at}")),
+            1: (f'{{"maxValues":{{"s":"v{at}"}}, "numRecords": {at}}}', (at, f"v{at}")),
+            2: (f'{{"numRecords":{at}}}', (at, None)),
+            3: (f'{{"numRecords":{at},"maxValues":{{"s":"\\u0041{at}"}}}}', (at, f"A{at}")),
+            "null": (None, (None, None)),
+            "bad": (f'{{"numRecords":{at}.5}}', (None, None)),
+        }[kind]
+        texts.append(text)
+        expected.append(says)
+    found = parse_statistics_texts(pa.array(texts, pa.string()), leaves)
+    columns = [found.columns[path].to_pylist() for path in leaves]
+    assert list(zip(*columns, strict=True)) == expected
+    assert found.bad == tuple(at for at in range(3000) if at % 90 == 2 and at % 70 != 1)
+
+
+def test_texts_are_read_where_they_begin_inside_of_other_arrays() -> None:
+    leaves = {("numRecords",): pa.int64()}
+    texts = pa.array([f'{{"numRecords":{at}}}' for at in range(1000)])
+    found = parse_statistics_texts(texts.slice(301, 600), leaves)
+    assert found.columns["numRecords",].to_pylist() == list(range(301, 901))
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"', '"', "[]", "nothing", "{" * 3000, '{"a":' * 3000])
+def test_many_texts_without_a_value_are_read_or_bad_as_one_of_them_is(text: str) -> None:
+    alone, many = (parse_statistics_texts(pa.array([text] * count), LEAVES) for count in (1, 300))
+    assert len(many.bad) == 300 * len(alone.bad)
+    assert all(column.null_count == 300 for column in many.columns.values())

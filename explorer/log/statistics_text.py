@@ -1,8 +1,9 @@
 """Chosen leaves of statistics in JSON, many files at a time (spec: Per-file Statistics).
 
-pyarrow's reader takes the texts of a whole batch and refuses all of it for one bad
-value. Then those that look bad are read one by one, and the others at once again:
-a file with a bad value loses its statistics, and no other file does.
+Texts that are alike but for their values come first (see `uniform_texts`). pyarrow's
+reader takes what is left of a whole batch, and refuses all of it for one bad value.
+Then those that look bad are read one by one, and the others at once again: a file with
+a bad value loses its statistics, and no other file does.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import bool_column, int32_column, string_column
-from explorer.scan.single_text import (
+from explorer.log.single_text import (
     TINY_NUMBER,
     FieldPath,
     Leaves,
@@ -24,6 +27,7 @@ from explorer.scan.single_text import (
     repeats_names,
     sort_out,
 )
+from explorer.log.uniform_texts import read_uniform
 
 # small enough to stay in a processor's cache, where it is twice as fast
 _AT_ONCE = 8192
@@ -56,9 +60,7 @@ def parse_statistics_texts(texts: pa.Array, leaves: Leaves) -> ParsedTexts:
         _read(present.slice(start, step), start, leaves) for start in range(0, len(present), step)
     ]
     columns = {
-        path: pa.concat_arrays([piece.columns[path] for piece in pieces])
-        if pieces
-        else pa.nulls(0, kind)
+        path: _joined([piece.columns[path] for piece in pieces], kind)
         for path, kind in leaves.items()
     }
     bad = tuple(at for piece in pieces for at in piece.bad)
@@ -70,12 +72,46 @@ def parse_statistics_texts(texts: pa.Array, leaves: Leaves) -> ParsedTexts:
     return ParsedTexts(columns=spread, bad=tuple(places))
 
 
+def _joined(pieces: list[pa.Array], kind: pa.DataType) -> pa.Array:
+    if len(pieces) == 1:
+        return pieces[0]
+    return pa.concat_arrays(pieces) if pieces else pa.nulls(0, kind)
+
+
 def _step(texts: pa.Array) -> int:
     size = max(int(texts.nbytes), 1)
     return max(1, min(_AT_ONCE, _BYTES_AT_ONCE * len(texts) // size))
 
 
 def _read(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:
+    parts = read_uniform(texts, leaves)
+    known = sum(len(part.rows) for part in parts)
+    if len(parts) == 1 and known == len(texts):
+        return ParsedTexts(columns=parts[0].columns, bad=())
+    if not parts:
+        return _read_any(texts, start, leaves)
+    is_left = np.ones(len(texts), np.bool_)
+    for part in parts:
+        is_left[part.rows] = False
+    left = np.flatnonzero(is_left)
+    pieces = [part.columns for part in parts]
+    bad: tuple[int, ...] = ()
+    if len(left):
+        others = _read_any(texts.take(_indices(left)), 0, leaves)
+        pieces.append(others.columns)
+        bad = tuple(start + int(left[at]) for at in others.bad)
+    order = _indices(np.argsort(np.concatenate([*(part.rows for part in parts), left])))
+    columns = {
+        path: pa.concat_arrays([piece[path] for piece in pieces]).take(order) for path in leaves
+    }
+    return ParsedTexts(columns=columns, bad=bad)
+
+
+def _indices(places: npt.NDArray[np.int64]) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])
+
+
+def _read_any(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:
     try:
         return ParsedTexts(columns=_read_at_once(texts, leaves), bad=())
     except (pa.ArrowException, ValueError):
@@ -84,7 +120,7 @@ def _read(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:
         # also where it is the text of a string column: that one has no bound then
         plain = pc.replace_substring_regex(texts, _NO_NUMBER, ":null")
         if not pc.any(pc.match_substring_regex(plain, _NO_NUMBER)).as_py():
-            return _read(plain, start, leaves)
+            return _read_any(plain, start, leaves)
     return _read_sorted_out(texts, start, leaves)
 
 

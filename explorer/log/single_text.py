@@ -64,8 +64,16 @@ def repeats_names(texts: Iterable[str], leaves: Leaves) -> list[bool]:
 def read_one(text: str, leaves: Leaves) -> dict[FieldPath, Any]:
     """The values of one text, None where it does not say; raises `ValueError`,
     `RecursionError` or `ArithmeticError` where a value cannot be meant."""
-    body = json.loads(text, parse_float=Decimal, object_pairs_hook=_without_duplicates)
+    body = json.loads(text, parse_float=Decimal, object_pairs_hook=without_duplicates)
     return {path: _value(body, path, kind) for path, kind in leaves.items()}
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; raises `ValueError` where a name stands twice in it."""
+    body = dict(pairs)
+    if len(body) < len(pairs):
+        raise ValueError("a key stands twice")
+    return body
 
 
 def _checks(leaves: Leaves) -> _Checks:
@@ -132,13 +140,6 @@ def _has_digits(value: float, scale: int) -> bool:
     """Whether a number has no more digits behind the point than its type."""
     digits = repr(value).partition(".")[2]
     return isinstance(value, int) or (digits.isdecimal() and len(digits.rstrip("0")) <= scale)
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    body = dict(pairs)
-    if len(body) < len(pairs):
-        raise ValueError("a key stands twice")
-    return body
 
 
 def _value(body: Any, path: FieldPath, kind: pa.DataType) -> Any:

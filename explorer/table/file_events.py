@@ -1,0 +1,352 @@
+"""What every commit did to files: adds, removes and change files, as columns.
+
+The commits are read whole, from the oldest that an unbroken log has on, and each line by
+pyarrow's reader, so that a state worked out of them is another way to the same answer as
+the newest checkpoint and the commits after it: nothing is shared with
+`explorer.log.tail` and `explorer.log.state`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import CorruptLogError, DeltaError
+from explorer.log.columns import DELETION_VECTOR, string_column
+from explorer.log.listing import CheckpointFiles, LogListing
+from explorer.progress import UNWATCHED, Watch
+from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
+from explorer.protocol.paths import decode_path, is_absolute
+from explorer.storage.ports import ReadStore
+from explorer.table.table import contiguous_run
+
+ADD, REMOVE, CHANGE = 0, 1, 2
+"""What `kind` says: a file was added, removed, or holds the rows that a commit changed."""
+
+EVENTS = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("kind", pa.int8()),
+        ("path", pa.string()),
+        ("deletion_vector", DELETION_VECTOR),
+        ("size", pa.int64()),
+        ("time", pa.int64()),
+        ("data_change", pa.bool_()),
+    ]
+)
+
+_BLOCK = 8 * 2**20
+_PARSED_AT_ONCE = 4 * 2**20
+_KINDS = {ADD: "add", REMOVE: "remove", CHANGE: "cdc"}
+_TIMES = {ADD: "modificationTime", REMOVE: "deletionTimestamp", CHANGE: None}
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+_FILE = [
+    ("path", pa.string()),
+    ("size", pa.int64()),
+    ("dataChange", pa.bool_()),
+    ("deletionVector", _VECTOR),
+]
+_LINES = pa.schema(
+    [
+        ("add", pa.struct([*_FILE, ("modificationTime", pa.int64())])),
+        ("remove", pa.struct([*_FILE, ("deletionTimestamp", pa.int64())])),
+        ("cdc", pa.struct(_FILE)),
+        ("sidecar", pa.struct([("path", pa.string())])),
+    ]
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileEvents:
+    """What versions `first` to `last` did to files, in the order of the log, as `EVENTS`.
+
+    `time` is an add's modification time or a remove's deletion timestamp, in milliseconds.
+    Where the log does not begin with version 0, `first` is that of a checkpoint, and what
+    it holds stands before everything else, as of its version.
+    """
+
+    first: int
+    last: int
+    table: pa.Table
+
+    @cached_property
+    def file_codes(self) -> npt.NDArray[np.int64]:
+        """A number for each logical file (path and deletion vector) of each row."""
+        return _codes(self.table)
+
+    @cached_property
+    def newest(self) -> pa.Table:
+        """The last event of each logical file, change files left out."""
+        codes, order = self.file_codes, np.arange(self.table.num_rows)
+        files = self.table.column("kind").to_numpy() != CHANGE
+        last = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
+        last[codes[files]] = order[files]  # of equal codes, the last one stays
+        return self.table.take(pa.array(np.sort(last[last >= 0])))
+
+
+def read_events(store: ReadStore, listing: LogListing, watch: Watch = UNWATCHED) -> FileEvents:
+    """Read every commit that an unbroken log has, up to its newest version.
+
+    Raises `CorruptLogError` where neither version 0 nor a usable checkpoint begins it.
+    """
+    run = contiguous_run(listing.commits)
+    newest = listing.latest_version
+    if newest is None:
+        raise _no_beginning("The log is empty.")
+    if run and run[0] == 0 and run[-1] == newest:
+        return _events(0, newest, [], _read_commits(store, run, watch))
+    lowest = run[0] - 1 if run and run[-1] == newest else newest
+    reason = "No checkpoint is there."
+    for found in listing.checkpoints:
+        if found.version < lowest:
+            continue
+        try:
+            base = list(_read_checkpoint(store, found))
+        except (DeltaError, pa.ArrowException, KeyError, TypeError) as error:
+            reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
+            continue
+        versions = [version for version in run if version > found.version]
+        return _events(found.version, newest, base, _read_commits(store, versions, watch))
+    raise _no_beginning(reason)
+
+
+def _events(
+    first: int, last: int, base: Sequence[pa.Table], newer: Iterable[pa.Table]
+) -> FileEvents:
+    table = pa.concat_tables([pa.Table.from_batches([], EVENTS), *base, *newer])
+    return FileEvents(first=first, last=last, table=table)
+
+
+def _read_commits(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[pa.Table]:
+    block: list[bytes] = []
+    counts: list[int] = []
+    first, held = 0, 0
+    files = store.read_many(map(render_commit_path, versions))
+    for done, data in enumerate(files):
+        watch.step(done, len(versions), "Reading every commit once more")
+        lines = _lines(data)
+        block.append(lines)
+        counts.append(lines.count(b"\n"))
+        held += len(lines)
+        if held >= _BLOCK or done + 1 == len(versions):
+            numbers = np.repeat(np.asarray(versions[first : done + 1], np.int64), counts)
+            joined = lines if len(block) == 1 else b"".join(block)
+            # what was joined need not be held twice while it is parsed
+            block, counts, first, held = [], [], done + 1, 0
+            yield from _parse(joined, numbers)
+
+
+def _lines(data: bytes) -> bytes:
+    """The same lines, each with its end, without blank ones."""
+    if b"\n\n" in data or b"\r" in data or data[:1] in b" \n\t" or data[-2:-1].isspace():
+        kept = [line for line in data.split(b"\n") if line and not line.isspace()]
+        return b"".join(line + b"\n" for line in kept)
+    return data if not data or data.endswith(b"\n") else data + b"\n"
+
+
+def _parse(data: bytes, versions: npt.NDArray[np.int64]) -> Iterator[pa.Table]:
+    if not data:
+        return
+    table = _read_json(data)
+    if table.num_rows != len(versions):
+        table = _read_one_by_one(data)
+    yield _as_events(table, pa.array(versions))
+
+
+def _read_json(data: bytes) -> pa.Table:
+    import pyarrow.json as pj  # noqa: PLC0415  # only where all commits are read
+
+    options = pj.ParseOptions(explicit_schema=_LINES, unexpected_field_behavior="ignore")
+    for block in (_PARSED_AT_ONCE, len(data) + 1):  # a line may be longer than a block
+        try:
+            return pj.read_json(
+                pa.BufferReader(data),
+                read_options=pj.ReadOptions(block_size=block),
+                parse_options=options,
+            )
+        except pa.ArrowException:
+            continue
+    return _read_one_by_one(data)
+
+
+def _read_one_by_one(data: bytes) -> pa.Table:
+    """What pyarrow's reader refuses, such as a number beyond 64 bits in a field that counts
+    for nothing here."""
+    rows: list[dict[str, Any]] = []
+    for line in data.split(b"\n"):
+        if line:
+            try:
+                found = orjson.loads(line)
+            except orjson.JSONDecodeError as error:
+                raise _unreadable("a line is no JSON") from error
+            rows.append({name: found.get(name) for name in _LINES.names} if found else {})
+    try:
+        return pa.Table.from_pylist(rows, schema=_LINES)
+    except (pa.ArrowException, TypeError, AttributeError) as error:
+        raise _unreadable("a field has the wrong type") from error
+
+
+def _as_events(lines: pa.Table, versions: pa.Array) -> pa.Table:
+    """The events of lines, in their order."""
+    parts: list[pa.Table] = []
+    places: list[Any] = []
+    for kind, name in _KINDS.items():
+        column = lines.column(name).combine_chunks()
+        at = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
+        if len(at):
+            parts.append(_of_kind(kind, column.drop_null(), versions.take(pa.array(at))))
+            places.append(at)
+    if not parts:
+        return pa.Table.from_batches([], EVENTS)
+    joined = pa.concat_tables(parts)
+    return joined.take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
+
+
+def _of_kind(kind: int, bodies: pa.StructArray, versions: pa.Array) -> pa.Table:
+    count, time = len(bodies), _TIMES[kind]
+    vectors = pc.struct_field(bodies, "deletionVector")
+    renamed = pa.StructArray.from_arrays(
+        [pc.struct_field(vectors, field.name) for field in _VECTOR],
+        fields=list(DELETION_VECTOR),
+        mask=vectors.is_null(),
+    )
+    paths = pc.struct_field(bodies, "path")
+    if paths.null_count:
+        raise _unreadable("an action has no path")
+    arrays = [
+        versions,
+        pa.array(np.full(count, kind, np.int8)),
+        paths,
+        renamed,
+        pc.struct_field(bodies, "size"),
+        pa.nulls(count, pa.int64()) if time is None else pc.struct_field(bodies, time),
+        pc.struct_field(bodies, "dataChange"),
+    ]
+    return pa.Table.from_arrays(arrays, schema=EVENTS)
+
+
+def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Table]:
+    """What a checkpoint holds, as events of its version."""
+    sidecars: list[str] = []
+    for name in files.names:
+        path = f"{LOG_FOLDER}/{name}"
+        rows = (
+            _read_json(_lines(store.read(path)))
+            if name.endswith(".json")
+            else _read_parquet(store, path)
+        )
+        named = pc.struct_field(rows.column("sidecar").combine_chunks(), "path").drop_null()
+        sidecars += pc.unique(named).to_pylist()
+        yield _at(rows, files.version)
+    for sidecar in sidecars:
+        decoded = decode_path(sidecar)
+        place = decoded if is_absolute(sidecar) else f"{SIDECAR_FOLDER}/{decoded}"
+        yield _at(_read_parquet(store, place), files.version)
+
+
+def _at(rows: pa.Table, version: int) -> pa.Table:
+    return _as_events(rows, pa.array(np.full(rows.num_rows, version, np.int64)))
+
+
+def _read_parquet(store: ReadStore, path: str) -> pa.Table:
+    import pyarrow.parquet as pq  # only where all commits are read
+
+    with store.open_input(path) as source, pq.ParquetFile(source) as file:
+        found = file.schema_arrow
+        columns, kinds = [], []
+        for field in _LINES:
+            at = found.get_field_index(field.name)
+            if at < 0:
+                continue
+            held = {inner.name for inner in found.field(at).type}
+            kinds.append(field.name)
+            columns += [f"{field.name}.{inner.name}" for inner in field.type if inner.name in held]
+        rows = file.read(columns=columns)
+    arrays = [
+        _fitted(rows.column(field.name), field.type)
+        if field.name in kinds
+        else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
+        for field in _LINES
+    ]
+    return pa.Table.from_arrays(arrays, schema=_LINES)
+
+
+def _fitted(column: pa.ChunkedArray, wanted: pa.StructType) -> pa.ChunkedArray:
+    """A struct with exactly the fields of `wanted`, absent ones null."""
+    return pa.chunked_array([_fit(chunk, wanted) for chunk in column.chunks], wanted)
+
+
+def _fit(structs: pa.StructArray, wanted: pa.StructType) -> pa.StructArray:
+    held = {field.name for field in structs.type}
+    children = []
+    for field in wanted:
+        if field.name not in held:
+            children.append(pa.nulls(len(structs), field.type))
+            continue
+        child = pc.struct_field(structs, field.name)
+        is_struct = pa.types.is_struct(field.type)
+        children.append(_fit(child, field.type) if is_struct else child.cast(field.type))
+    return pa.StructArray.from_arrays(children, fields=list(wanted), mask=structs.is_null())
+
+
+def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
+    paths = table.column("path").combine_chunks()
+    local = pc.match_substring_regex(paths, r"^(?:/|(?i:file):)")
+    if pc.any(local).as_py():
+        plain = pc.replace_substring_regex(paths, r"^(?i:file:)?/*", "file:/")
+        paths = pc.if_else(local, plain, paths)
+    codes = _indices(pc.dictionary_encode(paths))
+    vectors = table.column("deletion_vector").combine_chunks()
+    if vectors.null_count == len(vectors):
+        return codes
+    one, two, three = (
+        pc.coalesce(pc.cast(pc.struct_field(vectors, name), pa.string()), _NOTHING)
+        for name in ("storage_type", "path_or_inline_dv", "offset")
+    )
+    unique = pc.dictionary_encode(pc.binary_join_element_wise(one, two, three, _BETWEEN))
+    marks = _indices(unique)
+    both = codes * (len(unique.dictionary) + 1) + marks
+    return _indices(pc.dictionary_encode(pa.array(both)))
+
+
+def _indices(encoded: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+    found: npt.NDArray[np.int64] = encoded.indices.to_numpy().astype(np.int64)
+    return found
+
+
+_NOTHING, _BETWEEN = (string_column(["", "\0"])[at] for at in range(2))
+
+
+def _no_beginning(reason: str) -> CorruptLogError:
+    return CorruptLogError(
+        "The log cannot be replayed from a beginning.",
+        reason=reason,
+        remedy="Restore the missing log files from a backup.",
+        kind="log_gap",
+        spec="Action Reconciliation",
+    )
+
+
+def _unreadable(what: str) -> CorruptLogError:
+    return CorruptLogError(
+        "The log cannot be replayed.",
+        reason=f"In one of its files {what}.",
+        remedy="Restore the log from a backup.",
+        spec="Actions",
+    )

@@ -1,0 +1,72 @@
+"""Which files of a table must stay (spec: Add File and Remove File, Data Files).
+
+Kept are the files of the latest version and those of every tombstone within retention, and
+what they reference: data files and deletion vectors. That keeps every version which was
+current within retention. (Change files are in commits alone: `explorer.table.file_events`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.columns import string_column
+from explorer.log.expiry import is_unexpired
+from explorer.table.snapshot import Snapshot
+from explorer.table.store_paths import Places, last_parts, places_of
+
+_TOMBSTONE_COLUMNS = ("path", "deletion_vector", "size", "deletion_timestamp")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptFiles:
+    """What the latest version (`live`) and tombstones within retention (`removed`) keep.
+
+    `tombstones` are the latter's rows, `expired` those of the others; both have path,
+    deletion_vector, size and deletion_timestamp as in the log.
+    """
+
+    live: Places
+    removed: Places
+    tombstones: pa.Table
+    expired: pa.Table
+
+    @property
+    def places(self) -> Places:
+        """All of them."""
+        return self.live.joined(self.removed)
+
+
+def kept_files(snapshot: Snapshot, cutoff_ms: int) -> KeptFiles:
+    """What is kept where files removed at or before `cutoff_ms` (milliseconds since the
+    epoch) may go; raises `CorruptLogError` for a deletion vector that names no file."""
+    live = snapshot.physical_files("add", ["path", "deletion_vector"])
+    every = snapshot.physical_files("remove", _TOMBSTONE_COLUMNS)
+    young = is_unexpired(every.column("deletion_timestamp"), cutoff_ms)
+    tombstones = every.filter(young)
+    return KeptFiles(
+        live=places_of(live, snapshot.uri),
+        removed=places_of(tombstones, snapshot.uri),
+        tombstones=tombstones,
+        expired=every.filter(pc.invert(young)),
+    )
+
+
+def is_kept(paths: pa.ChunkedArray, places: Places) -> pa.ChunkedArray:
+    """Which of `paths` (below the root, as listed) are kept.
+
+    A file whose name is that of a file named by another place is kept too: it may be the
+    same one, because a place can have several names.
+    """
+    kept = pc.is_in(paths, value_set=_whole(places.inside))
+    outside = _whole(places.outside)
+    if not len(outside):
+        return kept
+    return pc.or_(kept, pc.is_in(last_parts(paths), value_set=outside))
+
+
+def _whole(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    # an empty one has no chunk to look values up in
+    return texts if texts.num_chunks else pa.chunked_array([string_column([])], pa.string())

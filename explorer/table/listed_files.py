@@ -1,0 +1,146 @@
+"""What lies below a table's root, and which of it the table does not know (spec: Data
+Files, Deletion Vector File Storage Format, Change Data Files).
+
+Stray is what looks like a file of a table and no version references: `*.parquet`,
+`deletion_vector_*.bin`, and everything under `_change_data`. All else that the log does
+not know is foreign, and so is whatever lies under a folder with `_` or `.` at its
+beginning, `_change_data` and the folders of partition columns left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import UnsupportedError
+from explorer.log.columns import int64_column, string_column
+from explorer.progress import UNWATCHED, Watch
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.storage.ports import ReadStore
+from explorer.storage.tree import TreeStore, walk
+
+CHANGE_FOLDER = "_change_data"
+
+_STRAY = r"(?:\.parquet|(?:^|/)deletion_vector_[^/]*\.bin)$"
+_LIKE_A_URL = r"^[A-Za-z][A-Za-z0-9+.-]*:"
+_STAT_AT_ONCE = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFiles:
+    """Everything below the root but the log: `paths` of plain files; `sizes` and
+    `modified_ms` of the same, None where the store tells them only when asked. `others` are
+    paths of links and the like, `folders` counts what was looked into."""
+
+    paths: pa.ChunkedArray
+    sizes: pa.ChunkedArray | None
+    modified_ms: pa.ChunkedArray | None
+    others: tuple[str, ...]
+    folders: int
+
+    def select(self, mask: pa.ChunkedArray, store: ReadStore) -> pa.Table:
+        """The files that `mask` names, with path, bytes and modified (milliseconds); both
+        null for one that has gone since."""
+        paths = self.paths.filter(mask)
+        if self.sizes is not None and self.modified_ms is not None:
+            sizes, times = self.sizes.filter(mask), self.modified_ms.filter(mask)
+            return pa.table({"path": paths, "bytes": sizes, "modified": times})
+        return stat_files(store, paths)
+
+
+def list_files(store: ReadStore, watch: Watch = UNWATCHED) -> ListedFiles:
+    """List all of it; raises `UnsupportedError` for a store that cannot."""
+    chunks: list[pa.Array] = []
+    sizes: list[pa.Array] = []
+    times: list[pa.Array] = []
+    others: list[str] = []
+    folders, count = set(), 0
+    for piece in walk(_tree(store), without=(LOG_FOLDER,)):
+        folders.add(piece.folder)
+        count += len(piece.files)
+        watch.step(count, None, "Listing files")
+        start = f"{piece.folder}/" if piece.folder else ""
+        others += [start + name for name in piece.others]
+        if not piece.files:
+            continue
+        names = string_column(piece.files)
+        if start:
+            names = pc.binary_join_element_wise(string_column([start])[0], names, _NOTHING)
+        chunks.append(names)
+        if piece.sizes is not None and piece.modified_ms is not None:
+            sizes.append(int64_column(piece.sizes))
+            times.append(int64_column(piece.modified_ms))
+    known = bool(sizes)
+    return ListedFiles(
+        paths=pa.chunked_array(chunks, pa.string()),
+        sizes=pa.chunked_array(sizes, pa.int64()) if known else None,
+        modified_ms=pa.chunked_array(times, pa.int64()) if known else None,
+        others=tuple(others),
+        folders=len(folders),
+    )
+
+
+def stat_files(store: ReadStore, paths: pa.ChunkedArray) -> pa.Table:
+    """Size and modification time of files; null for what is not there."""
+    tree = _tree(store)
+    sizes: list[pa.Array] = []
+    times: list[pa.Array] = []
+    for start in range(0, len(paths), _STAT_AT_ONCE):
+        found = tree.stat_many(paths.slice(start, _STAT_AT_ONCE).to_pylist())
+        sizes.append(int64_column([None if info is None else info[0] for info in found]))
+        times.append(int64_column([None if info is None else info[1] for info in found]))
+    return pa.Table.from_arrays(
+        [paths, pa.chunked_array(sizes, pa.int64()), pa.chunked_array(times, pa.int64())],
+        names=["path", "bytes", "modified"],
+    )
+
+
+def is_hidden(paths: pa.ChunkedArray, partition_columns: Sequence[str]) -> pa.ChunkedArray:
+    """Which files lie under a hidden folder, or are hidden by their own name: no planner
+    touches them. `partition_columns` are those of the table, physical names too."""
+    shown = pc.replace_substring_regex(paths, rf"^{CHANGE_FOLDER}/", "")
+    for name in partition_columns:
+        if name.startswith(("_", ".")):
+            # a folder of that column: only its beginning hides it
+            shown = pc.replace_substring_regex(shown, rf"(^|/)(?:{_escaped(name)}=)", r"\1p=")
+    hidden = pc.match_substring_regex(shown, r"(?:^|/)[_.]")
+    # the store would take such a path for another place
+    return pc.or_(hidden, pc.match_substring_regex(paths, _LIKE_A_URL))
+
+
+def is_stray_by_name(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which names are those of files of a table."""
+    return pc.or_(
+        pc.match_substring_regex(paths, _STRAY), pc.starts_with(paths, f"{CHANGE_FOLDER}/")
+    )
+
+
+def is_older(times_ms: pa.ChunkedArray, cutoff_ms: int) -> pa.ChunkedArray:
+    """Which times are known and not after `cutoff_ms`."""
+    numbers = times_ms.to_numpy(zero_copy_only=False) if len(times_ms) else np.zeros(0)
+    with np.errstate(invalid="ignore"):
+        return pa.chunked_array([pa.array((numbers <= cutoff_ms) & (numbers != 0))])
+
+
+def _escaped(name: str) -> str:
+    import re  # noqa: PLC0415  # few tables have such columns
+
+    return re.escape(name)
+
+
+def _tree(store: ReadStore) -> TreeStore:
+    if isinstance(store, TreeStore):
+        return store
+    raise UnsupportedError(
+        f"What lies at {store.uri} cannot be listed.",
+        reason="Its store lists the log alone.",
+        remedy="Open the table where it lies.",
+        kind="store_unsupported",
+    )
+
+
+_NOTHING = string_column([""])[0]

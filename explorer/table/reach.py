@@ -1,0 +1,131 @@
+"""How far time travel and the change data feed go, by the files that they need.
+
+No I/O: what commits did to files, and which files are there, in; versions out. A version
+needs every file that was live in it. The change feed of a version needs its change files,
+or without any the files that it added and removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.table.file_events import ADD, CHANGE, FileEvents
+from explorer.table.store_paths import file_of_each
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """One flag for each version from `first` on: whether it can be read, and whether its
+    changes can."""
+
+    first: int
+    readable: Flags
+    changes: Flags
+
+    @property
+    def unreadable_versions(self) -> list[range]:
+        """The versions that cannot be read, ascending."""
+        return ranges_of(~self.readable, self.first)
+
+    @property
+    def readable_from(self) -> int | None:
+        """The oldest version from which on every one can be read; None without any."""
+        broken = np.flatnonzero(~self.readable)
+        oldest = int(broken[-1]) + 1 if len(broken) else 0
+        return None if oldest == len(self.readable) else oldest + self.first
+
+    def losses_to(self, other: Reach) -> tuple[list[range], list[range]]:
+        """Versions, and versions of the change feed, that can be read here and not in `other`."""
+        return (
+            ranges_of(self.readable & ~other.readable, self.first),
+            ranges_of(self.changes & ~other.changes, self.first),
+        )
+
+
+def build_reach(events: FileEvents, missing: Flags) -> Reach:
+    """The reach of a log where `missing` says, for each event, that a file of it is gone."""
+    count = events.last - events.first + 1
+    versions = events.table.column("version").to_numpy() - events.first
+    kinds = events.table.column("kind").to_numpy()
+    gone = _versions_in_need(events, missing & (kinds != CHANGE), versions, kinds, count)
+    with_files = np.zeros(count, np.bool_)
+    with_files[versions[kinds == CHANGE]] = True
+    speaks = (kinds == CHANGE) | ~with_files[versions]
+    moved = events.table.column("data_change").fill_null(_TRUE).to_numpy() | (kinds == CHANGE)
+    lost = np.zeros(count, np.bool_)
+    lost[versions[missing & speaks & moved]] = True
+    if events.first:
+        lost[0] = True  # what a checkpoint stands for are no changes
+    return Reach(first=events.first, readable=~gone, changes=~lost)
+
+
+def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray, root: str) -> Flags:
+    """For each event, whether its data file or its deletion vector is among `files` (paths
+    below the table's root, as a listing has them)."""
+    paths, vectors = file_of_each(events.table, root)
+    if not len(files):
+        return np.zeros(events.table.num_rows, np.bool_)
+    touched: Flags = pc.is_in(paths, value_set=files).to_numpy()
+    if vectors is not None:
+        touched = touched | pc.is_in(vectors, value_set=files).to_numpy()
+    return touched
+
+
+def events_without_file(events: FileEvents, present: pa.ChunkedArray, root: str) -> Flags:
+    """For each event, whether its data file or its deletion vector is not `present`; files
+    outside of the table's root count as present, because nobody looked."""
+    paths, vectors = file_of_each(events.table, root)
+    found = _lacking(paths, present)
+    return found if vectors is None else found | _lacking(vectors, present)
+
+
+def ranges_of(flags: Flags, first: int) -> list[range]:
+    """The runs of set flags as versions, the first flag being that of `first`."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
+    return [
+        range(int(start) + first, int(end) + first)
+        for start, end in zip(edges[::2], edges[1::2], strict=True)
+    ]
+
+
+def _lacking(names: pa.ChunkedArray, present: pa.ChunkedArray) -> Flags:
+    there: Flags = pc.is_in(names, value_set=present).to_numpy()
+    known: Flags = names.is_valid().to_numpy()
+    return known & ~there
+
+
+def _versions_in_need(
+    events: FileEvents,
+    missing: Flags,
+    versions: npt.NDArray[np.int64],
+    kinds: npt.NDArray[np.int8],
+    count: int,
+) -> Flags:
+    """Versions in which a logical file without its bytes was live: from each add of one up
+    to the next action on it."""
+    at = np.flatnonzero(missing)
+    if not len(at):
+        return np.zeros(count, np.bool_)
+    codes = events.file_codes[at]
+    order = np.lexsort((at, codes))
+    at, codes = at[order], codes[order]
+    until = np.full(len(at), count, np.int64)
+    same = codes[1:] == codes[:-1]
+    until[:-1][same] = versions[at[1:]][same]
+    added = kinds[at] == ADD
+    change: npt.NDArray[Any] = np.zeros(count + 1, np.int64)
+    np.add.at(change, versions[at][added], 1)
+    np.add.at(change, until[added], -1)
+    needy: Flags = np.cumsum(change[:-1]) > 0
+    return needy
+
+
+_TRUE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x01")])[0]

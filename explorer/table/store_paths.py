@@ -1,0 +1,287 @@
+"""From the paths of a log to the store's names below the table's root, column-wise
+(spec: Add File and Remove File, Deletion Vector Descriptor Schema).
+
+The rules of `explorer.protocol.paths` and `parse_relative_place` without a Python object
+per file. What only a folder or a name with escapes needs is done once per folder.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import CorruptLogError
+from explorer.log.columns import bool_column, int64_column, string_column
+from explorer.protocol.deletion_vectors import parse_relative_place
+from explorer.protocol.paths import decode_path, normalise_path
+
+_NOTHING = string_column([""])[0]
+_FALSE = bool_column([False])[0]
+_ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)"
+_FOLDER_AND_NAME = r"^(?P<folder>(?s:.*)/)?(?P<name>(?s:[^/]*))$"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where files lie: `inside` below the table's root, decoded; `outside` are the names
+    alone (the last part of the path) of files named by another place.
+
+    Another place may be the same one under another name (a link, another scheme), so that
+    whoever deletes spares files with such a name too.
+    """
+
+    inside: pa.ChunkedArray
+    outside: pa.ChunkedArray
+
+    def joined(self, other: Places) -> Places:
+        """Both."""
+        return Places(
+            inside=pa.chunked_array([*self.inside.chunks, *other.inside.chunks], pa.string()),
+            outside=pa.chunked_array([*self.outside.chunks, *other.outside.chunks], pa.string()),
+        )
+
+
+NOWHERE = Places(
+    inside=pa.chunked_array([], pa.string()), outside=pa.chunked_array([], pa.string())
+)
+
+
+def places_of(files: pa.Table, root: str) -> Places:
+    """Every file that rows with `path` and `deletion_vector` reference; `root` is the
+    table's place as its store shows it."""
+    found = NOWHERE
+    for batch in files.select(["path", "deletion_vector"]).to_batches():
+        found = found.joined(data_places(batch.column("path"), root))
+        vectors = batch.column("deletion_vector")
+        if vectors.null_count < len(vectors):
+            found = found.joined(vector_places(vectors, root))
+    return found
+
+
+def data_places(paths: pa.Array, root: str) -> Places:
+    """The files of paths as the log has them."""
+    absolute = _are_absolute(paths)
+    relative, others = _split(paths, absolute)
+    inside = [_decoded(relative)]
+    # a writer that does not encode means the path as it stands: both are spared
+    odd = relative.filter(pc.match_substring(relative, "%"))
+    if len(odd):
+        inside.append(odd)
+    around = relative.filter(_may_be_roundabout(relative))
+    if len(around):
+        inside.append(string_column([posixpath.normpath(text) for text in around.to_pylist()]))
+    outside: list[pa.Array] = []
+    if len(others):
+        below, beyond = _below_root(others, root)
+        inside.append(below)
+        outside.append(beyond)
+    return Places(
+        inside=pa.chunked_array(inside, pa.string()), outside=pa.chunked_array(outside, pa.string())
+    )
+
+
+def vector_places(vectors: pa.Array, root: str) -> Places:
+    """The files of deletion vectors (struct as in `explorer.log.columns`); inline ones have
+    none. Raises `CorruptLogError` where one cannot be named."""
+    kinds = pc.struct_field(vectors, "storage_type")
+    places = pc.struct_field(vectors, "path_or_inline_dv")
+    by_unique = pc.coalesce(pc.equal(kinds, _scalar("u")), _FALSE)
+    by_path = pc.coalesce(pc.equal(kinds, _scalar("p")), _FALSE)
+    named = pc.unique(places.filter(by_unique)).drop_null()
+    found = Places(
+        inside=pa.chunked_array([_unique_names(named)], pa.string()),
+        outside=pa.chunked_array([], pa.string()),
+    )
+    absolute = pc.unique(places.filter(by_path)).drop_null()
+    return found.joined(data_places(absolute, root)) if len(absolute) else found
+
+
+def file_of_each(files: pa.Table, root: str) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
+    """Row by row, the data file and the deletion vector's file, as a listing names them
+    below `root`; null where there is none, or none below it. The second is None where no
+    row has a vector."""
+    paths = files.column("path").combine_chunks()
+    absolute = _are_absolute(paths)
+    names = _decoded(paths)
+    if pc.any(absolute).as_py():
+        names = pc.replace_with_mask(names, absolute, _each_below(paths.filter(absolute), root))
+    vectors = files.column("deletion_vector").combine_chunks()
+    if vectors.null_count == len(vectors):
+        return pa.chunked_array([names]), None
+    kinds = pc.struct_field(vectors, "storage_type")
+    places = pc.dictionary_encode(
+        pc.binary_join_element_wise(
+            pc.coalesce(kinds, _NOTHING),
+            pc.coalesce(pc.struct_field(vectors, "path_or_inline_dv"), _NOTHING),
+            _NOTHING,
+        )
+    )
+    each = string_column([_vector_file(text, root) for text in places.dictionary.to_pylist()])
+    return pa.chunked_array([names]), pa.chunked_array([each.take(places.indices)])
+
+
+def _vector_file(place: str, root: str) -> str | None:
+    """The file of one vector, by its storage type and place as one text."""
+    if place[:1] == "u":
+        return _relative_place(place[1:])
+    if place[:1] == "p":
+        return _each_below(string_column([place[1:]]), root)[0].as_py()  # type: ignore[no-any-return]
+    return None
+
+
+def _each_below(paths: pa.Array, root: str) -> pa.Array:
+    starts = _starts(root)
+    return string_column([_below(_normalised(_decode(text)), starts) for text in paths.to_pylist()])
+
+
+def last_parts(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The names of files, without their folders."""
+    return pc.replace_substring_regex(paths, r"^(?s:.*)/", "")
+
+
+def _are_absolute(paths: pa.Array) -> pa.Array:
+    # looking for two characters is many times cheaper than an expression, and nearly always
+    # there is nothing more to be asked
+    local, scheme = pc.starts_with(paths, "/"), pc.match_substring(paths, ":")
+    if not pc.any(scheme).as_py():
+        return local
+    return pc.match_substring_regex(paths, _ABSOLUTE)
+
+
+def _may_be_roundabout(paths: pa.Array) -> pa.Array:
+    """Paths with `./` or `//` in them: those with `./`, `../` or an empty part among them."""
+    return pc.or_(pc.match_substring(paths, "./"), pc.match_substring(paths, "//"))
+
+
+def _split(paths: pa.Array, absolute: pa.Array) -> tuple[pa.Array, pa.Array]:
+    if not pc.any(absolute).as_py():
+        return paths, paths.slice(0, 0)
+    return paths.filter(pc.invert(absolute)), paths.filter(absolute)
+
+
+def _decoded(paths: pa.Array) -> pa.Array:
+    escaped = pc.match_substring(paths, "%")
+    if not pc.any(escaped).as_py():
+        return paths
+    odd = paths.filter(escaped)
+    parts = pc.extract_regex(odd, _FOLDER_AND_NAME)
+    folders = pc.dictionary_encode(pc.struct_field(parts, "folder"))
+    names = pc.struct_field(parts, "name")
+    decoded = string_column([_decode(text) for text in folders.dictionary.to_pylist()])
+    plain = decoded.take(folders.indices)
+    if pc.any(pc.match_substring(names, "%")).as_py():
+        names = string_column([_decode(text) for text in names.to_pylist()])
+    joined = pc.binary_join_element_wise(plain, names, _NOTHING)
+    return pc.replace_with_mask(paths, escaped, joined)
+
+
+def _decode(text: str) -> str:
+    try:
+        return decode_path(text)
+    except UnicodeDecodeError:
+        # no file that a listing shows as text can be meant
+        return text
+
+
+def _below_root(paths: pa.Array, root: str) -> tuple[pa.Array, pa.Array]:
+    """Absolute paths: those below the root, relative to it, and the names of the others."""
+    # shallow clones have few folders, and tables of their own hardly any such path
+    starts = _starts(root)
+    below: list[str] = []
+    beyond: list[str] = []
+    for text in paths.to_pylist():
+        for form in {_normalised(text), _normalised(_decode(text))}:
+            if (inside := _below(form, starts)) is None:
+                beyond.append(form.rpartition("/")[2])
+            else:
+                below.append(inside)
+    return string_column(below), string_column(beyond)
+
+
+def _starts(root: str) -> tuple[str, ...]:
+    """The ways in which paths below the root begin."""
+    plain = root.rstrip("/") + "/"
+    return (_normalised(plain), f"file:{plain}") if root.startswith("/") else (_normalised(plain),)
+
+
+def _below(form: str, starts: tuple[str, ...]) -> str | None:
+    """The part of an absolute path that lies below the root."""
+    start = next((start for start in starts if form.startswith(start)), None)
+    return None if start is None else form[len(start) :]
+
+
+def _normalised(path: str) -> str:
+    found = normalise_path(path)
+    scheme, separator, rest = found.partition("://")
+    same = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
+    return f"{same.get(scheme.lower(), scheme.lower())}{separator}{rest}" if separator else found
+
+
+_ALPHABET = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_DIGITS = np.full(256, 255, np.uint8)
+_DIGITS[np.frombuffer(_ALPHABET, np.uint8)] = np.arange(85, dtype=np.uint8)
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+_PLACE = 20  # characters of a UUID in Z85
+_PARSED_ONE_BY_ONE = 256
+
+
+def _unique_names(places: pa.Array) -> pa.Array:
+    """`parse_relative_place` of many."""
+    plain = pc.and_(
+        pc.equal(pc.utf8_length(places), _int(_PLACE)),
+        pc.equal(pc.binary_length(places), pc.utf8_length(places)),
+    )
+    if len(places) < _PARSED_ONE_BY_ONE or not pc.all(plain).as_py():
+        return string_column([_relative_place(place) for place in places.to_pylist()])
+    start = np.frombuffer(places.buffers()[1], np.int32)[places.offset]
+    text = np.frombuffer(places.buffers()[2], np.uint8, _PLACE * len(places), int(start))
+    digits = _DIGITS[text].reshape(len(places), 4, 5).astype(np.uint64)
+    powers = np.array([85**4, 85**3, 85**2, 85, 1], np.uint64)
+    numbers = (digits * powers).sum(axis=2)
+    if (digits == 255).any() or (numbers >= 2**32).any():
+        return string_column([_relative_place(place) for place in places.to_pylist()])
+    unique = numbers.astype(">u4").view(np.uint8).reshape(len(places), 16)
+    letters = np.empty((len(places), 32), np.uint8)
+    letters[:, 0::2], letters[:, 1::2] = _HEX[unique >> 4], _HEX[unique & 15]
+    return _as_names(letters)
+
+
+def _as_names(letters: np.ndarray[tuple[int, int], np.dtype[np.uint8]]) -> pa.Array:
+    """`deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin` of each UUID's digits."""
+    pattern = b"deletion_vector_________-____-____-____-____________.bin"
+    count, size = len(letters), len(pattern)
+    names = np.tile(np.frombuffer(pattern, np.uint8), (count, 1))
+    begin = len(b"deletion_vector_")
+    at = [begin + place + dashes for place, dashes in zip(range(32), _DASHES, strict=True)]
+    names[:, at] = letters
+    offsets = np.arange(0, (count + 1) * size, size, dtype=np.int32)
+    buffers = [None, pa.py_buffer(offsets.tobytes()), pa.py_buffer(names.tobytes())]
+    return pa.Array.from_buffers(pa.string(), count, buffers)
+
+
+# how many dashes stand before each of the 32 digits of a UUID
+_DASHES = [0] * 8 + [1] * 4 + [2] * 4 + [3] * 4 + [4] * 12
+
+
+def _relative_place(place: str) -> str:
+    try:
+        return parse_relative_place(place)
+    except ValueError as error:
+        raise CorruptLogError(
+            "A deletion vector's file cannot be named.",
+            reason=f"{place[:60]!r} holds no UUID.",
+            remedy="Restore the log file from a backup.",
+            spec="Deletion Vector Descriptor Schema",
+        ) from error
+
+
+def _scalar(text: str) -> pa.Scalar:
+    return string_column([text])[0]
+
+
+def _int(number: int) -> pa.Scalar:
+    return int64_column([number])[0]

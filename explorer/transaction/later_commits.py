@@ -1,0 +1,60 @@
+"""What was committed since a version was read, held against a transaction that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from explorer.errors import InvalidArgumentError
+from explorer.protocol.known_properties import ISOLATION_LEVEL
+from explorer.storage.ports import ReadStore
+from explorer.transaction.conflicts import Conflict, commit_gone, find_conflicts
+from explorer.transaction.read_set import WHOLE_TABLE, read_where
+from explorer.transaction.read_version import read_version_of
+from explorer.transaction.staged import IsolationLevel, Provenance, StagedCommit
+from explorer.transaction.winner import WinningCommit, follow, read_winners
+
+if TYPE_CHECKING:
+    from explorer.table.snapshot import Snapshot
+
+
+def transaction_upon(
+    snapshot: Snapshot, where: str | None = None, isolation_level: str | None = None
+) -> StagedCommit:
+    """A transaction that read `snapshot`: all its rows, or those that match a SQL predicate,
+    at the isolation level of the table if none is named. It writes nothing.
+
+    Raises `InvalidArgumentError` for a predicate or a level that cannot be understood.
+    """
+    level = isolation_level or ISOLATION_LEVEL.value_of(snapshot.metadata.configuration)
+    try:
+        level = ISOLATION_LEVEL.parse(level)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"{level[:60]!r} is no isolation level.",
+            reason=f"Of a level, {error}.",
+            remedy="Leave it out to take the table's own.",
+        ) from error
+    return StagedCommit(
+        base=read_version_of(snapshot),
+        reads=WHOLE_TABLE if where is None else read_where(snapshot, where),
+        provenance=Provenance(
+            operation="",
+            transaction_id="",
+            engine_info="",
+            isolation_level=cast("IsolationLevel", level),
+        ),
+    )
+
+
+def conflicts_since(store: ReadStore, staged: StagedCommit, newest: int) -> Iterator[Conflict]:
+    """Every conflict of `staged` with the commits after its base, up to version `newest`:
+    what a writer meets first comes first."""
+    if newest <= staged.base.version:
+        return
+    for winner in read_winners(store, staged.base.version + 1):
+        if not isinstance(winner, WinningCommit):
+            yield commit_gone(staged, winner)
+            return
+        yield from find_conflicts(staged, winner)
+        staged = staged.upon(follow(staged.base, winner, winner.in_commit_timestamp))

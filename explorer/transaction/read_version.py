@@ -1,0 +1,67 @@
+"""What a transaction knows of the version that it builds upon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from explorer.errors import NotFoundError
+from explorer.log.commit_info import read_commit_info
+from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
+from explorer.protocol.features.registry import is_active
+from explorer.protocol.filenames import render_commit_path
+
+if TYPE_CHECKING:
+    from explorer.table.snapshot import Snapshot
+
+_TIMESTAMP_FEATURES = ("inCommitTimestamp", "inCommitTimestamp-preview")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadVersion:
+    """A version as far as a commit upon it needs it; `NO_TABLE` where there is none.
+
+    `timestamp` is the version's time in milliseconds: the in-commit timestamp where these
+    are active, else that of the log file; None where the commit is gone and nobody knows.
+    `row_id_high_water_mark` is the highest row id given out, None before the first.
+    """
+
+    version: int
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    timestamp: int | None = None
+    row_id_high_water_mark: int | None = None
+    domains: Mapping[str, DomainMetadata] = field(default_factory=dict)
+
+
+NO_TABLE = ReadVersion(version=-1, timestamp=0)
+"""What the first commit of a table builds upon."""
+
+
+def read_version_of(snapshot: Snapshot) -> ReadVersion:
+    """What a commit upon `snapshot` needs; reads the newest commit's time."""
+    return ReadVersion(
+        version=snapshot.version,
+        protocol=snapshot.protocol,
+        metadata=snapshot.metadata,
+        timestamp=_timestamp(snapshot),
+        row_id_high_water_mark=snapshot.row_id_high_water_mark,
+        domains=snapshot.domains,
+    )
+
+
+def has_in_commit_timestamps(protocol: Protocol | None, metadata: Metadata | None) -> bool:
+    """Whether every commit of such a table carries its own time (spec: In-Commit Timestamps)."""
+    if protocol is None or metadata is None:
+        return False
+    return any(is_active(name, protocol, metadata, None) for name in _TIMESTAMP_FEATURES)
+
+
+def _timestamp(snapshot: Snapshot) -> int | None:
+    try:
+        if has_in_commit_timestamps(snapshot.protocol, snapshot.metadata):
+            return read_commit_info(snapshot.store, snapshot.version).in_commit_ms
+        return snapshot.store.stat(render_commit_path(snapshot.version)).modified_ms
+    except NotFoundError:
+        return None

@@ -1,0 +1,151 @@
+"""A commit as the rules of writers look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import DeltaError, ErrorKind, Problem
+from explorer.log.columns import bool_column
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.protocol.features.registry import FEATURES, supported_features
+from explorer.protocol.features.table_feature import TableFacts
+from explorer.protocol.known_properties import MappingMode
+from explorer.protocol.schema import StructField, StructType, parse_schema
+from explorer.transaction.read_set import path_keys
+from explorer.transaction.read_version import NO_TABLE
+
+if TYPE_CHECKING:
+    from explorer.transaction.staged import StagedCommit
+
+_TRUE = bool_column([True])[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """A protocol and metadata, and the schema that these hold; an unreadable one is empty."""
+
+    protocol: Protocol
+    metadata: Metadata
+
+    @cached_property
+    def schema(self) -> StructType:
+        """The columns."""
+        text = self.metadata.schema_string
+        try:
+            return StructType(fields=()) if text is None else parse_schema(text)
+        except DeltaError:
+            return StructType(fields=())
+
+    @property
+    def mode(self) -> MappingMode:
+        """How columns are found in files."""
+        return column_mapping_mode(self.protocol, self.metadata.configuration)
+
+    def supports(self, name: str) -> bool:
+        """Whether the protocol has a feature, by the name of its entry."""
+        return name in self._supported
+
+    def has_active(self, name: str) -> bool:
+        """Whether a feature is supported and in use."""
+        return name in self._supported and FEATURES[name].is_active(self._facts)
+
+    @cached_property
+    def _supported(self) -> frozenset[str]:
+        return frozenset(supported_features(self.protocol))
+
+    @cached_property
+    def _facts(self) -> TableFacts:
+        return TableFacts(protocol=self.protocol, metadata=self.metadata, schema=self.schema)
+
+    @property
+    def partition_fields(self) -> list[StructField]:
+        """The columns that partition it, in the order of the metadata."""
+        by_name = {field.name: field for field in self.schema.fields}
+        names = self.metadata.partition_columns
+        return [by_name[name] for name in names if name in by_name]
+
+    def physical_name(self, field: StructField) -> str:
+        """The name of a column in the log."""
+        return physical_name(field, self.mode)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """What a staged commit makes of a table: `before` is None for a new one."""
+
+    staged: StagedCommit
+    before: Described | None
+    after: Described
+
+    @cached_property
+    def adds(self) -> pa.Table:
+        """Every file that comes, as columns."""
+        return self.staged.files("add")
+
+    @cached_property
+    def removes(self) -> pa.Table:
+        """Every file that goes, as columns."""
+        return self.staged.files("remove")
+
+    @property
+    def creates(self) -> bool:
+        """Whether the table comes into being."""
+        return self.staged.base.version == NO_TABLE.version
+
+    @cached_property
+    def changes_metadata(self) -> bool:
+        """Whether it writes a metaData action."""
+        return bool(self.staged.of(Metadata))
+
+    @cached_property
+    def changes_protocol(self) -> bool:
+        """Whether it writes a protocol action."""
+        return bool(self.staged.of(Protocol))
+
+    @cached_property
+    def removed_data(self) -> pa.Table:
+        """The removes that take rows away or replace them."""
+        return self.removes.filter(pc.coalesce(self.removes.column("data_change"), _TRUE))
+
+    @cached_property
+    def files_written(self) -> pa.Table:
+        """The adds whose data files were written for this commit, going by their paths."""
+        if self.staged.promises.recommits or not self.adds.num_rows:
+            return self.adds.slice(0, 0)
+        if not self.removes.num_rows:
+            return self.adds
+        known = pc.is_in(path_keys(self.adds), value_set=path_keys(self.removes))
+        return self.adds.filter(pc.invert(known))
+
+    @cached_property
+    def files_of_new_rows(self) -> pa.Table:
+        """The adds that may bring rows that no version had: neither rearranged ones, nor
+        files of which only the vector changes, nor what is taken from the log as it is."""
+        written = self.files_written
+        return written.filter(pc.coalesce(written.column("data_change"), _TRUE))
+
+
+def problem(
+    text: str, reason: str, *, spec: str, remedy: str, kind: ErrorKind = "unsupported_feature"
+) -> Problem:
+    """One rule that a commit breaks."""
+    return Problem(kind=kind, problem=text, reason=reason, remedy=remedy, spec=spec)
+
+
+Problems = Iterator[Problem]
+REPORT = "This is a mistake of the operation that made the commit: report it."
+"""What to do where no user could have known better."""
+
+
+def shown(names: list[str]) -> str:
+    """A few names of many, cut."""
+    texts = [f"`{name[:120]}`" for name in names[:5]]
+    more = len(names) - len(texts)
+    return ", ".join(texts) + (f" and {more} more" if more else "")

@@ -1,0 +1,48 @@
+"""Every rule of writers, in the order in which their problems are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from explorer.transaction.rules.change import Change, Problems
+from explorer.transaction.rules.feature_rules import (
+    validate_clustering,
+    validate_domains,
+    validate_row_tracking,
+    validate_times,
+)
+from explorer.transaction.rules.file_rules import (
+    validate_append_only,
+    validate_files,
+    validate_partition_values,
+    validate_vectors,
+)
+from explorer.transaction.rules.iceberg_rules import validate_iceberg
+from explorer.transaction.rules.metadata_rules import validate_metadata_change
+from explorer.transaction.rules.protocol_rules import (
+    validate_actions,
+    validate_protocol_change,
+    validate_supported_use,
+    validate_writable,
+)
+from explorer.transaction.rules.row_rules import validate_isolation, validate_rows
+
+EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
+    validate_writable,
+    validate_actions,
+    validate_protocol_change,
+    validate_supported_use,
+    validate_metadata_change,
+    validate_files,
+    validate_append_only,
+    validate_partition_values,
+    validate_vectors,
+    validate_row_tracking,
+    validate_domains,
+    validate_clustering,
+    validate_iceberg,
+    validate_rows,
+    validate_isolation,
+    validate_times,
+)

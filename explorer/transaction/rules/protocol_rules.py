@@ -1,0 +1,209 @@
+"""What may be written at all, and how a protocol may change (spec: Protocol Evolution,
+Table Features, Delta Log Entries)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from typing import Final
+
+from explorer.errors import Problem
+from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
+from explorer.protocol.features.consistency import validate_protocol
+from explorer.protocol.features.registry import (
+    FEATURES,
+    READER_FEATURES_VERSION,
+    WRITER_FEATURES_VERSION,
+    find_feature,
+    is_catalog_managed,
+    supported_features,
+)
+from explorer.protocol.features.table_feature import TableFacts, TableFeature, whenever_supported
+from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
+from explorer.transaction.rules.change import (
+    REPORT,
+    Change,
+    Described,
+    Problems,
+    problem,
+    shown,
+)
+
+WRITTEN_FEATURES: Final = frozenset(
+    {
+        "allowColumnDefaults",
+        "appendOnly",
+        "changeDataFeed",
+        "checkConstraints",
+        "checkpointProtection",
+        "clustering",
+        "columnMapping",
+        "deletionVectors",
+        "domainMetadata",
+        "generatedColumns",
+        "icebergCompatV1",
+        "icebergCompatV2",
+        "identityColumns",
+        "inCommitTimestamp",
+        "invariants",
+        "materializePartitionColumns",
+        "rowTracking",
+        "timestampNtz",
+        "typeWidening",
+        "typeWidening-preview",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
+    }
+)
+"""The features whose rules for writers are all known here; every other refuses a commit."""
+
+_PREVIEWS: Final = ("-preview", "-dev")
+
+
+def validate_writable(change: Change) -> Problems:
+    """Whether a table with this protocol may be written here at all, before and after."""
+    protocols = [change.after.protocol]
+    if change.before is not None and change.before.protocol != change.after.protocol:
+        protocols.append(change.before.protocol)
+    found: dict[Problem, None] = {}
+    for protocol in protocols:
+        found.update(dict.fromkeys(_unwritable(protocol)))
+    yield from found
+
+
+def _unwritable(protocol: Protocol) -> Problems:
+    if is_catalog_managed(protocol):
+        yield problem(
+            "A catalog decides which commits of this table count.",
+            "A commit beside the catalog would be seen by nobody, or overwrite one of its own.",
+            spec="Catalog-managed tables",
+            remedy="Write it through its catalog.",
+            kind="catalog_managed",
+        )
+    reader, writer = protocol.min_reader_version, protocol.min_writer_version
+    if reader > READER_FEATURES_VERSION or writer > WRITER_FEATURES_VERSION:
+        yield problem(
+            f"The protocol ({reader}, {writer}) is newer than this writer.",
+            "What it asks of writers is not known here.",
+            spec="Writer Version Requirements",
+            remedy="Write the table with a newer release, or with the engine that raised it.",
+        )
+    unknown = [name for name in supported_features(protocol) if name not in _ALLOWED]
+    if unknown:
+        yield problem(
+            f"The table has features that cannot be written here: {shown(unknown)}.",
+            "A writer must keep the rules of every feature that the protocol lists.",
+            spec="Table Features",
+            remedy="Write the table with an engine that knows them all.",
+        )
+
+
+# those that a catalog decides about are told apart
+_ALLOWED: Final = WRITTEN_FEATURES | {"catalogManaged", "catalogOwned-preview"}
+
+
+def validate_actions(change: Change) -> Problems:
+    """What one commit may hold once: no two of its actions may reconcile with each other."""
+    staged = change.staged
+    names: list[tuple[str, Hashable]] = [
+        *(("protocol action", None) for _ in staged.of(Protocol)),
+        *(("metaData action", None) for _ in staged.of(Metadata)),
+        *((f"txn of `{item.app_id[:60]}`", item.app_id) for item in staged.of(Transaction)),
+        *(
+            (f"domainMetadata of `{item.domain[:60]}`", item.domain)
+            for item in staged.of(DomainMetadata)
+        ),
+    ]
+    for (name, _), count in Counter(names).items():
+        if count > 1:
+            yield problem(
+                f"The commit has {count} times a {name}.",
+                "Readers could not tell which of them counts.",
+                spec="Delta Log Entries",
+                remedy=REPORT,
+            )
+
+
+def validate_protocol_change(change: Change) -> Problems:
+    """A protocol that is written follows the rules of its lists, and takes nothing back."""
+    if not change.changes_protocol:
+        return
+    yield from validate_protocol(change.after.protocol)
+    if change.before is None:
+        return
+    before, after = change.before.protocol, change.after.protocol
+    dropped = change.staged.promises.dropped_features
+    kept = {_entry_name(name) for name in supported_features(after)}
+    lost = [
+        name
+        for name in supported_features(before)
+        if _entry_name(name) not in kept and _entry_name(name) not in dropped
+    ]
+    if lost:
+        yield problem(
+            f"The new protocol no longer has {shown(lost)}.",
+            "Versions that can still be read may use them, and readers go by the newest protocol.",
+            spec="Table Features",
+            remedy="Drop a feature with drop-feature, which first removes every trace of it.",
+        )
+    lower = (
+        after.min_reader_version < before.min_reader_version
+        or after.min_writer_version < before.min_writer_version
+    )
+    if lower and not dropped:
+        yield problem(
+            "The new protocol is lower than the one in force.",
+            "Clients that the old one keeps away would come back and break its rules.",
+            spec="Protocol Evolution",
+            remedy="Drop the features that ask for it with drop-feature.",
+        )
+
+
+def validate_supported_use(change: Change) -> Problems:
+    """What this commit begins to use must be supported by its protocol: a property or a
+    column without its feature means nothing to others, and rows would go unchecked."""
+    if not (change.changes_metadata or change.creates):
+        return
+    for item in FEATURES.values():
+        named = item.name in WRITTEN_FEATURES and item.name == _stem(item.name)
+        if not named or _is_supported(change.after, item):
+            continue
+        if _uses(change.after, item) and not (change.before and _uses(change.before, item)):
+            yield problem(
+                f"The commit begins to use `{item.name}`, which its protocol does not support.",
+                "A property or a column that asks for a feature means nothing without it.",
+                spec=item.spec,
+                remedy="Add the feature to the protocol in the same commit, or before it.",
+            )
+
+
+def _uses(described: Described, item: TableFeature) -> bool:
+    if item.name == "columnMapping":  # its rule looks at the protocol first
+        return COLUMN_MAPPING_MODE.value_of(described.metadata.configuration) != "none"
+    if item.is_active is whenever_supported:
+        return False
+    facts = TableFacts(
+        protocol=described.protocol, metadata=described.metadata, schema=described.schema
+    )
+    return item.is_active(facts)
+
+
+def _is_supported(described: Described, item: TableFeature) -> bool:
+    """Under its own name or that of its preview."""
+    names = {_stem(name) for name in supported_features(described.protocol)}
+    return _stem(item.name) in names
+
+
+def _stem(name: str) -> str:
+    for ending in _PREVIEWS:
+        name = name.removesuffix(ending)
+    return name
+
+
+def _entry_name(name: str) -> str:
+    item = find_feature(name)
+    return name if item is None else item.name

@@ -1,0 +1,90 @@
+"""What new rows must have been held against (spec: CHECK Constraints, Column Invariants,
+Generated Columns, Identity Columns, `nullable` in Schema Serialization Format)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from explorer.protocol.features.column_rules import column_rules
+from explorer.protocol.known_properties import ISOLATION_LEVEL
+from explorer.protocol.properties import check_constraints
+from explorer.transaction.rules.change import Change, Described, Problems, problem
+from explorer.transaction.staged import ValidatedRule
+
+_LEVELS: Final = ("Serializable", "WriteSerializable", "SnapshotIsolation")
+_FEATURES: Final = {
+    "invariant": "invariants",
+    "generated": "generatedColumns",
+    "identity": "identityColumns",
+}
+_KINDS: Final = {
+    "not null": ("may not be null", "Schema Serialization Format"),
+    "invariant": ("has an invariant", "Column Invariants"),
+    "generated": ("is generated", "Generated Columns"),
+    "identity": ("is filled with numbers of its own", "Identity Columns"),
+    "check": ("has to be true", "CHECK Constraints"),
+}
+
+
+def rules_for_rows(table: Described) -> Iterator[tuple[ValidatedRule, str]]:
+    """Every rule that a new row of a table has to meet, and its kind.
+
+    Rules count only where their feature is supported, but a column that may not be null
+    never may. Defaults are no such rule: they say what a missing value becomes.
+    """
+    for rule in column_rules(table.schema):
+        feature = _FEATURES.get(rule.kind)
+        if rule.kind == "default" or (feature is not None and not table.supports(feature)):
+            continue
+        key = ValidatedRule(key=f"{rule.path} {rule.key}", expression=rule.expression or "")
+        yield key, rule.kind
+    if table.supports("checkConstraints"):
+        for name, text in check_constraints(table.metadata.configuration).items():
+            yield ValidatedRule(key=f"delta.constraints.{name}", expression=text), "check"
+
+
+def validate_isolation(change: Change) -> Problems:
+    """A commit that brings rows or takes some away keeps to the table's isolation level; one
+    that does neither may be less strict, for no order of commits tells the difference."""
+    if not (change.files_of_new_rows.num_rows or change.removed_data.num_rows):
+        return
+    wanted = ISOLATION_LEVEL.value_of(change.after.metadata.configuration)
+    level = change.staged.provenance.isolation_level
+    if _LEVELS.index(level) > _LEVELS.index(wanted):
+        yield problem(
+            f"The commit changes rows at the isolation level {level}; the table asks for {wanted}.",
+            "Its readers rely on an order of commits that this one might not keep.",
+            spec="Table Properties",
+            remedy=f"Commit at {wanted}, or set `{ISOLATION_LEVEL.name}`.",
+        )
+
+
+def validate_rows(change: Change) -> Problems:
+    """Rules that new rows were not held against, and new rules that no row was.
+
+    A rewrite that only rearranges rows meets them already.
+    """
+    if change.files_of_new_rows.num_rows:
+        wanted = dict(rules_for_rows(change.after))
+    elif change.changes_metadata and change.before is not None:
+        known = {rule for rule, _ in rules_for_rows(change.before)}
+        wanted = {
+            rule: kind
+            for rule, kind in rules_for_rows(change.after)
+            if rule not in known and kind in {"check", "invariant"}
+        }
+    else:
+        return
+    for rule, kind in wanted.items():
+        if rule in change.staged.promises.validated:
+            continue
+        what, spec = _KINDS[kind]
+        name = rule.key.rpartition(" ")[0] or rule.key
+        shown = f": {rule.expression[:200]}" if rule.expression else ""
+        yield problem(
+            f"`{name[:120]}` {what}{shown}, and nobody validated the rows.",
+            "A commit whose rows break a rule of the table must not be made.",
+            spec=spec,
+            remedy="Validate the rows first, or use an operation that does.",
+        )

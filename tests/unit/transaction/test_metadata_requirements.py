@@ -1,0 +1,224 @@
+"""How the metadata of a table may change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from explorer.transaction.read_set import WHOLE_TABLE
+from explorer.transaction.read_version import NO_TABLE
+from explorer.transaction.requirements import validate_commit
+from explorer.transaction.staged import Promises, StagedCommit, ValidatedRule
+from tests.unit.transaction.stages import (
+    MAPPED,
+    METADATA,
+    PLAIN,
+    base,
+    features,
+    field,
+    mapped,
+    metadata,
+    numbered,
+    schema,
+    stage,
+)
+
+
+def texts(staged: StagedCommit) -> list[str]:
+    return [found.problem for found in validate_commit(staged)]
+
+
+def only(staged: StagedCommit) -> str:
+    (found,) = texts(staged)
+    return found
+
+
+def test_metadata_that_cannot_be_read_is_not_written() -> None:
+    assert texts(stage(metadata(schema_string="{")))
+    assert texts(stage(metadata(schema_string=schema(field("a"), field("A")))))
+
+
+def test_a_property_that_cannot_be_read_is_not_set() -> None:
+    broken = {"delta.checkpointInterval": "often"}
+    assert "delta.checkpointInterval" in only(stage(metadata(broken)))
+    # but one that was there before stands in no one's way
+    assert texts(stage(metadata(broken | {"x": "y"}), upon=base(PLAIN, metadata(broken)))) == []
+
+
+@pytest.mark.rule("metadata-format-parquet-only")
+def test_tables_are_of_parquet() -> None:
+    assert texts(stage(PLAIN, metadata(format_provider="orc"), upon=NO_TABLE))
+
+
+def test_a_table_keeps_its_id() -> None:
+    assert "another id" in only(stage(metadata(id="other")))
+
+
+@pytest.mark.rule("older-003-metadata-consistent", "newer-variant-no-partition")
+def test_partition_columns_are_columns_and_stay() -> None:
+    assert "changes the partition columns" in only(stage(metadata(partition_columns=("day",))))
+    assert texts(stage(metadata(partition_columns=("day",)), reads=WHOLE_TABLE)) == []
+    new = stage(PLAIN, metadata(partition_columns=("nowhere",)), upon=NO_TABLE)
+    assert "not in the schema" in only(new)
+    nested = schema(field("id"), field("s", {"type": "struct", "fields": []}))
+    whole = metadata(partition_columns=("s",), schema_string=nested)
+    assert "partitioned by `s`" in only(stage(PLAIN, whole, upon=NO_TABLE))
+
+
+MAPPING = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
+TWO = metadata(MAPPING, schema_string=schema(mapped("id", 1), mapped("day", 2)))
+
+
+@pytest.mark.rule("mapping-new-column-id", "mapping-maxcolumnid", "mapping-maxcolumnid-monotonic")
+@pytest.mark.rule("mapping-physicalname", "mapping-id", "mapping-enable-5-6")
+def test_ids_of_columns_are_told_and_never_given_out_twice() -> None:
+    read = base(MAPPED, TWO)
+    assert texts(stage(TWO, upon=read)) == []
+    three = schema(mapped("id", 1), mapped("day", 2), mapped("new", 3))
+    assert "maxColumnId" in only(stage(replace(TWO, schema_string=three), upon=read))
+    grown = {**MAPPING, "delta.columnMapping.maxColumnId": "3"}
+    assert texts(stage(metadata(grown, schema_string=three), upon=read)) == []
+    shrunk = {**MAPPING, "delta.columnMapping.maxColumnId": "1"}
+    one = metadata(shrunk, schema_string=schema(mapped("id", 1)))
+    assert "maxColumnId" in only(stage(one, upon=read))
+    unnamed = replace(TWO, schema_string=schema(mapped("id", 1), field("day")))
+    assert any("has no physical name" in text for text in texts(stage(unnamed, upon=read)))
+
+
+@pytest.mark.rule("mapping-physical-static")
+def test_the_name_of_a_column_in_files_stays() -> None:
+    moved = replace(TWO, schema_string=schema(mapped("id", 1, "elsewhere"), mapped("day", 2)))
+    assert "physical name of `id`" in only(stage(moved, upon=base(MAPPED, TWO)))
+
+
+def test_mapping_is_switched_on_by_name_alone() -> None:
+    named = replace(
+        TWO, schema_string=schema(mapped("id", 1, "id"), mapped("day", 2, "day", "date"))
+    )
+    assert texts(stage(named, upon=base(MAPPED))) == []
+    by_id = replace(named, configuration={**MAPPING, "delta.columnMapping.mode": "id"})
+    assert "from none to id" in only(stage(by_id, upon=base(MAPPED)))
+    assert texts(stage(MAPPED, by_id, upon=NO_TABLE)) == []
+    off = replace(named, configuration={})
+    assert any("from name to none" in text for text in texts(stage(off, upon=base(MAPPED, named))))
+
+
+WIDENING = features("domainMetadata", readers=["typeWidening"])
+NARROW = metadata({"delta.enableTypeWidening": "true"}, schema_string=schema(field("n", "integer")))
+
+
+@pytest.mark.rule("newer-widening-history", "newer-widening-integers")
+def test_a_type_changes_only_where_that_is_recorded() -> None:
+    change = [{"fromType": "integer", "toType": "long"}]
+    wide = replace(
+        NARROW, schema_string=schema(field("n", "long", **{"delta.typeChanges": change}))
+    )
+    assert texts(stage(wide, upon=base(WIDENING, NARROW))) == []
+    silent = replace(NARROW, schema_string=schema(field("n", "long")))
+    assert "without being recorded" in only(stage(silent, upon=base(WIDENING, NARROW)))
+    other = replace(NARROW, schema_string=schema(field("n", "string")))
+    found = texts(stage(other, upon=base(WIDENING, NARROW)))
+    assert any("cannot go from integer to string" in text for text in found)
+
+
+def test_a_change_that_no_reader_can_follow_is_not_recorded() -> None:
+    told = field("n", "long", **{"delta.typeChanges": [{"fromType": "string", "toType": "long"}]})
+    wrong = replace(NARROW, schema_string=schema(told))
+    assert any(
+        "unsupported type change" in text
+        for text in texts(stage(wrong, upon=base(WIDENING, wrong)))
+    )
+
+
+def test_elements_are_not_made_required_unseen() -> None:
+    def lists(*, nulls: bool) -> str:
+        kind = {"type": "array", "elementType": "long", "containsNull": nulls}
+        return schema(field("list", kind))
+
+    read = base(PLAIN, metadata(schema_string=lists(nulls=True)))
+    strict = metadata(schema_string=lists(nulls=False))
+    assert "`list.element` may no longer be null" in only(stage(strict, upon=read))
+
+
+def test_a_column_is_not_made_required_unseen() -> None:
+    strict = metadata(schema_string=schema(field("id", nullable=False), field("day", "date")))
+    staged = stage(strict)
+    assert "may no longer be null" in only(staged)
+    seen = frozenset({ValidatedRule(key="id nullable", expression="")})
+    assert texts(replace(staged, promises=Promises(validated=seen))) == []
+    late = schema(field("id"), field("day", "date"), field("new", nullable=False))
+    assert "`new` may no longer be null" in only(stage(metadata(schema_string=late)))
+    assert texts(stage(PLAIN, strict, upon=NO_TABLE)) == []
+
+
+@pytest.mark.rule("column-identity-high-water-mark", "column-identity-new-unique")
+@pytest.mark.rule("column-identity-start", "column-identity-step")
+@pytest.mark.parametrize(
+    ("step", "before", "after", "refused"),
+    [
+        (1, 5, 9, False),
+        (1, 5, 4, True),
+        (-1, -5, -9, False),
+        (-1, -5, -4, True),
+        (1, 5, None, True),
+    ],
+)
+def test_numbers_that_were_given_out_stay_given_out(
+    step: int, before: int, after: int | None, refused: bool
+) -> None:
+    read = base(features("identityColumns"), metadata(schema_string=numbered(before, step)))
+    found = texts(stage(metadata(schema_string=numbered(after, step)), upon=read))
+    assert [("goes back" in text) for text in found] == [True] * refused
+
+
+def test_how_numbers_are_made_stays() -> None:
+    read = base(features("identityColumns"), metadata(schema_string=numbered(5, 1)))
+    assert "how the numbers" in only(stage(metadata(schema_string=numbered(6, 2)), upon=read))
+
+
+def test_protected_checkpoints_stay_protected() -> None:
+    name = "delta.requireCheckpointProtectionBeforeVersion"
+    read = base(features("checkpointProtection"), metadata({name: "9"}))
+    assert "from 9 to 0" in only(stage(METADATA, upon=read))
+    assert texts(stage(metadata({name: "12"}), upon=read)) == []
+
+
+ROWS = features("rowTracking", "domainMetadata")
+COUNTED = Promises(
+    validated=frozenset({ValidatedRule(key="delta.enableRowTracking", expression="")})
+)
+NAMES = {
+    "delta.enableRowTracking": "true",
+    "delta.rowTracking.materializedRowIdColumnName": "_row-id-1",
+    "delta.rowTracking.materializedRowCommitVersionColumnName": "_row-version-1",
+}
+
+
+@pytest.mark.rule("row-write-enable-names", "row-write-names-unique")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"delta.rowTracking.materializedRowIdColumnName": "ID"},
+        {"delta.rowTracking.materializedRowIdColumnName": "_row-version-1"},
+        {"delta.rowTracking.materializedRowIdColumnName": ""},
+    ],
+    ids=["a column", "the other one", "none"],
+)
+def test_row_tracking_needs_names_of_its_own(change: dict) -> None:
+    assert texts(stage(metadata(NAMES), upon=base(ROWS), promises=COUNTED)) == []
+    wrong = stage(metadata(NAMES | change), upon=base(ROWS), promises=COUNTED)
+    assert "names of its own" in only(wrong)
+
+
+@pytest.mark.rule("row-enabled-all-have-base", "row-write-enable-all-set", "row-write-backfill")
+def test_row_tracking_begins_when_every_file_has_ids() -> None:
+    assert "whether every file has row ids" in only(stage(metadata(NAMES), upon=base(ROWS)))
+    known = base(ROWS, metadata(NAMES))
+    assert texts(stage(metadata(NAMES, description="d"), upon=known)) == []
+    assert texts(stage(ROWS, metadata(NAMES), upon=NO_TABLE)) == []
+
+
+def test_row_tracking_is_not_relied_on_while_it_is_suspended() -> None:
+    both = NAMES | {"delta.rowTrackingSuspended": "true"}
+    assert "both true" in only(stage(metadata(both), upon=base(ROWS), promises=COUNTED))

@@ -1,0 +1,208 @@
+"""What a table's protocol and metadata forbid a commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from explorer.errors import UnsupportedError
+from explorer.protocol.actions import DomainMetadata, Protocol, Transaction
+from explorer.transaction.read_version import NO_TABLE
+from explorer.transaction.requirements import check_commit, validate_commit
+from explorer.transaction.staged import Promises, StagedCommit, ValidatedRule
+from tests.unit.transaction.stages import (
+    MAPPED,
+    METADATA,
+    PLAIN,
+    add,
+    base,
+    features,
+    field,
+    metadata,
+    remove,
+    schema,
+    stage,
+)
+
+
+def texts(staged: StagedCommit) -> list[str]:
+    return [found.problem for found in validate_commit(staged)]
+
+
+def only(staged: StagedCommit) -> str:
+    (found,) = texts(staged)
+    return found
+
+
+def test_an_append_to_a_plain_table_breaks_no_rule() -> None:
+    assert texts(stage(add())) == []
+
+
+def test_every_problem_is_told_at_once() -> None:
+    appending = base(features("appendOnly", "novelty"), metadata({"delta.appendOnly": "true"}))
+    found = texts(stage(remove(), remove(), upon=appending))
+    assert len(found) == 3
+    with pytest.raises(UnsupportedError) as caught:
+        check_commit(stage(remove(), remove(), upon=appending))
+    for text in found:
+        assert text in caught.value.problem
+
+
+@pytest.mark.rule("feature-writer-all", "newer-unknown-blocks", "action-protocol-features-decide")
+@pytest.mark.parametrize("name", ["novelty", "icebergCompatV3", "redirectWriterOnly-preview"])
+def test_a_feature_that_is_not_known_refuses_every_change_by_name(name: str) -> None:
+    assert f"`{name}`" in only(stage(add(), upon=base(features(name))))
+    assert f"`{name}`" in only(stage(upon=base(features(name))))
+
+
+@pytest.mark.rule("feature-writer-reader-too")
+def test_a_reader_feature_that_is_not_known_refuses_writing_too() -> None:
+    assert "`novelty`" in only(stage(add(), upon=base(features(readers=["novelty"]))))
+
+
+@pytest.mark.rule("newer-catalog-never-written")
+@pytest.mark.parametrize("name", ["catalogManaged", "catalogOwned-preview"])
+def test_a_table_of_a_catalog_is_never_written(name: str) -> None:
+    protocol = features("inCommitTimestamp", readers=[name])
+    (found,) = validate_commit(stage(add(), upon=base(protocol)))
+    assert found.kind == "catalog_managed"
+
+
+@pytest.mark.rule("action-protocol-unsupported-error")
+def test_a_newer_protocol_refuses() -> None:
+    assert "newer" in only(stage(add(), upon=base(replace(PLAIN, min_writer_version=8))))
+
+
+@pytest.mark.rule("metadata-first-version")
+def test_the_first_commit_says_what_the_table_is() -> None:
+    assert "metaData" in only(stage(PLAIN, upon=NO_TABLE))
+    assert "protocol" in only(stage(METADATA, upon=NO_TABLE))
+    assert texts(stage(PLAIN, METADATA, upon=NO_TABLE)) == []
+
+
+@pytest.mark.rule("log-no-reconciling-pairs", "log-one-protocol", "metadata-at-most-one")
+@pytest.mark.rule("log-one-txn-per-appid")
+@pytest.mark.parametrize(
+    "action",
+    [
+        PLAIN,
+        METADATA,
+        Transaction(app_id="a", version=1),
+        DomainMetadata(domain="mine", configuration="", removed=False),
+    ],
+    ids=["protocol", "metaData", "txn", "domainMetadata"],
+)
+def test_what_reconciles_stands_once_in_a_commit(action) -> None:
+    upon = base(features("domainMetadata")) if isinstance(action, DomainMetadata) else None
+    assert texts(stage(action, upon=upon)) == []
+    assert "2 times" in only(stage(action, action, upon=upon))
+
+
+@pytest.mark.rule("feature-no-removal")
+def test_a_protocol_loses_no_feature_unless_it_is_dropped() -> None:
+    read = base(features("appendOnly", "domainMetadata"))
+    staged = stage(features("appendOnly"), upon=read)
+    assert "no longer has `domainMetadata`" in only(staged)
+    dropping = Promises(dropped_features=frozenset({"domainMetadata"}))
+    assert texts(replace(staged, promises=dropping)) == []
+
+
+def test_a_protocol_is_never_lowered() -> None:
+    read = base(Protocol(min_reader_version=1, min_writer_version=4))
+    found = texts(stage(replace(PLAIN, min_writer_version=3), upon=read))
+    assert any("lower" in text for text in found)
+    # features listed by name stand for the number that had them
+    listed = features("appendOnly", "invariants", "checkConstraints", "changeDataFeed")
+    listed = replace(listed, writer_features=(*listed.writer_features, "generatedColumns"))
+    assert texts(stage(listed, upon=read)) == []
+
+
+@pytest.mark.rule("feature-writer7-requires-list", "feature-not-only-reader-list")
+@pytest.mark.rule("feature-new-3-below-7", "feature-reader-version-3-writer-7")
+@pytest.mark.rule("feature-reader3-requires-list", "feature-writer-or-both")
+@pytest.mark.rule("feature-reader-in-both-lists")
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        Protocol(min_reader_version=1, min_writer_version=7),
+        Protocol(min_reader_version=3, min_writer_version=6),
+        Protocol(
+            min_reader_version=3,
+            min_writer_version=7,
+            reader_features=("deletionVectors",),
+            writer_features=(),
+        ),
+        Protocol(min_reader_version=1, min_writer_version=7, writer_features=("deletionVectors",)),
+        features("clustering"),
+    ],
+    ids=["no list", "reader 3 alone", "for readers alone", "for writers alone", "needs another"],
+)
+def test_a_protocol_that_contradicts_itself_is_not_written(protocol: Protocol) -> None:
+    assert texts(stage(protocol, METADATA, upon=NO_TABLE))
+
+
+@pytest.mark.rule("column-check-add-needs-support", "row-write-enable-feature-first")
+@pytest.mark.rule("mapping-enable-7", "dv-protocol", "newer-commit-timestamp-writer-feature")
+@pytest.mark.rule("iceberg-v1-listed", "iceberg-v2-listed", "column-append-only-listed-7")
+@pytest.mark.rule("older-001-append-property", "cdf-writer-7")
+@pytest.mark.parametrize(
+    ("feature", "configuration"),
+    [
+        ("appendOnly", {"delta.appendOnly": "true"}),
+        ("checkConstraints", {"delta.constraints.c": "id > 0"}),
+        ("changeDataFeed", {"delta.enableChangeDataFeed": "true"}),
+        ("columnMapping", {"delta.columnMapping.mode": "name"}),
+        ("deletionVectors", {"delta.enableDeletionVectors": "true"}),
+        ("rowTracking", {"delta.enableRowTracking": "true"}),
+        ("inCommitTimestamp", {"delta.enableInCommitTimestamps": "true"}),
+        ("typeWidening", {"delta.enableTypeWidening": "true"}),
+        ("icebergCompatV1", {"delta.enableIcebergCompatV1": "true"}),
+        ("icebergCompatV2", {"delta.enableIcebergCompatV2": "true"}),
+    ],
+)
+def test_a_property_needs_its_feature(feature: str, configuration: dict) -> None:
+    validated = frozenset({ValidatedRule(key="delta.constraints.c", expression="id > 0")})
+    staged = stage(
+        metadata(configuration),
+        upon=base(features("domainMetadata")),
+        promises=Promises(validated=validated),
+    )
+    assert any(f"begins to use `{feature}`" in text for text in texts(staged))
+    # one that was set before is not this commit's doing
+    assert texts(stage(add(), upon=base(features("domainMetadata"), metadata(configuration)))) == []
+
+
+@pytest.mark.rule("schema-ntz-protocol", "column-default-listed", "column-generated-listed-7")
+@pytest.mark.rule("column-invariant-listed-7", "column-identity-6-or-7")
+@pytest.mark.parametrize(
+    ("feature", "column"),
+    [
+        ("timestampNtz", field("n", "timestamp_ntz")),
+        ("variantType", field("n", "variant")),
+        ("allowColumnDefaults", field("n", CURRENT_DEFAULT="1")),
+        ("generatedColumns", field("n", **{"delta.generationExpression": "id + 1"})),
+        ("invariants", field("n", **{"delta.invariants": "n > 1"})),
+        ("identityColumns", field("n", **{"delta.identity.start": 1, "delta.identity.step": 1})),
+    ],
+)
+def test_a_column_needs_its_feature(feature: str, column: dict) -> None:
+    staged = stage(
+        metadata(schema_string=schema(field("id"), field("day", "date"), column)),
+        upon=base(features("domainMetadata")),
+    )
+    assert f"begins to use `{feature}`" in only(staged)
+
+
+@pytest.mark.rule("column-append-only-no-change", "column-append-only-rearrange")
+@pytest.mark.rule("column-append-only-lift", "older-004-append-property-only")
+@pytest.mark.rule("column-append-only-writer-versions", "feature-writer-version-2")
+@pytest.mark.parametrize("protocol", [PLAIN, MAPPED, features("appendOnly")])
+def test_an_append_only_table_loses_no_rows(protocol: Protocol) -> None:
+    read = base(protocol, metadata({"delta.appendOnly": "true"}))
+    assert "append-only" in only(stage(remove(), upon=read))
+    assert texts(stage(add(), upon=read)) == []
+    rearranged = stage(remove(data_change=False), add(data_change=False), upon=read)
+    assert texts(rearranged) == []
+    assert texts(stage(remove(), metadata({"delta.appendOnly": "false"}), upon=read)) == []
+    assert texts(stage(remove(), upon=base(features("domainMetadata"), read.metadata))) == []
