@@ -19,12 +19,15 @@ from explorer.errors import DeltaError, ErrorKind
 EXIT_PROBLEM = 1
 EXIT_USAGE = 2
 EXIT_REFUSED = 3
+EXIT_PARTLY = 4
 EXIT_CANCELLED = 5
 
 _CODES: dict[ErrorKind, int] = {
     "cancelled": EXIT_CANCELLED,
     "commit_conflict": EXIT_REFUSED,
     "invalid_argument": EXIT_USAGE,
+    "plan_refused": EXIT_REFUSED,
+    "plan_stale": EXIT_REFUSED,
 }
 
 Fields = Mapping[str, str | None]

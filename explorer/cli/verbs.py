@@ -14,9 +14,12 @@ import explorer
 import explorer.inspect as look
 from explorer.cli import printing
 from explorer.cli.changes_verb import changes
+from explorer.cli.conflicts_verb import conflicts
 from explorer.cli.demo import demo
 from explorer.cli.diff_verb import diff
+from explorer.cli.engines_verb import engines
 from explorer.cli.json_lines import print_document, print_rows
+from explorer.cli.maintenance_verbs import MAINTENANCE_VERBS
 from explorer.cli.options import (
     AsJson,
     Limit,
@@ -59,9 +62,11 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     looking = (inspect, history, files, schema, features, log)
-    answering = (changes, diff, dv, preview, skip, stats)
+    answering = (changes, conflicts, diff, dv, engines, preview, skip, stats)
     for verb in (*looking, *answering, demo):
         app.command(verb.__name__)(reader_may_leave()(verb))
+    for name, changing in MAINTENANCE_VERBS.items():
+        app.command(name)(reader_may_leave()(changing))
     return app
 
 

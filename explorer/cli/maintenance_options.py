@@ -1,0 +1,247 @@
+"""What every verb that changes a table shares: its options, and how a plan becomes a
+printed page, or an approval a receipt."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from inspect import Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import explorer
+from explorer.cli.failures import (
+    EXIT_CANCELLED,
+    EXIT_PARTLY,
+    EXIT_PROBLEM,
+    EXIT_REFUSED,
+    report_as_json,
+)
+from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.maintenance_printing import print_plan, print_receipt
+from explorer.cli.options import (
+    AsJson,
+    Limit,
+    StorageOptions,
+    Uri,
+    parse_storage_options,
+)
+from explorer.cli.terminal import show_progress
+from explorer.errors import InvalidArgumentError
+from explorer.protocol.intervals import parse_interval
+
+if TYPE_CHECKING:
+    from explorer.maintenance.plan import Operation, Plan
+    from explorer.maintenance.receipt import Receipt
+
+SCREENFUL = 50
+"""Files that a plan shows unless `--limit` says otherwise; `--json` prints all."""
+
+Apply = Annotated[
+    str | None,
+    typer.Option(
+        "--apply",
+        metavar="DIGEST",
+        help="Carry out exactly the plan with this digest; without it nothing is changed.",
+    ),
+]
+Confirm = Annotated[
+    str | None,
+    typer.Option(
+        "--confirm", metavar="NAME", help="The table's name, where a guard asks for it, typed."
+    ),
+]
+Reason = Annotated[
+    str | None,
+    typer.Option("--reason", metavar="TEXT", help="Why, where a guard asks; the receipt keeps it."),
+]
+StateDirectory = Annotated[
+    Path | None,
+    typer.Option(
+        "--state-dir",
+        metavar="DIR",
+        help="Where plans and receipts are kept; by default your own state folder.",
+    ),
+]
+Retention = Annotated[
+    str | None,
+    typer.Option(
+        "--retention",
+        metavar="DURATION",
+        help="How long, such as '14 days' or '36 hours'; by default as the table says.",
+    ),
+]
+
+_EXITS = {
+    "completed": 0,
+    "partly": EXIT_PARTLY,
+    "cancelled": EXIT_CANCELLED,
+    "refused": EXIT_REFUSED,
+    "failed": EXIT_PROBLEM,
+}
+
+
+Planner = Callable[..., "Plan"]
+"""From a table, `progress=`, `state_dir=` and a verb's own options to a plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a person asked of a verb that changes a table."""
+
+    operation: Operation
+    uri: str
+    option: list[str] | None
+    apply: str | None
+    confirm: str | None
+    reason: str | None
+    state_dir: Path | None
+    limit: int | None
+    as_json: bool
+
+
+def _shared(  # noqa: PLR0913  # the options that every such verb has
+    uri: Uri,
+    *,
+    apply: Apply = None,
+    confirm: Confirm = None,
+    reason: Reason = None,
+    state_dir: StateDirectory = None,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Their names, kinds and defaults, in the order of the help."""
+
+
+_SHARED = signature(_shared, eval_str=True).parameters
+
+
+def changing_verb(operation: Operation) -> Callable[[Planner], Callable[..., None]]:
+    """A verb made of its planner: the planner's own options, those of every such verb, and
+    what happens with and without `--apply`."""
+
+    def make(planner: Planner) -> Callable[..., None]:
+        own = [
+            found
+            for name, found in signature(planner, eval_str=True).parameters.items()
+            if name not in {"table", "progress", "state_dir"}
+        ]
+
+        def verb(**given: Any) -> None:
+            shared = {name: given.pop(name) for name in _SHARED}
+            _plan_or_apply(Request(operation=operation, **shared), planner, given)
+
+        verb.__doc__ = planner.__doc__
+        first, *others = _SHARED.values()
+        parameters = [first, *own, *others]
+        verb.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # read by typer
+        verb.__annotations__ = {found.name: found.annotation for found in parameters}
+        return verb
+
+    return make
+
+
+def _plan_or_apply(request: Request, planner: Planner, own: Mapping[str, Any]) -> None:
+    """Without a digest: make the plan, keep it and print it. With one: carry that plan out
+    and print the receipt. Ends with the exit code of the contract."""
+    table = explorer.open_table(request.uri, parse_storage_options(request.option))
+    if request.apply is None:
+        code = _plan(request, table, partial(planner, **own))
+    else:
+        code = _apply(request, table)
+    if code:
+        raise typer.Exit(code)
+
+
+def parse_duration(text: str | None) -> timedelta | None:
+    """`14 days` as a duration; raises `InvalidArgumentError`."""
+    if text is None:
+        return None
+    try:
+        return parse_interval(text)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"The duration {text[:60]!r} is not readable.",
+            reason=f"As a duration, {error}.",
+            remedy="Write it as '14 days' or '36 hours'.",
+        ) from error
+
+
+def _plan(request: Request, table: explorer.Table, planner: Planner) -> int:
+    from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # brings Arrow
+
+    state = StateFolder(request.state_dir)
+    state.check_outside(table)
+    with show_progress() as progress:
+        plan = planner(table, progress=progress, state_dir=request.state_dir)
+    state.save_plan(plan)
+    if request.as_json:
+        print_plan_document(plan, request.limit)
+    else:
+        print_plan(plan, request.limit or SCREENFUL)
+    return EXIT_REFUSED if plan.refusals else 0
+
+
+def print_plan_document(plan: Plan, limit: int | None) -> None:
+    """A plan as one JSON document, with its digest and its files."""
+    files = plan.files if limit is None else plan.files.slice(0, limit)
+    rows = list(plain_rows(files))
+    print_document({"digest": plan.digest, **plan.document, "file_list": rows})
+
+
+def _apply(request: Request, table: explorer.Table) -> int:
+    from explorer.maintenance.approval import Approval  # noqa: PLC0415  # brings Arrow
+    from explorer.maintenance.executor import start  # noqa: PLC0415  # as above
+    from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # as above
+
+    plan = StateFolder(request.state_dir).load_plan(request.apply or "")
+    if plan.operation != request.operation:
+        raise InvalidArgumentError(
+            f"The plan {plan.digest[:12]} is none of this verb.",
+            reason=f"It was made for the operation {plan.operation}.",
+            remedy="Apply it with the verb that made it.",
+        )
+    approval = Approval(plan.digest, by=_user(), table_name=request.confirm, reason=request.reason)
+    with show_progress() as progress:
+        running = start(
+            plan,
+            approval,
+            table=table,
+            progress=progress,
+            state_dir=request.state_dir,
+            storage_options=parse_storage_options(request.option),
+        )
+        receipt = _wait(running)
+    if request.as_json:
+        print_document(receipt.document)
+        if receipt.problem is not None:
+            report_as_json({**receipt.problem.as_dict()})
+    else:
+        print_receipt(receipt)
+    return _EXITS[receipt.status]
+
+
+def _wait(running: Any) -> Receipt:
+    """The receipt; an interrupt asks the run to stop, and its receipt says how far it came."""
+    receipt: Receipt | None = None
+    while receipt is None:
+        try:
+            receipt = running.result()
+        except KeyboardInterrupt:
+            running.cancel()
+            sys.stderr.write("Stopping between two changes...\n")
+    return receipt
+
+
+def _user() -> str | None:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # no name for this user
+        return None

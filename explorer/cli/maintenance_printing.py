@@ -1,0 +1,203 @@
+"""Plans and receipts for people."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from explorer.cli.failures import report_as_text
+from explorer.cli.json_lines import plain_rows
+from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.terminal import build_console
+from explorer.cli.wording import printable, render_count, render_size, render_time
+
+if TYPE_CHECKING:
+    from explorer.maintenance.plan import Plan
+    from explorer.maintenance.receipt import Receipt
+
+# verbs that are not called like their operation
+_VERBS = {"set-properties": "set"}
+
+_SIGNS = {"warn": "!", "refuse": "x"}
+_STYLES = {"warn": "yellow", "refuse": "bold red"}
+
+
+def print_plan(plan: Plan, limit: int) -> None:
+    """What a plan does and what becomes impossible, then guards, steps and files, and how it
+    is applied."""
+    console = build_console(sys.stdout)
+    console.print(Text(printable(plan.summary, 2000), style="bold"))
+    for verdict in plan.verdicts:
+        if verdict.outcome != "allow":
+            text = f"{_SIGNS[verdict.outcome]} {verdict.message} {verdict.remedy}".rstrip()
+            console.print(Text(printable(text, 2000), style=_STYLES[verdict.outcome]))
+    if plan.steps:
+        console.print()
+        print_listing(console, _STEPS, [_step(number, step) for number, step in _counted(plan)])
+    if plan.files.num_rows:
+        console.print()
+        rows = list(plain_rows(plan.files.slice(0, limit)))
+        print_listing(console, _FILES, rows)
+        print_cut(console, len(rows), plan.files.num_rows, "files")
+    console.print()
+    _print_way_on(console, plan)
+
+
+def _print_way_on(console: Console, plan: Plan) -> None:
+    print_note(console, f"plan {plan.digest}")
+    if plan.refusals:
+        print_note(console, "A guard refuses this plan; nothing was changed, and it cannot be.")
+        return
+    if not plan.steps:
+        return
+    words = [_VERBS.get(plan.operation, plan.operation), shlex.quote(plan.subject.uri)]
+    if plan.operation == "repair":
+        words.append(str(plan.parameters["what"]))
+    words += ["--apply", plan.digest[:12]]
+    if plan.asks_for_name:
+        words += ["--confirm", "NAME", "--reason", "TEXT"]
+    print_note(console, f"Nothing was changed. To do it: delta-explorer {' '.join(words)}")
+
+
+def print_receipt(receipt: Receipt) -> None:
+    """What became of a plan; its problem goes to standard error."""
+    console = build_console(sys.stdout)
+    style = "bold" if receipt.status == "completed" else "bold red"
+    console.print(Text(f"{receipt.operation}: {receipt.status}", style=style))
+    print_note(console, printable(receipt.summary, 2000))
+    rows = [
+        {
+            "number": number,
+            "kind": step.kind,
+            "status": step.status,
+            "planned": step.planned,
+            "done": step.done,
+            "gone": step.already_gone,
+            "refused": step.refused,
+            "failed": step.failed,
+            "bytes": step.num_bytes,
+        }
+        for number, step in enumerate(receipt.steps, start=1)
+    ]
+    if rows:
+        print_listing(console, _STEP_RECEIPTS, rows)
+    for step in receipt.steps:
+        for found in step.exceptions[:10]:
+            print_note(console, f"{found.outcome}: {found.path} ({found.reason})")
+    for check in receipt.checks:
+        sign = "ok" if check.holds else "x"
+        print_note(console, f"{sign} {check.what}: {check.detail}")
+    if receipt.undo is not None:
+        print_note(console, f"The way back: {receipt.undo}")
+    print_note(console, f"receipt {receipt.id}")
+    if receipt.problem is not None:
+        report_as_text(receipt.problem.as_dict())
+
+
+def print_plans(documents: Iterable[Mapping[str, Any]]) -> None:
+    """A line for each plan."""
+    print_listing(build_console(sys.stdout), _PLANS, list(documents))
+
+
+def print_receipts(rows: Iterable[Mapping[str, Any]]) -> None:
+    """A line for each receipt."""
+    print_listing(build_console(sys.stdout), _RECEIPTS, list(rows))
+
+
+def _counted(plan: Plan) -> Iterable[tuple[int, Any]]:
+    return enumerate(plan.steps, start=1)
+
+
+def _step(number: int, step: Any) -> Row:
+    what = step.arguments.get("operation") or step.kind.replace("_", " ")
+    files = step.num_files or None
+    return {
+        "number": number,
+        "what": what,
+        "files": files,
+        "bytes": step.num_bytes,
+        "why": step.reason,
+    }
+
+
+def _none_for(value: int | None, text: str) -> str:
+    return "" if value is None else text
+
+
+def _time(milliseconds: int) -> str:
+    from explorer.table.times import render_time as time_of  # noqa: PLC0415  # after Arrow
+
+    return render_time(time_of(milliseconds))
+
+
+_STEPS = (
+    Column(title="step", render=lambda row: str(row["number"]), align="right"),
+    Column(title="what", render=lambda row: row["what"]),
+    Column(
+        title="files",
+        render=lambda row: _none_for(row["files"], render_count(row["files"])),
+        align="right",
+    ),
+    Column(
+        title="size",
+        render=lambda row: _none_for(row["bytes"], render_size(row["bytes"])),
+        align="right",
+    ),
+    Column(title="why", render=lambda row: row["why"], shrinks=True),
+)
+
+_FILES = (
+    Column(
+        title="",
+        render=lambda row: row["action"],
+        style=lambda row: "dim" if row["action"] == "leave" else "bold",
+    ),
+    Column(title="size", render=lambda row: render_size(row["bytes"]), align="right"),
+    Column(
+        title="from",
+        render=lambda row: (
+            "" if row["deletable_from"] is None else render_time(row["deletable_from"])
+        ),
+        from_width=90,
+    ),
+    Column(title="why", render=lambda row: row["reason"], shrinks=True),
+    Column(title="path", render=lambda row: row["path"], shrinks=True),
+)
+
+_STEP_RECEIPTS = (
+    Column(title="step", render=lambda row: str(row["number"]), align="right"),
+    Column(title="what", render=lambda row: row["kind"].replace("_", " ")),
+    Column(title="status", render=lambda row: row["status"]),
+    Column(title="planned", render=lambda row: render_count(row["planned"]), align="right"),
+    Column(title="done", render=lambda row: render_count(row["done"]), align="right"),
+    Column(title="gone before", render=lambda row: render_count(row["gone"]), align="right"),
+    Column(title="refused", render=lambda row: render_count(row["refused"]), align="right"),
+    Column(title="failed", render=lambda row: render_count(row["failed"]), align="right"),
+    Column(title="size", render=lambda row: render_size(row["bytes"]), align="right"),
+)
+
+_PLANS = (
+    Column(title="plan", render=lambda row: row["digest"][:12]),
+    Column(title="made", render=lambda row: _time(row["planned_at"])),
+    Column(title="operation", render=lambda row: row["operation"]),
+    Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
+    Column(title="what", render=lambda row: row["summary"], shrinks=True),
+)
+
+_RECEIPTS = (
+    Column(title="receipt", render=lambda row: row["id"]),
+    Column(title="ended", render=lambda row: _time(row["ended_at"])),
+    Column(title="operation", render=lambda row: row["operation"]),
+    Column(
+        title="status",
+        render=lambda row: row["status"],
+        style=lambda row: "" if row["status"] == "completed" else "bold red",
+    ),
+    Column(title="table", render=lambda row: row["uri"], shrinks=True),
+    Column(title="what", render=lambda row: row["summary"], shrinks=True),
+)

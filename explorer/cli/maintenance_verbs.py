@@ -1,0 +1,276 @@
+"""The verbs that change a table, each a plan first: without `--apply` they store and print
+it, with it they carry out exactly that document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+import explorer
+from explorer.cli.json_lines import print_document
+from explorer.cli.maintenance_options import (
+    SCREENFUL,
+    Retention,
+    StateDirectory,
+    changing_verb,
+    parse_duration,
+    print_plan_document,
+)
+from explorer.cli.maintenance_printing import (
+    print_plan,
+    print_plans,
+    print_receipt,
+    print_receipts,
+)
+from explorer.cli.options import AsJson, Limit, Timestamp, Version, check_one_point_in_time
+from explorer.errors import InvalidArgumentError
+from explorer.progress import ProgressCallback
+
+if TYPE_CHECKING:
+    from explorer.maintenance.repair import What as Broken
+
+Lite = Annotated[
+    bool, typer.Option("--lite", help="Only files that the log names; no folder is listed.")
+]
+First = Annotated[int | None, typer.Option("--from", metavar="N", help="The first version.")]
+Last = Annotated[int | None, typer.Option("--to", metavar="N", help="The last version.")]
+Pairs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY=VALUE]...", help="Properties to set."),
+]
+Unset = Annotated[
+    list[str] | None, typer.Option("--unset", metavar="KEY", help="A property to unset.")
+]
+What = Annotated[
+    str, typer.Argument(metavar="WHAT", help="hint, checkpoint or files: what is broken.")
+]
+Digest = Annotated[
+    str | None, typer.Argument(metavar="[DIGEST]", help="Show this plan instead of listing all.")
+]
+ReceiptId = Annotated[
+    str | None, typer.Argument(metavar="[ID]", help="Show this receipt instead of listing all.")
+]
+
+
+# The planners import theirs inside: `--help` does without Arrow.
+
+
+def _checkpoint(
+    table: explorer.Table, *, progress: ProgressCallback | None, state_dir: Path | None
+) -> Any:
+    """Plan a checkpoint of the newest version, or write the one that was planned.
+
+    Example: delta-explorer checkpoint ./orders
+    """
+    from explorer.maintenance.checkpoint import plan_checkpoint  # noqa: PLC0415  # see above
+
+    del state_dir
+    return plan_checkpoint(table, progress=progress)
+
+
+def _compact_log(
+    table: explorer.Table,
+    *,
+    first: First = None,
+    last: Last = None,
+    progress: ProgressCallback | None,
+    state_dir: Path | None,
+) -> Any:
+    """Plan one file in the place of many commits for readers, or write it.
+
+    Example: delta-explorer compact-log ./orders --from 10 --to 19
+    """
+    from explorer.maintenance.log_compaction import plan_log_compaction  # noqa: PLC0415  # see above
+
+    del state_dir
+    return plan_log_compaction(table, first, last, progress=progress)
+
+
+def _vacuum(
+    table: explorer.Table,
+    *,
+    retention: Retention = None,
+    lite: Lite = False,
+    progress: ProgressCallback | None,
+    state_dir: Path | None,
+) -> Any:
+    """Plan to delete files that no promised version needs, or delete the planned ones.
+
+    Example: delta-explorer vacuum ./orders --retention '14 days'
+    """
+    from explorer.maintenance.vacuum import plan_vacuum  # noqa: PLC0415  # see above
+
+    return plan_vacuum(
+        table,
+        parse_duration(retention),
+        mode="lite" if lite else "full",
+        progress=progress,
+        state_dir=state_dir,
+    )
+
+
+def _clean_log(
+    table: explorer.Table,
+    *,
+    retention: Retention = None,
+    progress: ProgressCallback | None,
+    state_dir: Path | None,
+) -> Any:
+    """Plan to delete commits and checkpoints that are past their retention, or delete them.
+
+    Example: delta-explorer clean-log ./orders
+    """
+    from explorer.maintenance.log_cleanup import plan_log_cleanup  # noqa: PLC0415  # see above
+
+    del state_dir
+    return plan_log_cleanup(table, parse_duration(retention), progress=progress)
+
+
+def _restore(
+    table: explorer.Table,
+    *,
+    version: Version = None,
+    timestamp: Timestamp = None,
+    progress: ProgressCallback | None,
+    state_dir: Path | None,
+) -> Any:
+    """Plan to make an earlier version the newest one again, or do it.
+
+    Example: delta-explorer restore ./orders --version 12
+    """
+    from explorer.maintenance.restore import plan_restore  # noqa: PLC0415  # see above
+
+    del state_dir
+    check_one_point_in_time(version, timestamp)
+    return plan_restore(table, version, timestamp, progress=progress)
+
+
+def _set(
+    table: explorer.Table,
+    pairs: Pairs = None,
+    *,
+    unset: Unset = None,
+    progress: ProgressCallback | None,
+    state_dir: Path | None,
+) -> Any:
+    """Plan to set and unset table properties, or do it.
+
+    Example: delta-explorer set ./orders delta.checkpointInterval=20 --unset owner
+    """
+    from explorer.maintenance.table_properties import (  # noqa: PLC0415  # see above
+        plan_set_properties,
+    )
+
+    del state_dir
+    return plan_set_properties(table, _parse_pairs(pairs or []), unset or (), progress=progress)
+
+
+def _repair(
+    table: explorer.Table,
+    what: What,
+    *,
+    progress: ProgressCallback | None,
+    state_dir: Path | None,
+) -> Any:
+    """Plan to repair the hint, broken checkpoints, or references to missing files, or do it.
+
+    Example: delta-explorer repair ./orders checkpoint
+    """
+    from explorer.maintenance.repair import plan_repair  # noqa: PLC0415  # see above
+
+    del state_dir
+    if what not in {"hint", "checkpoint", "files"}:
+        raise InvalidArgumentError(
+            f"{what[:60]!r} cannot be repaired.",
+            reason="What can be is the hint, a checkpoint, or references to missing files.",
+            remedy="Write hint, checkpoint or files.",
+        )
+    return plan_repair(table, cast("Broken", what), progress=progress)
+
+
+def plans(
+    digest: Digest = None,
+    *,
+    state_dir: StateDirectory = None,
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """The plans that were made, newest first, or one of them with its files.
+
+    Example: delta-explorer plans
+    """
+    from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # see above
+
+    state = StateFolder(state_dir)
+    if digest is not None:
+        plan = state.load_plan(digest)
+        if as_json:
+            print_plan_document(plan, limit)
+        else:
+            print_plan(plan, limit or SCREENFUL)
+        return
+    found = state.list_plans()[:limit]
+    if not as_json:
+        print_plans(found)
+        return
+    for document in found:
+        print_document(document)
+
+
+def receipts(
+    identifier: ReceiptId = None,
+    *,
+    state_dir: StateDirectory = None,
+    limit: Limit = None,
+    as_json: AsJson = False,
+) -> None:
+    """What became of the plans that were carried out, newest first, or of one of them.
+
+    Example: delta-explorer receipts --limit 5
+    """
+    from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # see above
+
+    state = StateFolder(state_dir)
+    if identifier is not None:
+        receipt = state.load_receipt(identifier)
+        if as_json:
+            print_document(receipt.document)
+        else:
+            print_receipt(receipt)
+        return
+    found = [receipt.document for receipt in state.list_receipts()[:limit]]
+    if not as_json:
+        print_receipts(found)
+        return
+    for document in found:
+        print_document(document)
+
+
+def _parse_pairs(pairs: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise InvalidArgumentError(
+                f"The property {pair[:60]!r} is not readable.",
+                reason="A property is KEY=VALUE, with a key before the first equals sign.",
+                remedy="Write it as delta.checkpointInterval=20.",
+            )
+        found[name] = value
+    return found
+
+
+MAINTENANCE_VERBS = {
+    "checkpoint": changing_verb("checkpoint")(_checkpoint),
+    "clean-log": changing_verb("clean-log")(_clean_log),
+    "compact-log": changing_verb("compact-log")(_compact_log),
+    "plans": plans,
+    "receipts": receipts,
+    "repair": changing_verb("repair")(_repair),
+    "restore": changing_verb("restore")(_restore),
+    "set": changing_verb("set-properties")(_set),
+    "vacuum": changing_verb("vacuum")(_vacuum),
+}
+"""By the name under which the command line has them."""

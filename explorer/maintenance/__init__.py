@@ -1,0 +1,83 @@
+"""Changing a table under guard: plan, look, approve, execute.
+
+    from explorer import maintenance
+
+    plan = maintenance.plan_checkpoint(table)
+    print(plan.summary, plan.verdicts, plan.steps, plan.files)
+    receipt = maintenance.execute(plan, maintenance.Approval(plan.digest))
+
+Planning only looks. A plan is executed as it stands, or not at all.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from explorer.maintenance.approval import Approval
+    from explorer.maintenance.checkpoint import plan_checkpoint
+    from explorer.maintenance.executor import Running, execute, start
+    from explorer.maintenance.log_cleanup import plan_log_cleanup
+    from explorer.maintenance.log_compaction import plan_log_compaction
+    from explorer.maintenance.plan import Plan, Step, Verdict
+    from explorer.maintenance.receipt import Receipt
+    from explorer.maintenance.repair import plan_repair
+    from explorer.maintenance.restore import plan_restore
+    from explorer.maintenance.state_folder import StateFolder
+    from explorer.maintenance.table_properties import plan_set_properties
+    from explorer.maintenance.vacuum import plan_vacuum
+
+# Name -> the module that defines it, loaded when the name is asked for. No module
+# is called like what it defines: importing it would put it in the place of that.
+_HOMES = {
+    "Approval": "approval",
+    "Plan": "plan",
+    "Receipt": "receipt",
+    "Running": "executor",
+    "StateFolder": "state_folder",
+    "Step": "plan",
+    "Verdict": "plan",
+    "execute": "executor",
+    "plan_checkpoint": "checkpoint",
+    "plan_log_cleanup": "log_cleanup",
+    "plan_log_compaction": "log_compaction",
+    "plan_repair": "repair",
+    "plan_restore": "restore",
+    "plan_set_properties": "table_properties",
+    "plan_vacuum": "vacuum",
+    "start": "executor",
+}
+
+__all__ = [
+    "Approval",
+    "Plan",
+    "Receipt",
+    "Running",
+    "StateFolder",
+    "Step",
+    "Verdict",
+    "execute",
+    "plan_checkpoint",
+    "plan_log_cleanup",
+    "plan_log_compaction",
+    "plan_repair",
+    "plan_restore",
+    "plan_set_properties",
+    "plan_vacuum",
+    "start",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,79 @@
+"""Planning a checkpoint (spec: Checkpoints, V2 Spec)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from uuid import UUID, uuid4
+
+from explorer.log.checkpoint_form import choose_form
+from explorer.maintenance.guards import judge_features
+from explorer.maintenance.newer_commits import anchor_of
+from explorer.maintenance.plan import Plan, Promise, Step
+from explorer.maintenance.planning import Clock, count, look_at, size_in_words, system_clock
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.table.opening_cost import OpeningCost, opening_cost
+from explorer.table.table import Table
+
+
+def plan_checkpoint(
+    table: Table,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """A checkpoint of the newest version, of the kind that the table asks for.
+
+    The effect says what opening costs before and after. `seed` names new files, so that
+    the plan does; by default a new one.
+    """
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    snapshot = look.snapshot
+    before = opening_cost(look.store, look.listing, snapshot.segment)
+    num_actions = snapshot.num_files + snapshot.num_tombstones
+    form = choose_form(snapshot.protocol, snapshot.metadata, num_actions)
+    held = snapshot.segment.checkpoint
+    steps: tuple[Step, ...] = ()
+    if held is None or held.version < snapshot.version:
+        steps = (checkpoint_step(snapshot.version, seed or uuid4()),)
+    return Plan(
+        operation="checkpoint",
+        subject=look.subject,
+        anchor=anchor_of(look.store, snapshot.version),
+        planned_at=look.now_ms,
+        summary=_summary(snapshot.version, form.kind, before, has_steps=bool(steps)),
+        parameters={"version": snapshot.version},
+        effect={
+            "before": asdict(before),
+            "after": {"commits": 0} if steps else asdict(before),
+            "form": asdict(form),
+            "num_actions": num_actions,
+        },
+        verdicts=(judge_features(snapshot.protocol),),
+        steps=steps,
+        rests_on=(),
+        promise=Promise(versions={str(snapshot.version): snapshot.num_files}),
+        table=table,
+    )
+
+
+def checkpoint_step(version: int, seed: UUID) -> Step:
+    """The step that writes a checkpoint of a version that is committed."""
+    return Step(
+        kind="write_checkpoint",
+        reason=f"Readers begin at version {version} instead of reading the commits before it.",
+        num_files=1,
+        arguments={"version": version, "seed": str(seed)},
+    )
+
+
+def _summary(version: int, kind: str, before: OpeningCost, *, has_steps: bool) -> str:
+    if not has_steps:
+        return f"Version {version} has a checkpoint already; nothing is to be done."
+    named = "V2" if kind == "v2" else "classic"
+    saved = f"{count(before.commits, 'commit')} ({size_in_words(before.commit_bytes)})"
+    return (
+        f"Writes a {named} checkpoint of version {version}: opening reads it instead of {saved}; "
+        "nothing becomes impossible."
+    )

@@ -1,0 +1,164 @@
+"""The step that commits (spec: Delta Log Entries, Commit Provenance Information).
+
+A commit is told by the transaction id that the plan gives it: one that was made before the
+process was killed is found again, and not made twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from explorer.maintenance.files_coming_back import check_files_come_back
+from explorer.maintenance.newer_commits import find_own_commit
+from explorer.maintenance.plan import Plan, Step, Verdict
+from explorer.maintenance.run import Run, Tally
+from explorer.maintenance.staged_files import FileBatches, batches_of
+from explorer.protocol.actions import (
+    DomainMetadata,
+    Metadata,
+    Protocol,
+    parse_domain,
+    parse_metadata,
+    parse_protocol,
+)
+from explorer.table.table import Table
+from explorer.transaction.commit import Committed, commit
+from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet
+from explorer.transaction.read_version import read_version_of
+from explorer.transaction.requirements import validate_commit
+from explorer.transaction.staged import IsolationLevel, Promises, Provenance, StagedCommit
+
+_DISTRIBUTION = "delta-explorer"
+
+_READS: Mapping[str, ReadSet] = {
+    "nothing": ReadSet(metadata=False),
+    "metadata": NOTHING,
+    "whole table": WHOLE_TABLE,
+}
+"""What a commit depends on, by the word that its step has."""
+
+
+def commit_step(  # noqa: PLR0913  # the fields of commitInfo
+    operation: str,
+    *,
+    reason: str,
+    transaction_id: str,
+    parameters: Mapping[str, Any],
+    metrics: Mapping[str, str],
+    reads: str = "nothing",
+    actions: Sequence[Mapping[str, Any]] = (),
+    files: Mapping[str, Any] | None = None,
+    counts_step: int | None = None,
+    num_files: int = 0,
+) -> Step:
+    """A step that commits `actions` (lines of a commit) and the file actions that `files`
+    describes. With `counts_step` the number of deleted files is that of an earlier step."""
+    return Step(
+        kind="commit",
+        reason=reason,
+        num_files=num_files,
+        arguments={
+            "operation": operation,
+            "transaction_id": transaction_id,
+            "parameters": dict(parameters),
+            "metrics": dict(metrics),
+            "reads": reads,
+            "actions": [dict(action) for action in actions],
+            "files": None if files is None else dict(files),
+            "counts_step": counts_step,
+        },
+    )
+
+
+def carry_out_commit(
+    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
+) -> None:
+    """Commit, unless that was done before; raises `ConflictError` where another commit stands
+    in the way, and `UnsupportedError` where the table's features forbid it."""
+    del index, noted
+    arguments = step.arguments
+    tally.planned = step.num_files
+    transaction_id = str(arguments["transaction_id"])
+    if (made := find_own_commit(run.store, run.plan.anchor.version, transaction_id)) is not None:
+        tally.result = {"version": made, "was_there": True}
+        tally.done = step.num_files
+        return
+    staged = stage(Table(run.store), run.plan, step, _metrics(run, arguments), run.clock())
+    if staged.promises.recommits:
+        check_files_come_back(run.store, staged, run.clock())
+    found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
+    if not isinstance(found, Committed):
+        raise found.as_error()
+    tally.result = {"version": found.version, "was_there": False}
+    tally.done = step.num_files
+
+
+def stage(
+    table: Table, plan: Plan, step: Step, metrics: Mapping[str, str], now: int
+) -> StagedCommit:
+    """What a step commits at `now`, in milliseconds; what depends on the table is made upon
+    the plan's version."""
+    arguments = step.arguments
+    reads = str(arguments["reads"])
+    snapshot = table.snapshot(version=None if reads == "nothing" else plan.anchor.version)
+    files = FileBatches()
+    if arguments["files"] is not None:
+        files = batches_of(table, plan, arguments["files"], now)
+    # as the reference: what changes no row need not be kept apart from those that do
+    isolation: IsolationLevel = "SnapshotIsolation" if files.is_empty else "Serializable"
+    return StagedCommit(
+        base=read_version_of(snapshot),
+        reads=_READS[reads],
+        provenance=Provenance(
+            operation=str(arguments["operation"]),
+            transaction_id=str(arguments["transaction_id"]),
+            engine_info=engine_info(),
+            parameters=arguments["parameters"],
+            metrics=metrics,
+            isolation_level=isolation,
+        ),
+        actions=tuple(_action(line) for line in arguments["actions"]),
+        adds=files.adds,
+        removes=files.removes,
+        promises=Promises(recommits=files.recommits),
+    )
+
+
+def judge_commit(plan: Plan, table: Table, step: Step) -> Verdict:
+    """Whether the table's features allow the commit, every rule asked before anything is
+    done (spec: Writer Version Requirements)."""
+    problems = validate_commit(stage(table, plan, step, step.arguments["metrics"], plan.planned_at))
+    if not problems:
+        return Verdict(guard="commit", outcome="allow", message="The features allow the commit.")
+    return Verdict(
+        guard="commit",
+        outcome="refuse",
+        message=" ".join(problem.problem for problem in problems[:10]),
+        remedy=" ".join(dict.fromkeys(problem.remedy for problem in problems[:10])),
+    )
+
+
+def _metrics(run: Run, arguments: Mapping[str, Any]) -> dict[str, str]:
+    metrics = dict(arguments["metrics"])
+    counted = arguments["counts_step"]
+    if counted is not None:
+        metrics["numDeletedFiles"] = str(run.results.get(counted, {}).get("num_deleted", 0))
+    return metrics
+
+
+def _action(line: Mapping[str, Any]) -> Protocol | Metadata | DomainMetadata:
+    if "protocol" in line:
+        return parse_protocol(line["protocol"], "the plan")
+    if "domainMetadata" in line:
+        return parse_domain(line["domainMetadata"], "the plan")
+    return parse_metadata(line["metaData"], "the plan")
+
+
+def engine_info() -> str:
+    """Who commits, as `commitInfo` says it."""
+    try:
+        return f"{_DISTRIBUTION}/{version(_DISTRIBUTION)}"
+    except PackageNotFoundError:
+        return _DISTRIBUTION

@@ -1,0 +1,100 @@
+"""The step that deletes the files of a plan, some at a time.
+
+Before each of them is deleted it is looked at once more: one that is no longer what was
+planned (another size, or a newer time) stays. Between two batches the log is asked for
+newer commits, the journal is written, and a wish to cancel is heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import DeltaError, NotFoundError
+from explorer.maintenance.file_list import of_action
+from explorer.maintenance.newer_commits import stale
+from explorer.maintenance.plan import Step
+from explorer.maintenance.run import Run, Tally
+from explorer.protocol.paths import is_absolute
+from explorer.storage.at_once import each
+
+_BATCH = 1000
+
+_Row = tuple[str, int | None, int | None]
+"""Path, planned size in bytes, planned modification time in milliseconds."""
+
+
+def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]) -> None:
+    """Delete what the plan's file list has under `delete`, from where the journal ends."""
+    files = of_action(run.plan.files, "delete")
+    tally.planned = files.num_rows
+    _check_needs(run, step)
+    for name, value in noted.get("counts", {}).items():
+        setattr(tally, name, value)
+    for start in range(noted.get("next", 0), files.num_rows, _BATCH):
+        run.watch.step(start, files.num_rows, step.reason)
+        run.log.check_ahead()
+        _delete_batch(run, files.slice(start, _BATCH), tally)
+        line = {"event": "batch", "step": index, "next": start + _BATCH, "counts": tally.counts()}
+        run.note(line)
+    tally.result = {"num_deleted": tally.done}
+    run.watch.step(files.num_rows, files.num_rows, step.reason)
+
+
+def _check_needs(run: Run, step: Step) -> None:
+    """Raise `ConflictError` where a file that makes the others needless is gone."""
+    for need in step.arguments.get("needs", ()):
+        try:
+            size = run.store.stat(need["path"]).size
+        except NotFoundError:
+            size = None
+        if size != need["bytes"]:
+            raise stale(f"{need['path']}, which stands for what is deleted, is not as it was.")
+
+
+def _delete_batch(run: Run, files: pa.Table, tally: Tally) -> None:
+    rows: Sequence[_Row] = list(
+        zip(
+            files.column("path").to_pylist(),
+            files.column("bytes").to_pylist(),
+            files.column("modified").cast(pa.int64()).to_pylist(),
+            strict=True,
+        )
+    )
+    outcomes = each(run.store, lambda row: _delete(run, row), rows)
+    for row, outcome in zip(rows, outcomes, strict=True):
+        path = row[0]
+        if isinstance(outcome, DeltaError):
+            tally.note(path, "failed", outcome.reason)
+            raise outcome
+        if isinstance(outcome, str):
+            gone = outcome == _GONE
+            tally.note(path, "already gone" if gone else "refused", outcome)
+        else:
+            tally.done += 1
+            tally.num_bytes += outcome
+
+
+_GONE = "It was not there any more."
+
+
+def _delete(run: Run, row: _Row) -> int | str | DeltaError:
+    """Delete one file: its size in bytes, why it was left, or what went wrong."""
+    path, size, modified = row
+    if is_absolute(path) or ".." in path.split("/"):
+        return "Its path leads out of the table."
+    try:
+        found = run.store.stat(path)
+        if size is not None and found.size != size:
+            return f"It has {found.size} bytes, and had {size} when the plan was made."
+        # a listing may tell the time less finely
+        if modified is not None and found.modified_ms // 1000 > modified // 1000 + 1:
+            return "It was written again after the plan was made."
+        run.store.delete(path)
+    except NotFoundError:
+        return _GONE
+    except DeltaError as error:
+        return error
+    return found.size

@@ -1,0 +1,215 @@
+"""The guards: small rules, each a function from facts to a verdict with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from explorer.log.listing import LogListing
+from explorer.log.segment import missing_versions
+from explorer.maintenance.plan import Verdict
+from explorer.protocol.actions import Protocol
+from explorer.protocol.features.registry import (
+    READER_FEATURES_VERSION,
+    WRITER_FEATURES_VERSION,
+    find_feature,
+    is_catalog_managed,
+    is_supported,
+)
+from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.table.times import render_time
+
+SHORTEST_RETENTION = timedelta(days=7)
+"""The floor: what a slow writer, or a long query, may still need."""
+
+UNCOMMITTED_AGE = timedelta(hours=24)
+"""A file younger than this may belong to a writer that has not yet committed."""
+
+CLOCK_TOLERANCE_MS = 5 * 60_000
+"""How far a time may lie ahead of this clock before all ages are in doubt."""
+
+_SHOWN = 10
+
+
+def judge_features(protocol: Protocol) -> Verdict:
+    """Whether every feature that a writer must know is known here (spec: Table Features)."""
+    names = {*(protocol.writer_features or ()), *(protocol.reader_features or ())}
+    unknown = sorted(name for name in names if find_feature(name) is None)
+    newest = protocol.min_writer_version > WRITER_FEATURES_VERSION
+    if newest or protocol.min_reader_version > READER_FEATURES_VERSION:
+        return _refuse(
+            "features",
+            f"The table asks for writer version {protocol.min_writer_version} and reader version "
+            f"{protocol.min_reader_version}, which are not known here.",
+            "Let the engine that wrote the table maintain it.",
+        )
+    if protocol.min_writer_version == WRITER_FEATURES_VERSION and protocol.writer_features is None:
+        return _refuse(
+            "features",
+            "The protocol has no list of writer features, so nobody knows what the table asks.",
+            "Restore the commit that wrote the protocol.",
+        )
+    if unknown:
+        shown = ", ".join(name[:100] for name in unknown[:_SHOWN])
+        return _refuse(
+            "features",
+            f"The table has features that are not known here: {shown}.",
+            "Let the engine that wrote the table maintain it, or use a newer release.",
+        )
+    return _allow("features", "Every feature of the table is known here.")
+
+
+def judge_catalog(protocol: Protocol) -> Verdict:
+    """Whether files alone decide what the table is."""
+    if is_catalog_managed(protocol):
+        return _refuse(
+            "catalog",
+            "A catalog decides which commits of this table count, and the files alone may be "
+            "behind it.",
+            "Let the catalog's engine maintain the table.",
+        )
+    return _allow("catalog", "No catalog decides about its commits.")
+
+
+def judge_vacuum_protocol(protocol: Protocol) -> Verdict:
+    """What the feature vacuumProtocolCheck asks: the writer's side is looked at too, which
+    `judge_features` does for every table (spec: VACUUM Protocol Check)."""
+    asks = is_supported(protocol, "vacuumProtocolCheck")
+    text = "The table asks vacuum to check the writer protocol" if asks else "The writer protocol"
+    verdict = judge_features(protocol)
+    if verdict.outcome == "allow":
+        return _allow("vacuum protocol", f"{text}{', and it' if asks else ''} was checked.")
+    return _refuse("vacuum protocol", f"{text}. {verdict.message}", verdict.remedy)
+
+
+def judge_log(listing: LogListing) -> Verdict:
+    """Whether the commits that are there follow each other without a gap."""
+    commits = listing.commits
+    gaps = missing_versions(commits, commits[0], commits[-1]) if commits else []
+    if gaps:
+        shown = ", ".join(_range_in_words(gap) for gap in gaps[:_SHOWN])
+        return _refuse(
+            "log",
+            f"Commits are missing between others: {shown}.",
+            "Restore them from a backup; what they did to files is not known.",
+        )
+    return _allow("log", "The commits follow each other without a gap.")
+
+
+def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
+    """Whether the newest times, by what they are of, are not ahead of this clock."""
+    ahead = {
+        what: time
+        for what, time in times.items()
+        if time is not None and time > now_ms + CLOCK_TOLERANCE_MS
+    }
+    if not ahead:
+        return _allow("clock", "No time of the table is ahead of this clock.")
+    what, time = max(ahead.items(), key=lambda item: item[1])
+    minutes = (time - now_ms) // 60_000
+    return _refuse(
+        "clock",
+        f"The newest {what}, {shown_time(time)}, is {minutes} minutes ahead of this clock, so "
+        "that no age can be told.",
+        "Correct the clock of this machine, or wait until that time has passed.",
+    )
+
+
+def retention_floor(configuration: Mapping[str, str]) -> timedelta:
+    """The shortest retention that needs no further word."""
+    return max(SHORTEST_RETENTION, DELETED_FILE_RETENTION.value_of(configuration))
+
+
+def judge_retention(
+    wanted: timedelta, floor: timedelta, now_ms: int, youngest: Mapping[str, int | None]
+) -> Verdict:
+    """Whether files may go that young. `youngest` are the newest times of untracked files
+    and of commits, in milliseconds, None where there are none."""
+    text = f"Files are kept for {in_words(wanted)} after their removal"
+    if wanted >= floor:
+        return _allow("retention", f"{text}; the least is {in_words(floor)}.")
+    if wanted < UNCOMMITTED_AGE:
+        limit = now_ms - UNCOMMITTED_AGE // timedelta(milliseconds=1)
+        young = {what: time for what, time in youngest.items() if time is not None and time > limit}
+        if young:
+            what, time = max(young.items(), key=lambda item: item[1])
+            return _refuse(
+                "retention",
+                f"{text}, less than {in_words(UNCOMMITTED_AGE)}, and the newest {what} is of "
+                f"{shown_time(time)}: a writer may be at work whose files are not yet committed.",
+                f"Wait until nothing was written for {in_words(UNCOMMITTED_AGE)}, or keep files "
+                "longer.",
+            )
+    return Verdict(
+        guard="retention",
+        outcome="warn",
+        message=f"{text}, less than {in_words(floor)}: queries that are running, and writers "
+        "that have not yet committed, may lose files.",
+        remedy="Type the table's name and give a reason, or keep files longer.",
+        asks_for_name=True,
+    )
+
+
+def judge_routes(only_first: int, only_second: int, examples: list[str]) -> Verdict:
+    """Whether two independent ways to the kept files agree."""
+    if not only_first and not only_second:
+        return _allow("second route", "A second, independent way to the kept files agrees.")
+    shown = ", ".join(repr(path[:100]) for path in examples[:3])
+    return _refuse(
+        "second route",
+        f"Two independent ways to the kept files disagree: {only_first} are kept by the "
+        f"checkpoint alone, {only_second} by the commits alone, among them {shown}.",
+        "Do not delete anything. The plan's file list is the evidence; look at the checkpoint "
+        "first, and write a new one if it is wrong.",
+    )
+
+
+def unknown_route(reason: str) -> Verdict:
+    """The verdict where the second way could not be gone."""
+    return _refuse(
+        "second route",
+        f"The kept files could not be worked out a second time: {reason}",
+        "Restore the log files that are missing or broken.",
+    )
+
+
+def in_words(duration: timedelta) -> str:
+    """`7 days`, `1 hour`, `90 minutes`."""
+    seconds = duration // timedelta(seconds=1)
+    for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= size and seconds % size == 0:
+            count = seconds // size
+            return f"{count} {unit}{'' if count == 1 else 's'}"
+    return f"{seconds} second{'' if seconds == 1 else 's'}"
+
+
+def shown_time(milliseconds: int) -> str:
+    """`2026-11-01 10:22:03 UTC`."""
+    return f"{render_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _range_in_words(versions: range) -> str:
+    return str(versions[0]) if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+
+
+def _allow(guard: str, message: str) -> Verdict:
+    return Verdict(guard=guard, outcome="allow", message=message)
+
+
+def _refuse(guard: str, message: str, remedy: str) -> Verdict:
+    return Verdict(guard=guard, outcome="refuse", message=message, remedy=remedy)
+
+
+def protocol_fields(protocol: Protocol) -> dict[str, Any]:
+    """A protocol as plans hold it."""
+    return {
+        "min_reader_version": protocol.min_reader_version,
+        "min_writer_version": protocol.min_writer_version,
+        "reader_features": _listed(protocol.reader_features),
+        "writer_features": _listed(protocol.writer_features),
+    }
+
+
+def _listed(names: tuple[str, ...] | None) -> list[str] | None:
+    return None if names is None else list(names)

@@ -1,0 +1,381 @@
+"""Planning the cleanup of the log (spec: Metadata Cleanup, Checkpoint Protection).
+
+The log is cut at a checkpoint that can be read: what lies before it goes, the commit at the
+checkpoint stays. Whether the table's own writers clean up is no matter here: a plan does
+it once, after a person has approved it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.log.checkpoint import read_checkpoint
+from explorer.log.columns import TIME, int64_column, string_column
+from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.hint_writer import hinted_version
+from explorer.log.listing import CheckpointFiles
+from explorer.maintenance.file_list import build_files, join_files
+from explorer.maintenance.guards import (
+    in_words,
+    judge_catalog,
+    judge_clock,
+    judge_features,
+    judge_log,
+    shown_time,
+)
+from explorer.maintenance.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.planning import Clock, Look, count, look_at, size_in_words, system_clock
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.actions import parse_protocol
+from explorer.protocol.features.registry import is_supported
+from explorer.protocol.filenames import (
+    LAST_CHECKPOINT,
+    LOG_FOLDER,
+    SIDECAR_FOLDER,
+    STAGED_COMMIT_FOLDER,
+    LogFileKind,
+    parse_log_file_name,
+    render_commit_name,
+)
+from explorer.protocol.known_properties import (
+    CHECKPOINT_PROTECTION_VERSION,
+    LOG_CLEANUP,
+    LOG_RETENTION,
+)
+from explorer.storage.ports import ObjectInfo
+from explorer.table.commit_times import commit_times
+from explorer.table.table import Table, contiguous_run
+from explorer.table.times import in_commit_times, render_time
+
+_DAY_MS = 86_400_000
+_MS = timedelta(milliseconds=1)
+
+_BEFORE = "before the checkpoint at which the log is cut"
+_SPANS = "a log compaction that begins before the cut"
+_SIDECAR = "no checkpoint that stays names this sidecar"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cut:
+    """Where the log is cut: at `checkpoint`, because `commit` is the newest not newer than
+    `cutoff_ms`. Both are None where nothing is old enough."""
+
+    cutoff_ms: int
+    commit: int | None
+    checkpoint: CheckpointFiles | None
+
+
+def plan_log_cleanup(
+    table: Table,
+    retention: timedelta | None = None,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+) -> Plan:
+    """Delete commits, checkpoints and what belongs to them from before the newest checkpoint
+    that is older than `retention`: by default that of the table (`delta.logRetentionDuration`).
+    """
+    if retention is not None and retention < timedelta(0):
+        raise InvalidArgumentError(
+            "The log cannot be kept for less than no time.",
+            reason=f"The retention {retention} is negative.",
+            remedy="Give a duration of zero or more.",
+        )
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    own = LOG_RETENTION.value_of(look.snapshot.metadata.configuration)
+    wanted = own if retention is None else retention
+    stored = {info.name: info for info in look.store.list_folder(LOG_FOLDER)}
+    cut = _find_cut(look, wanted)
+    files = _files(look, cut, stored)
+    verdicts = (
+        judge_features(look.snapshot.protocol),
+        judge_catalog(look.snapshot.protocol),
+        judge_log(look.listing),
+        judge_clock(look.now_ms, {"commit": _newest_commit(stored)}),
+        _judge_retention(wanted, own),
+        _judge_property(look),
+        _judge_protection(look, cut),
+    )
+    return _build(look, cut, files, stored, wanted, verdicts)
+
+
+def _find_cut(look: Look, retention: timedelta) -> _Cut:
+    threshold = look.now_ms - retention // _MS
+    cutoff_ms = threshold - threshold % _DAY_MS  # midnight UTC of that day
+    run = contiguous_run(look.listing.commits)
+    if not run:
+        return _Cut(cutoff_ms=cutoff_ms, commit=None, checkpoint=None)
+    active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
+    times = commit_times(look.store, look.listing, run, active)
+    old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
+    if not old:
+        return _Cut(cutoff_ms=cutoff_ms, commit=None, checkpoint=None)
+    candidates = [found for found in look.listing.checkpoints if found.version <= old[-1]]
+    chosen = next((found for found in reversed(candidates) if is_readable(look, found)), None)
+    return _Cut(cutoff_ms=cutoff_ms, commit=old[-1], checkpoint=chosen)
+
+
+def is_readable(look: Look, files: CheckpointFiles) -> bool:
+    """Whether the version can be put together from this very checkpoint, files included."""
+    try:
+        snapshot = look.table.snapshot(version=files.version)
+        _ = snapshot.num_files + snapshot.num_tombstones
+    except DeltaError:
+        return False
+    return snapshot.segment.checkpoint == files and not snapshot.segment.commits
+
+
+def _files(look: Look, cut: _Cut, stored: dict[str, ObjectInfo]) -> pa.Table:
+    parts: list[pa.Table] = []
+    kept = [found for found in look.listing.checkpoints if _stays(found, cut)]
+    if cut.checkpoint is not None:
+        version = cut.checkpoint.version
+        before, spans = _names_before(stored, version)
+        parts += [_listed(LOG_FOLDER, before, _BEFORE), _listed(LOG_FOLDER, spans, _SPANS)]
+        staged = [info for info in _folder(look, STAGED_COMMIT_FOLDER) if _is_at(info, version)]
+        parts.append(_listed(STAGED_COMMIT_FOLDER, staged, _BEFORE))
+    sidecars = _folder(look, SIDECAR_FOLDER)
+    named = _named_sidecars(look, kept) if sidecars else set()
+    if named is not None:
+        midnight = look.now_ms - look.now_ms % _DAY_MS
+        old = [info for info in sidecars if info.modified_ms <= midnight - _DAY_MS]
+        free = [info for info in old if f"{SIDECAR_FOLDER}/{info.name}" not in named]
+        parts.append(_listed(SIDECAR_FOLDER, free, _SIDECAR))
+    return join_files(parts)
+
+
+def _stays(files: CheckpointFiles, cut: _Cut) -> bool:
+    return cut.checkpoint is None or files.version >= cut.checkpoint.version
+
+
+def _names_before(
+    stored: dict[str, ObjectInfo], version: int
+) -> tuple[list[ObjectInfo], list[ObjectInfo]]:
+    """Files of the log that go: those of earlier versions, and compactions that begin at or
+    before the cut."""
+    before: list[ObjectInfo] = []
+    spans: list[ObjectInfo] = []
+    for name, info in stored.items():
+        parsed = parse_log_file_name(name)
+        if parsed is None or parsed.version is None:
+            continue
+        if parsed.kind is LogFileKind.COMPACTION:
+            if parsed.version <= version:
+                spans.append(info)
+        elif parsed.version < version:
+            before.append(info)
+    return before, spans
+
+
+def _is_at(info: ObjectInfo, version: int) -> bool:
+    digits = info.name[:20]
+    return digits.isascii() and digits.isdigit() and int(digits) <= version
+
+
+def _folder(look: Look, folder: str) -> list[ObjectInfo]:
+    return look.store.list_folder(folder) if look.store.has_folder(folder) else []
+
+
+def _named_sidecars(look: Look, kept: list[CheckpointFiles]) -> set[str] | None:
+    """The sidecars of every checkpoint that stays; None where one of them cannot be read, so
+    that nobody knows, and none may go."""
+    named: set[str] = set()
+    for files in [*kept, *look.listing.incomplete_checkpoints]:
+        try:
+            named |= {sidecar.path for sidecar in read_checkpoint(look.store, files).sidecars}
+        except DeltaError:
+            return None
+    return named
+
+
+def _listed(folder: str, infos: list[ObjectInfo], reason: str) -> pa.Table:
+    return build_files(
+        string_column([f"{folder}/{info.name}" for info in infos]),
+        action="delete",
+        reason=reason,
+        bytes=int64_column([info.size for info in infos]),
+        modified=int64_column([info.modified_ms for info in infos]).cast(TIME),
+    )
+
+
+def _newest_commit(stored: dict[str, ObjectInfo]) -> int | None:
+    names = (
+        info.modified_ms
+        for name, info in stored.items()
+        if (parsed := parse_log_file_name(name)) and parsed.kind is LogFileKind.COMMIT
+    )
+    return max(names, default=None)
+
+
+def _judge_retention(wanted: timedelta, own: timedelta) -> Verdict:
+    text = f"The log is kept for {in_words(wanted)}"
+    if wanted >= own:
+        return Verdict(guard="retention", outcome="allow", message=f"{text}, as the table asks.")
+    return Verdict(
+        guard="retention",
+        outcome="warn",
+        message=f"{text}; the table asks for {in_words(own)}.",
+        remedy="Type the table's name and give a reason, or keep the log longer.",
+        asks_for_name=True,
+    )
+
+
+def _judge_property(look: Look) -> Verdict:
+    if LOG_CLEANUP.value_of(look.snapshot.metadata.configuration):
+        return Verdict(guard="cleanup", outcome="allow", message="The table lets its log be cut.")
+    return Verdict(
+        guard="cleanup",
+        outcome="warn",
+        message="The table asks that its log is never cut (delta.enableExpiredLogCleanup).",
+        remedy="Type the table's name and give a reason, or leave the log as it is.",
+        asks_for_name=True,
+    )
+
+
+def _judge_protection(look: Look, cut: _Cut) -> Verdict:
+    """The rule of checkpointProtection: all history before the version that the table names
+    goes at once, or nothing that needs a protocol which is not known here."""
+    guard = "checkpoint protection"
+    protocol, metadata = look.snapshot.protocol, look.snapshot.metadata
+    until = CHECKPOINT_PROTECTION_VERSION.value_of(metadata.configuration)
+    if not is_supported(protocol, "checkpointProtection") or not until:
+        return Verdict(guard=guard, outcome="allow", message="No checkpoint is protected.")
+    if cut.checkpoint is None or cut.checkpoint.version >= until:
+        text = f"All history before version {until} goes at once, or none of it."
+        return Verdict(guard=guard, outcome="allow", message=text)
+    unknown = _unknown_protocol(look, cut.checkpoint.version)
+    if unknown is None:
+        text = "Every protocol in the history that goes is known here."
+        return Verdict(guard=guard, outcome="allow", message=text)
+    return Verdict(
+        guard=guard,
+        outcome="refuse",
+        message=f"Checkpoints before version {until} are protected, the log would be cut at "
+        f"version {cut.checkpoint.version}, and version {unknown} has a protocol that is not "
+        "known here.",
+        remedy=f"Wait until all history before version {until} may go at once.",
+    )
+
+
+def _unknown_protocol(look: Look, before: int) -> int | None:
+    """The first version up to the cut whose protocol this engine does not fully know."""
+    for version in contiguous_run(look.listing.commits):
+        if version > before:
+            return None
+        name = render_commit_name(version)
+        data = look.store.read(f"{LOG_FOLDER}/{name}")
+        if b'"protocol"' not in data:
+            continue
+        for number, line in lines_backwards(data):
+            body = parse_action(line, name, number).get("protocol")
+            if body is not None:
+                found = judge_features(parse_protocol(body, f"{name}:{number}"))
+                if found.outcome != "allow":
+                    return version
+    return None
+
+
+def _build(  # what was found
+    look: Look,
+    cut: _Cut,
+    files: pa.Table,
+    stored: dict[str, ObjectInfo],
+    retention: timedelta,
+    verdicts: tuple[Verdict, ...],
+) -> Plan:
+    snapshot = look.snapshot
+    size = sum(files.column("bytes").to_pylist())
+    steps: list[Step] = []
+    versions: dict[str, int | None] = {str(snapshot.version): snapshot.num_files}
+    earliest: int | None = None
+    if cut.checkpoint is not None and files.num_rows:
+        earliest = cut.checkpoint.version
+        versions[str(earliest)] = None
+        if LAST_CHECKPOINT in stored and 0 <= hinted_version(look.store) < earliest:
+            steps.append(hint_step(look, cut.checkpoint))
+    if files.num_rows:
+        steps.append(_deletion(look, cut, files, size))
+    return Plan(
+        operation="clean-log",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=_summary(look, cut, files.num_rows, size),
+        parameters={"retention_ms": retention // _MS},
+        effect={
+            "cutoff": render_time(cut.cutoff_ms).isoformat(),
+            "earliest_version_before": _earliest(look),
+            "earliest_version_after": earliest if earliest is not None else _earliest(look),
+            "num_files": files.num_rows,
+            "num_bytes": size,
+        },
+        verdicts=verdicts,
+        steps=tuple(steps),
+        rests_on=("protocol", "metadata"),
+        promise=Promise(versions=versions),
+        files=files,
+        table=look.table,
+    )
+
+
+def _deletion(look: Look, cut: _Cut, files: pa.Table, size: int) -> Step:
+    needs: list[dict[str, Any]] = []
+    if cut.checkpoint is not None:
+        paths = [f"{LOG_FOLDER}/{name}" for name in cut.checkpoint.names]
+        paths += [sidecar.path for sidecar in read_checkpoint(look.store, cut.checkpoint).sidecars]
+        needs = [{"path": path, "bytes": look.store.stat(path).size} for path in paths]
+    return Step(
+        kind="delete_files",
+        reason="The log is kept no longer than this.",
+        num_files=files.num_rows,
+        num_bytes=size,
+        arguments={"needs": needs},
+    )
+
+
+def hint_step(look: Look, files: CheckpointFiles) -> Step:
+    """The step that lets `_last_checkpoint` name this checkpoint."""
+    snapshot = look.table.snapshot(version=files.version)
+    few = 2 + len(snapshot.transactions) + len(snapshot.domains)
+    return Step(
+        kind="write_hint",
+        reason=f"_last_checkpoint names the checkpoint of version {files.version}, which stays.",
+        num_files=1,
+        arguments={
+            "version": files.version,
+            "size": snapshot.num_files + snapshot.num_tombstones + few,
+            "parts": files.parts if files.kind == "multi-part" else None,
+        },
+    )
+
+
+def _earliest(look: Look) -> int:
+    """The oldest version that can be put together."""
+    run = contiguous_run(look.listing.commits)
+    if run and run[0] == 0:
+        return 0
+    starts = (found.version for found in look.listing.checkpoints)
+    return next(
+        (start for start in starts if not run or start >= run[0] - 1), look.snapshot.version
+    )
+
+
+def _summary(look: Look, cut: _Cut, number: int, size: int) -> str:
+    if not number:
+        why = f"nothing is older than {shown_time(cut.cutoff_ms)}"
+        if cut.commit is not None and cut.checkpoint is None:
+            why = f"no readable checkpoint is at or before version {cut.commit}"
+        return f"Nothing can be deleted from the log: {why}, or it is gone already."
+    files = f"{count(number, 'file')} of the log ({size_in_words(size)})"
+    if cut.checkpoint is None or _earliest(look) == cut.checkpoint.version:
+        return f"Deletes {files} that nothing refers to; nothing becomes impossible."
+    return (
+        f"Deletes {files} for ever: versions before {cut.checkpoint.version} can no longer be "
+        "opened, and their history and change feed are gone."
+    )

@@ -1,0 +1,119 @@
+"""The steps that write files of the log: checkpoints and what stands beside commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
+from uuid import UUID, uuid5
+
+from explorer.log.checkpoint_writer import write_checkpoint
+from explorer.log.checksum_writer import build_checksum, write_checksum
+from explorer.log.compaction_writer import write_compaction
+from explorer.log.hint_writer import HINT_PATH, hinted_version
+from explorer.maintenance.newer_commits import stale
+from explorer.maintenance.plan import Step
+from explorer.maintenance.run import Run, Tally
+from explorer.protocol.last_checkpoint import LastCheckpoint, render_last_checkpoint
+from explorer.table.table import Table
+from explorer.table.times import render_time
+
+
+def write_checkpoint_step(
+    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
+) -> None:
+    """Write a checkpoint of `version`, or of the version of the commit that an earlier step
+    made where the table's interval asks for one, unless one that can be used is there."""
+    del index, noted
+    version = _version_of(run, step)
+    every = step.arguments.get("every")
+    if every is not None and version % int(every):
+        tally.planned = 0
+        tally.result = {"due": False}
+        return
+    tally.planned = 1
+    snapshot = Table(run.store).snapshot(version=version)
+    held = snapshot.segment.checkpoint
+    if held is not None and held.version == version:
+        tally.result = {"checkpoint": list(held.names), "was_there": True}
+        return
+    written = snapshot.consult(
+        lambda loaded: write_checkpoint(
+            run.store,
+            loaded,
+            now=render_time(run.plan.planned_at),
+            new_uuid=_names_of(UUID(step.arguments["seed"])),
+            watch=run.watch,
+        )
+    )
+    tally.done = 1
+    tally.num_bytes = sum(file.size for file in written.files)
+    tally.result = {
+        "checkpoint": [file.path for file in written.files],
+        "was_there": False,
+        "is_hinted": written.is_hinted,
+    }
+
+
+def write_checksum_step(
+    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
+) -> None:
+    """Write the checksum of a version, unless one is there."""
+    del index, noted
+    version = _version_of(run, step)
+    tally.planned = 1
+    snapshot = Table(run.store).snapshot(version=version)
+    checksum = snapshot.consult(build_checksum)
+    written = write_checksum(run.store, version, checksum)
+    tally.done = int(written)
+    tally.result = {"version": version, "was_there": not written}
+
+
+def write_compaction_step(
+    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
+) -> None:
+    """Write one log compaction file; one of that name is replaced by the same content."""
+    del index, noted
+    tally.planned = 1
+    first, last = int(step.arguments["first"]), int(step.arguments["last"])
+    written = write_compaction(run.store, run.table.listing(), first, last, watch=run.watch)
+    tally.done, tally.num_bytes = 1, written.file.size
+    tally.result = {"name": written.compaction.name}
+
+
+def write_hint_step(
+    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
+) -> None:
+    """Let `_last_checkpoint` name a checkpoint that is there; nothing where it names a newer
+    one by now that is there too."""
+    del index, noted
+    tally.planned = 1
+    arguments = step.arguments
+    listing = run.table.listing()
+    if not any(found.version == arguments["version"] for found in listing.checkpoints):
+        raise stale(f"The checkpoint of version {arguments['version']} is not there any more.")
+    hinted = hinted_version(run.store)
+    held = any(found.version == hinted for found in listing.checkpoints)
+    if held and hinted > arguments["version"]:
+        tally.result = {"was_there": True}
+        return
+    last = LastCheckpoint(
+        version=int(arguments["version"]), size=int(arguments["size"]), parts=arguments["parts"]
+    )
+    run.store.write(HINT_PATH, render_last_checkpoint(last))
+    tally.done = 1
+    tally.result = {"was_there": False}
+
+
+def _version_of(run: Run, step: Step) -> int:
+    """The version that a step is about: its own, or that of an earlier step's commit."""
+    of_step = step.arguments.get("of_step")
+    if of_step is None:
+        return int(step.arguments["version"])
+    return int(run.results[int(of_step)]["version"])
+
+
+def _names_of(seed: UUID) -> Callable[[], UUID]:
+    """UUIDs that follow from the plan, always the same ones."""
+    numbers = count()
+    return lambda: uuid5(seed, str(next(numbers)))

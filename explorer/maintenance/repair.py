@@ -1,0 +1,190 @@
+"""Planning repairs: of the hint, of a checkpoint that cannot be used, and of references to
+files that are gone. Each plan says what is lost by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+from uuid import UUID, uuid4, uuid5
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import DeltaError
+from explorer.log.columns import TIME, int64_column, string_column
+from explorer.log.hint import validate_hint
+from explorer.log.listing import CheckpointFiles
+from explorer.maintenance.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.checkpoint import checkpoint_step
+from explorer.maintenance.commit_step import commit_step, judge_commit
+from explorer.maintenance.file_list import build_files, join_files
+from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
+from explorer.maintenance.log_cleanup import hint_step, is_readable
+from explorer.maintenance.plan import Ground, Plan, Promise, Step, Verdict
+from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER
+from explorer.table.frames import sum_of
+from explorer.table.listed_files import stat_files
+from explorer.table.store_paths import file_of_each
+from explorer.table.table import Table
+
+What = Literal["hint", "checkpoint", "files"]
+
+
+def plan_repair(  # what is repaired, who looks on, what makes it repeatable
+    table: Table,
+    what: What,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """Repair the hint, checkpoints that cannot be used, or references to missing files."""
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    made_with = seed or uuid4()
+    if what == "hint":
+        return _repair_hint(look)
+    if what == "checkpoint":
+        return _repair_checkpoint(look, made_with)
+    return _repair_files(look, made_with)
+
+
+def _repair_hint(look: Look) -> Plan:
+    problems = validate_hint(look.store, look.listing)
+    if not problems:
+        return _plan(look, "hint", "The hint to the newest checkpoint is sound.", (), [])
+    for found in reversed(look.listing.checkpoints):
+        try:
+            step = hint_step(look, found)
+        except DeltaError:
+            continue
+        text = (
+            f"Lets _last_checkpoint name the checkpoint of version {found.version}, which is "
+            "there; nothing is lost."
+        )
+        return _plan(look, "hint", text, (step,), [])
+    files = [_log_file(look, LAST_CHECKPOINT, "it names a checkpoint that is not there")]
+    step = Step(kind="delete_files", reason=problems[0].problem, num_files=1)
+    text = "Deletes _last_checkpoint, because no checkpoint is there; nothing is lost."
+    return _plan(look, "hint", text, (step,), files)
+
+
+def _repair_checkpoint(look: Look, seed: UUID) -> Plan:
+    broken = _broken_checkpoints(look)
+    if not broken:
+        return _plan(look, "checkpoint", "No checkpoint of the table is broken.", (), [])
+    names = [name for files in broken for name in files.names]
+    files = [_log_file(look, name, "it cannot be read as a checkpoint") for name in names]
+    shown = ", ".join(str(found.version) for found in broken[:5])
+    steps = (
+        Step(
+            kind="delete_files",
+            reason="Readers would try it, or fail by it.",
+            num_files=len(names),
+        ),
+        checkpoint_step(look.snapshot.version, seed),
+    )
+    text = (
+        f"Deletes the broken checkpoint of version {shown} and writes a new one of version "
+        f"{look.snapshot.version}; what the broken one held is read from the commits, so that "
+        "nothing is lost."
+    )
+    return _plan(look, "checkpoint", text, steps, files)
+
+
+def _repair_files(look: Look, seed: UUID) -> Plan:
+    snapshot = look.snapshot
+    columns = ["path", "deletion_vector", "size", "num_records"]
+    live = snapshot.physical_files("add", columns)
+    gone = live.filter(_is_gone(look, live))
+    if not gone.num_rows:
+        return _plan(look, "files", "Every file of the newest version is there.", (), [])
+    paths = pc.unique(gone.column("path")).to_pylist()
+    counts = gone.column("num_records")
+    rows = None if counts.null_count else sum_of(counts)
+    step = commit_step(
+        "FSCK",
+        reason="The files are gone, and every query that needs one fails.",
+        transaction_id=str(uuid5(seed, "files")),
+        parameters={},
+        metrics={"numRemovedFiles": str(gone.num_rows)},
+        reads="metadata",
+        files={"paths": paths, "num_files": gone.num_rows},
+        num_files=gone.num_rows,
+    )
+    lost = "an unknown number of rows" if rows is None else count(rows, "row")
+    text = (
+        f"Removes {count(gone.num_rows, 'file')} that are gone from the table: {lost} of them "
+        "are lost for this and all later versions, as they are already for every reader."
+    )
+    files = build_files(
+        gone.column("path"),
+        action="remove",
+        reason="the file, or its deletion vector, is gone",
+        bytes=gone.column("size"),
+    )
+    steps = with_checksum_and_checkpoint(step, 0, snapshot.metadata.configuration, seed)
+    return _plan(look, "files", text, steps, [files])
+
+
+def _plan(
+    look: Look, what: What, summary: str, steps: tuple[Step, ...], files: list[pa.Table]
+) -> Plan:
+    protocol = look.snapshot.protocol
+    grounds: tuple[Ground, ...] = ("protocol", "metadata", "files") if what == "files" else ()
+    verdicts: tuple[Verdict, ...] = (judge_features(protocol), judge_log(look.listing))
+    if what == "files":
+        verdicts = (*verdicts, judge_catalog(protocol))
+    plan = Plan(
+        operation="repair",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=summary,
+        parameters={"what": what},
+        effect={"num_files": sum(part.num_rows for part in files)},
+        verdicts=verdicts,
+        steps=steps,
+        rests_on=grounds,
+        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        files=join_files(files),
+        table=look.table,
+    )
+    commit = next((step for step in steps if step.kind == "commit"), None)
+    if commit is None or plan.refusals:
+        return plan
+    return replace(plan, verdicts=(*verdicts, judge_commit(plan, look.table, commit)))
+
+
+def _broken_checkpoints(look: Look) -> list[CheckpointFiles]:
+    """Complete checkpoints that cannot be read, files included."""
+    return [found for found in look.listing.checkpoints if not is_readable(look, found)]
+
+
+def _is_gone(look: Look, live: pa.Table) -> pa.ChunkedArray:
+    """Which live files lack their data file or the file of their deletion vector."""
+    missing: pa.ChunkedArray | None = None
+    for names in file_of_each(live, look.table.uri):
+        if names is None:
+            continue
+        every = pa.chunked_array([pc.unique(names.drop_null())], pa.string())
+        there = stat_files(look.store, every)
+        gone = every.filter(there.column("bytes").is_null())
+        found = pc.is_in(names, value_set=gone if len(gone) else string_column([]))
+        missing = found if missing is None else pc.or_(missing, found)
+    if missing is None:
+        raise AssertionError("every file has a name")
+    return missing
+
+
+def _log_file(look: Look, name: str, reason: str) -> pa.Table:
+    info = look.store.stat(f"{LOG_FOLDER}/{name}")
+    return build_files(
+        string_column([f"{LOG_FOLDER}/{name}"]),
+        action="delete",
+        reason=reason,
+        bytes=int64_column([info.size]),
+        modified=int64_column([info.modified_ms]).cast(TIME),
+    )

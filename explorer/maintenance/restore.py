@@ -1,0 +1,259 @@
+"""Planning a restore: the table as it was at an earlier version, as a new version.
+
+Data, schema and properties come back, as in the reference; the protocol never gets lower.
+In-commit timestamps and row tracking stay as they are now, because versions in between have
+them; of the metadata domains, as in the reference, the clustering comes back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid4, uuid5
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.commit_step import commit_step, judge_commit
+from explorer.maintenance.file_list import build_files, join_files
+from explorer.maintenance.files_coming_back import missing_files, vacuum_under_way
+from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
+from explorer.maintenance.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.staged_files import differing_files
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.actions import DomainMetadata, Metadata
+from explorer.protocol.commit_json import render_action
+from explorer.protocol.features.registry import supported_features
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+
+_CLUSTERING = "delta.clustering"
+_LAST_NUMBER = "delta.identity.highWaterMark"
+
+# what later versions rest on, and so stays as it is now
+_KEPT_PROPERTIES = (
+    "delta.enableInCommitTimestamps",
+    "delta.inCommitTimestampEnablementVersion",
+    "delta.inCommitTimestampEnablementTimestamp",
+    "delta.enableRowTracking",
+    "delta.rowTrackingSuspended",
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+    "delta.columnMapping.maxColumnId",
+)
+
+
+def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what makes it repeatable
+    table: Table,
+    version: int | None = None,
+    timestamp: str | datetime | None = None,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """Make `version`, or that of `timestamp`, the newest one again.
+
+    Files that it needs and that are gone refuse the plan. Raises what `Table.snapshot`
+    raises, and `InvalidArgumentError` where neither is given.
+    """
+    if version is None and timestamp is None:
+        raise InvalidArgumentError(
+            "There is nothing to restore to.",
+            reason="Neither a version nor a time was given.",
+            remedy="Give one of them.",
+        )
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    target = table.snapshot(version=version, timestamp=timestamp)
+    back, gone = differing_files(look.snapshot, target)
+    plan = _plan(look, target, back, gone, seed or uuid4())
+    verdicts: tuple[Verdict, ...] = (
+        judge_features(look.snapshot.protocol),
+        judge_catalog(look.snapshot.protocol),
+        judge_log(look.listing),
+        _judge_features_since(look.snapshot, target),
+        _judge_files(look, target),
+    )
+    commit = next((step for step in plan.steps if step.kind == "commit"), None)
+    if commit is not None and not any(found.outcome == "refuse" for found in verdicts):
+        verdicts = (*verdicts, judge_commit(plan, table, commit))
+    return replace(plan, verdicts=verdicts)
+
+
+def _plan(look: Look, target: Snapshot, back: pa.Table, gone: pa.Table, seed: UUID) -> Plan:
+    newest = look.snapshot
+    actions = _actions(newest, target)
+    steps: tuple[Step, ...] = ()
+    if back.num_rows or gone.num_rows or actions:
+        step = _commit(target, back, gone, actions, str(uuid5(seed, "restore")))
+        steps = with_checksum_and_checkpoint(step, 0, newest.metadata.configuration, seed)
+    versions: dict[str, int | None] = {
+        str(newest.version): newest.num_files,
+        str(target.version): target.num_files,
+    }
+    return Plan(
+        operation="restore",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=_summary(newest.version, target.version, back, gone, has_steps=bool(steps)),
+        parameters={"version": target.version},
+        effect={
+            "files_added_again": back.num_rows,
+            "bytes_added_again": _sum(back),
+            "files_removed": gone.num_rows,
+            "bytes_removed": _sum(gone),
+            "changes_metadata": any("metaData" in action for action in actions),
+            "undo": f"restore to version {newest.version}",
+        },
+        verdicts=(),
+        steps=steps,
+        rests_on=("protocol", "metadata", "every file"),
+        promise=Promise(versions=versions),
+        files=join_files(
+            [
+                _listed(back, "add", f"it was part of version {target.version}"),
+                _listed(gone, "remove", f"it was no part of version {target.version}"),
+            ]
+        ),
+        table=look.table,
+    )
+
+
+def _commit(
+    target: Snapshot,
+    back: pa.Table,
+    gone: pa.Table,
+    actions: list[dict[str, Any]],
+    transaction_id: str,
+) -> Step:
+    metrics = {
+        "tableSizeAfterRestore": target.size_in_bytes,
+        "numOfFilesAfterRestore": target.num_files,
+        "numRemovedFiles": gone.num_rows,
+        "numRestoredFiles": back.num_rows,
+        "removedFilesSize": _sum(gone),
+        "restoredFilesSize": _sum(back),
+    }
+    return commit_step(
+        "RESTORE",
+        reason=f"The table becomes what it was at version {target.version}.",
+        transaction_id=transaction_id,
+        parameters={"version": target.version, "timestamp": None},
+        metrics={name: str(value) for name, value in metrics.items()},
+        reads="whole table",
+        actions=actions,
+        files={"restore_to": target.version},
+        num_files=back.num_rows + gone.num_rows,
+    )
+
+
+def _actions(newest: Snapshot, target: Snapshot) -> list[dict[str, Any]]:
+    """Metadata and domains that come back."""
+    actions: list[dict[str, Any]] = []
+    wanted = _metadata(newest.metadata, target.metadata)
+    if wanted != newest.metadata:
+        actions.append(dict(render_action(wanted)))
+    held, old = newest.domains.get(_CLUSTERING), target.domains.get(_CLUSTERING)
+    if held != old:
+        found = old or DomainMetadata(domain=_CLUSTERING, configuration="", removed=True)
+        actions.append(dict(render_action(found)))
+    return actions
+
+
+def _metadata(newest: Metadata, target: Metadata) -> Metadata:
+    configuration = {
+        name: value for name, value in target.configuration.items() if name not in _KEPT_PROPERTIES
+    }
+    configuration |= {
+        name: newest.configuration[name]
+        for name in _KEPT_PROPERTIES
+        if name in newest.configuration
+    }
+    return replace(
+        target,
+        id=newest.id,
+        created_time=newest.created_time,
+        configuration=configuration,
+        schema_string=_with_numbers_given_out(target.schema_string, newest.schema_string),
+    )
+
+
+def _with_numbers_given_out(wanted: str | None, newest: str | None) -> str | None:
+    """The schema that comes back, where no identity column gives a number out twice: the
+    last one of a column that is there now too stays (spec: Identity Columns)."""
+    if wanted is None or newest is None or _LAST_NUMBER not in wanted:
+        return wanted
+    schema = orjson.loads(wanted)
+    now = {field["name"]: field.get("metadata", {}) for field in orjson.loads(newest)["fields"]}
+    changed = False
+    for field in schema["fields"]:
+        own = field.get("metadata", {})
+        last, newer = own.get(_LAST_NUMBER), now.get(field["name"], {}).get(_LAST_NUMBER)
+        if type(last) is int and type(newer) is int and last != newer:
+            descends = own.get("delta.identity.step", 1) < 0
+            own[_LAST_NUMBER] = min(last, newer) if descends else max(last, newer)
+            changed = True
+    return orjson.dumps(schema).decode() if changed else wanted
+
+
+def _judge_features_since(newest: Snapshot, target: Snapshot) -> Verdict:
+    lost = set(supported_features(target.protocol)) - set(supported_features(newest.protocol))
+    if lost:
+        return Verdict(
+            guard="protocol",
+            outcome="refuse",
+            message=f"Version {target.version} has features that the table has dropped since: "
+            f"{', '.join(sorted(lost))[:300]}.",
+            remedy="Enable them again first, or restore a later version.",
+        )
+    return Verdict(guard="protocol", outcome="allow", message="The protocol stays as it is.")
+
+
+def _judge_files(look: Look, target: Snapshot) -> Verdict:
+    """Whether every file of the version is there."""
+    if (began := vacuum_under_way(look.table, look.now_ms)) is not None:
+        return Verdict(
+            guard="files",
+            outcome="refuse",
+            message=f"A vacuum began with version {began} and has not ended: it may be deleting "
+            "files that would come back.",
+            remedy="Wait until it has ended, or for a day where it was broken off.",
+        )
+    files = target.physical_files("add", ["path", "deletion_vector"])
+    missing = missing_files(look.store, files)
+    if len(missing):
+        return Verdict(
+            guard="files",
+            outcome="refuse",
+            message=f"{count(len(missing), 'file')} of version {target.version} are gone, among "
+            f"them {missing[0].as_py()[:200]!r}: vacuum deleted them.",
+            remedy="Restore a later version, or bring the files back from a backup.",
+        )
+    return Verdict(guard="files", outcome="allow", message="Every file of the version is there.")
+
+
+def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
+    return build_files(
+        files.column("path"), action=action, reason=reason, bytes=files.column("size")
+    )
+
+
+def _sum(files: pa.Table) -> int:
+    return int(pc.sum(files.column("size")).as_py() or 0)
+
+
+def _summary(newest: int, target: int, back: pa.Table, gone: pa.Table, *, has_steps: bool) -> str:
+    if not has_steps:
+        return f"The table is what it was at version {target}; nothing is to be done."
+    return (
+        f"Makes version {target} the newest one again: {count(back.num_rows, 'file')} come back, "
+        f"{count(gone.num_rows, 'file')} leave; nothing becomes impossible, version {newest} can "
+        "be restored as long as its files are kept."
+    )

@@ -1,0 +1,85 @@
+"""What the steps of a plan work with while it is carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from explorer.maintenance.newer_commits import LogWatch
+from explorer.maintenance.plan import Plan, Step
+from explorer.maintenance.receipt import MAX_EXCEPTIONS, FileException, StepReceipt, StepStatus
+from explorer.maintenance.state_folder import StateFolder
+from explorer.progress import Watch
+from explorer.storage.ports import WriteStore
+from explorer.table.table import Table
+
+Clock = Callable[[], int]
+"""The time in milliseconds since the epoch."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has become of the files of one step so far."""
+
+    planned: int = 0
+    done: int = 0
+    already_gone: int = 0
+    refused: int = 0
+    failed: int = 0
+    num_bytes: int = 0
+    result: dict[str, Any] | None = None
+    exceptions: list[FileException] = field(default_factory=list)
+
+    def note(
+        self, path: str, outcome: Literal["already gone", "refused", "failed"], reason: str
+    ) -> None:
+        """Count a file that was not changed."""
+        if outcome == "already gone":
+            self.already_gone += 1
+        elif outcome == "refused":
+            self.refused += 1
+        else:
+            self.failed += 1
+        if len(self.exceptions) < MAX_EXCEPTIONS:
+            self.exceptions.append(FileException(path=path, outcome=outcome, reason=reason))
+
+    def counts(self) -> dict[str, Any]:
+        """The numbers, as a journal keeps them."""
+        return {
+            "done": self.done,
+            "already_gone": self.already_gone,
+            "refused": self.refused,
+            "failed": self.failed,
+            "num_bytes": self.num_bytes,
+        }
+
+    def receipt(self, step: Step, status: StepStatus) -> StepReceipt:
+        """The same for the receipt."""
+        return StepReceipt(
+            kind=step.kind,
+            status=status,
+            planned=self.planned,
+            **self.counts(),
+            result=self.result,
+            exceptions=tuple(self.exceptions),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One execution of one plan. `results` are what earlier steps made known, by their
+    position."""
+
+    plan: Plan
+    table: Table
+    store: WriteStore
+    state: StateFolder
+    clock: Clock
+    watch: Watch
+    log: LogWatch
+    results: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    def note(self, line: Mapping[str, Any]) -> None:
+        """Write a line of the journal."""
+        self.state.append_journal(self.plan.digest, line)

@@ -1,0 +1,96 @@
+"""The kept files, worked out a second time from every commit, and held against the first.
+
+The first way is the newest checkpoint and the commits after it; the second replays all
+commits that an unbroken log has, with nothing shared but the specification.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import DeltaError
+from explorer.log.columns import int64_column, string_column
+from explorer.maintenance.file_list import build_files
+from explorer.maintenance.guards import judge_routes, unknown_route
+from explorer.maintenance.plan import Verdict
+from explorer.maintenance.planning import Look
+from explorer.table.file_events import ADD, REMOVE, FileEvents, read_events
+from explorer.table.kept_files import KeptFiles
+from explorer.table.store_paths import NOWHERE, Places, places_of
+
+_BY_FIRST = "kept by the checkpoint and the commits after it, and not by all commits"
+_BY_SECOND = "kept by all commits, and not by the checkpoint and the commits after it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecondRoute:
+    """What all commits say: `events`, the files that they keep beyond the first way (of
+    tombstones that a checkpoint may leave out), and the verdict with its `evidence`."""
+
+    events: FileEvents | None
+    further: Places
+    verdict: Verdict
+    evidence: tuple[pa.Table, ...] = ()
+
+
+def go_second_route(
+    look: Look, kept: KeptFiles, cutoff_ms: int, tombstones_expire_ms: int
+) -> SecondRoute:
+    """Work out the kept files once more and compare.
+
+    `cutoff_ms` is that of the plan; before `tombstones_expire_ms` the table's own retention
+    lets a checkpoint leave tombstones out, so that only the commits know them.
+    """
+    root = look.table.uri
+    try:
+        events = read_events(look.store, look.listing, look.watch)
+        every = places_of(_kept(events.newest, cutoff_ms), root)
+        strict = every
+        if tombstones_expire_ms > cutoff_ms:
+            strict = places_of(_kept(events.newest, tombstones_expire_ms), root)
+    except DeltaError as error:
+        verdict = unknown_route(f"{error.problem} {error.reason}")
+        return SecondRoute(events=None, further=NOWHERE, verdict=verdict)
+    first = kept.places
+    only_first = _without(first.inside, every.inside)
+    further = _without(every.inside, first.inside)
+    only_second = (
+        further.filter(pc.is_in(further, value_set=strict.inside)) if len(further) else further
+    )
+    examples = [*only_first[:2].to_pylist(), *only_second[:2].to_pylist()]
+    evidence = tuple(
+        build_files(paths, action="leave", reason=reason)
+        for paths, reason in ((only_first, _BY_FIRST), (only_second, _BY_SECOND))
+        if len(paths)
+    )
+    return SecondRoute(
+        events=events,
+        further=Places(inside=pa.chunked_array([further]), outside=every.outside),
+        verdict=judge_routes(len(only_first), len(only_second), examples),
+        evidence=evidence,
+    )
+
+
+def _kept(newest: pa.Table, cutoff_ms: int) -> pa.Table:
+    """The last events that keep their files: adds, and removes after `cutoff_ms`."""
+    kinds = pc.cast(newest.column("kind"), pa.int64())
+    added = pc.equal(kinds, _number(ADD))
+    young = pc.fill_null(pc.greater(newest.column("time"), _number(cutoff_ms)), _FALSE)
+    return newest.filter(pc.or_(added, pc.and_(pc.equal(kinds, _number(REMOVE)), young)))
+
+
+def _without(paths: pa.ChunkedArray, others: pa.ChunkedArray) -> pa.Array:
+    if not others.num_chunks:
+        others = pa.chunked_array([string_column([])], pa.string())
+    found = paths.filter(pc.invert(pc.is_in(paths, value_set=others)))
+    return pc.unique(found) if len(found) else string_column([])
+
+
+def _number(value: int) -> pa.Scalar:
+    return int64_column([value])[0]
+
+
+_FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x00")])[0]

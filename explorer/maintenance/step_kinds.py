@@ -1,0 +1,30 @@
+"""The kinds of steps and what carries them out, listed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from explorer.maintenance.commit_step import carry_out_commit
+from explorer.maintenance.deletion import delete_files
+from explorer.maintenance.log_steps import (
+    write_checkpoint_step,
+    write_checksum_step,
+    write_compaction_step,
+    write_hint_step,
+)
+from explorer.maintenance.plan import Step, StepKind
+from explorer.maintenance.run import Run, Tally
+
+StepWork = Callable[[Run, Step, int, Tally, Mapping[str, Any]], None]
+"""Does one step. It may have been begun before, so that doing it twice is doing it once: the
+last argument is what the journal knows of it. What becomes of files goes into the tally."""
+
+STEPS: Mapping[StepKind, StepWork] = {
+    "commit": carry_out_commit,
+    "delete_files": delete_files,
+    "write_checkpoint": write_checkpoint_step,
+    "write_checksum": write_checksum_step,
+    "write_compaction": write_compaction_step,
+    "write_hint": write_hint_step,
+}

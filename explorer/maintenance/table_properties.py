@@ -1,0 +1,177 @@
+"""Planning changes of table properties (spec: Table Properties, Change Metadata)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from uuid import UUID, uuid4, uuid5
+
+import orjson
+
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.commit_step import commit_step, judge_commit
+from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
+from explorer.maintenance.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.planning import Clock, count, look_at, system_clock
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.commit_json import render_action
+from explorer.protocol.properties import PROPERTIES
+from explorer.table.table import Table
+
+_PREFIX = "delta."
+
+# families of properties with operations, or checks over all rows, of their own
+_ELSEWHERE = {
+    "delta.constraints.": "a CHECK constraint has to be held against every row first",
+    "delta.feature.": "enabling a feature changes the protocol",
+}
+_KEPT_BY_WRITERS = frozenset(
+    {
+        "delta.columnMapping.maxColumnId",
+        "delta.inCommitTimestampEnablementVersion",
+        "delta.inCommitTimestampEnablementTimestamp",
+        "delta.rowTracking.materializedRowIdColumnName",
+        "delta.rowTracking.materializedRowCommitVersionColumnName",
+        "delta.requireCheckpointProtectionBeforeVersion",
+    }
+)
+# each needs more than its property: a protocol, names or ids for what is there already
+_NEEDS_MORE = frozenset({"delta.columnMapping.mode", "delta.enableRowTracking"})
+
+
+def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what makes it repeatable
+    table: Table,
+    set: Mapping[str, str] | None = None,  # noqa: A002  # the word of SQL
+    unset: Collection[str] = (),
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """Set and unset properties in one commit.
+
+    Raises `InvalidArgumentError` for a property of Delta that is not known, that cannot have
+    the value, or that only an operation of its own may change.
+    """
+    wanted = dict(set or {})
+    _check(wanted, unset)
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    metadata = look.snapshot.metadata
+    configuration = {
+        name: value for name, value in metadata.configuration.items() if name not in unset
+    } | wanted
+    changed = sorted(
+        name
+        for name in {*configuration, *metadata.configuration}
+        if configuration.get(name) != metadata.configuration.get(name)
+    )
+    steps: tuple[Step, ...] = ()
+    if changed:
+        made_with = seed or uuid4()
+        action = dict(render_action(replace(metadata, configuration=configuration)))
+        step = commit_step(
+            "SET TBLPROPERTIES" if wanted else "UNSET TBLPROPERTIES",
+            reason=f"Changes {', '.join(changed)[:200]}.",
+            transaction_id=str(uuid5(made_with, "properties")),
+            parameters=_parameters(wanted, unset),
+            metrics={},
+            reads="metadata",
+            actions=[action],
+        )
+        steps = with_checksum_and_checkpoint(step, 0, configuration, made_with)
+    plan = Plan(
+        operation="set-properties",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=_summary(changed),
+        parameters={"set": wanted, "unset": sorted(unset)},
+        effect={
+            "changed": {
+                name: {"before": metadata.configuration.get(name), "after": configuration.get(name)}
+                for name in changed
+            },
+            "undo": "set the properties to what `effect.changed` has under `before`",
+        },
+        verdicts=(
+            judge_features(look.snapshot.protocol),
+            judge_catalog(look.snapshot.protocol),
+            judge_log(look.listing),
+            *_warnings(changed, configuration),
+        ),
+        steps=steps,
+        rests_on=("protocol", "metadata"),
+        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        table=table,
+    )
+    if not steps or plan.refusals:
+        return plan
+    return replace(plan, verdicts=(*plan.verdicts, judge_commit(plan, table, steps[0])))
+
+
+def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
+    if not wanted and not unset:
+        raise _refused("No property is named.", "There is nothing to set or unset.")
+    if both := sorted({*wanted} & {*unset}):
+        raise _refused(f"{both[0]} is both set and unset.", "Only one of the two can be meant.")
+    for name in (*wanted, *unset):
+        _check_name(name)
+    for item in PROPERTIES.values():
+        if (problem := item.validate(wanted)) is not None:
+            raise _refused(problem.problem, problem.reason)
+
+
+def _check_name(name: str) -> None:
+    for prefix, reason in _ELSEWHERE.items():
+        if name.lower().startswith(prefix):
+            raise _refused(f"{name[:120]} is no plain property.", f"It is refused here: {reason}.")
+    if name in _KEPT_BY_WRITERS:
+        raise _refused(f"{name} cannot be set.", "Writers keep it, and the log rests on it.")
+    if name in _NEEDS_MORE:
+        raise _refused(
+            f"{name} cannot be changed by its property alone.",
+            "The protocol, and what is in the table already, have to follow.",
+        )
+    known = {spelling for item in PROPERTIES.values() for spelling in (item.name, *item.aliases)}
+    if name.startswith(_PREFIX) and name not in known:
+        raise _refused(f"{name[:120]} is no known property.", "Names with delta. are Delta's own.")
+
+
+def _warnings(changed: list[str], configuration: Mapping[str, str]) -> list[Verdict]:
+    found: list[Verdict] = []
+    for name in changed:
+        if name in {"delta.logRetentionDuration", "delta.deletedFileRetentionDuration"}:
+            value = configuration.get(name, "the default")
+            found.append(
+                Verdict(
+                    guard="retention",
+                    outcome="warn",
+                    message=f"{name} becomes {value}: every writer's cleanup goes by it.",
+                )
+            )
+    return found
+
+
+def _parameters(wanted: Mapping[str, str], unset: Collection[str]) -> dict[str, object]:
+    """As the reference writes them: JSON inside of a string."""
+    if wanted:
+        return {"properties": orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS).decode()}
+    return {"properties": orjson.dumps(sorted(unset)).decode(), "ifExists": True}
+
+
+def _summary(changed: list[str]) -> str:
+    if not changed:
+        return "The table has these properties already; nothing is to be done."
+    number = count(len(changed), "property").replace("propertys", "properties")
+    return f"Changes {number} of the table; nothing becomes impossible."
+
+
+def _refused(problem: str, reason: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        problem,
+        reason=reason,
+        remedy="See the table properties of the documentation for names and values.",
+        spec="Table Properties",
+    )

@@ -1,0 +1,274 @@
+"""Planning vacuum: which files no promised version needs any more
+(spec: Add File and Remove File, Data Files, VACUUM Protocol Check).
+
+Full mode lists everything below the table's root; lite mode takes what the log alone names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+from uuid import UUID, uuid4, uuid5
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.commit_step import commit_step
+from explorer.maintenance.file_list import join_files
+from explorer.maintenance.guards import (
+    judge_catalog,
+    judge_clock,
+    judge_log,
+    judge_retention,
+    judge_vacuum_protocol,
+    retention_floor,
+)
+from explorer.maintenance.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.planning import Clock, Look, count, look_at, size_in_words, system_clock
+from explorer.maintenance.removed_files import removed_files
+from explorer.maintenance.second_route import SecondRoute, go_second_route
+from explorer.maintenance.state_folder import StateDir, StateFolder
+from explorer.maintenance.vacuum_effect import Consequence, consequence_of, newest_times
+from explorer.maintenance.vacuum_files import Ages, Verdicts, judge_listed, judge_removed
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.table.commit_times import commit_times
+from explorer.table.file_events import CHANGE, REMOVE, FileEvents
+from explorer.table.kept_files import kept_files
+from explorer.table.listed_files import ListedFiles, list_files
+from explorer.table.store_paths import NOWHERE, Places, data_places
+from explorer.table.table import Table, contiguous_run
+from explorer.table.times import in_commit_times
+
+Mode = Literal["full", "lite"]
+
+_MS = timedelta(milliseconds=1)
+
+
+def plan_vacuum(  # noqa: PLR0913  # what is asked, who looks on, and what makes it repeatable
+    table: Table,
+    retention: timedelta | None = None,
+    *,
+    mode: Mode = "full",
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+    state_dir: StateDir = None,
+) -> Plan:
+    """Delete what was removed from the table, or never became part of it, longer ago than
+    `retention`: by default the table's own, and seven days at least.
+
+    A plan whose two ways to the kept files disagree is refused, and saved in `state_dir`
+    as evidence. Raises what `Table.snapshot` raises.
+    """
+    if retention is not None and retention < timedelta(0):
+        raise InvalidArgumentError(
+            "Files cannot be kept for less than no time.",
+            reason=f"The retention {retention} is negative.",
+            remedy="Give a duration of zero or more.",
+        )
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    search = _search(look, retention, mode)
+    plan = _build(look, search, mode, seed or uuid4())
+    if search.second.evidence:
+        state = StateFolder(state_dir)
+        state.check_outside(table)
+        state.save_plan(plan)
+    return plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """What was found out."""
+
+    retention: timedelta
+    is_given: bool
+    ages: Ages
+    listed: ListedFiles | None
+    files: Verdicts
+    second: SecondRoute
+    consequence: Consequence
+
+
+def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
+    configuration = look.snapshot.metadata.configuration
+    retention = retention_floor(configuration) if asked is None else asked
+    cutoff_ms = look.now_ms - retention // _MS
+    ages = Ages(cutoff_ms=cutoff_ms, retention_ms=retention // _MS)
+    kept = kept_files(look.snapshot, cutoff_ms)
+    expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
+    second = go_second_route(look, kept, cutoff_ms, expire_ms)
+    places = kept.places.joined(second.further)
+    columns = _partition_columns(look)
+    listed: ListedFiles | None = None
+    if mode == "full":
+        listed = list_files(look.store, look.watch)
+        places = places.joined(_young_changes(look, second.events, cutoff_ms))
+        removals = _removals(second.events) or [kept.expired]
+        files = judge_listed(listed, look.store, places, kept, removals, columns, ages)
+    else:
+        places = places.joined(_young_changes(look, second.events, cutoff_ms))
+        candidates = removed_files(look.store, kept, second.events, places, cutoff_ms)
+        files = judge_removed(candidates, columns, ages)
+    present = None if listed is None else listed.paths
+    return _Search(
+        retention=retention,
+        is_given=asked is not None,
+        ages=ages,
+        listed=listed,
+        files=files,
+        second=second,
+        consequence=consequence_of(look, second.events, files.delete.column("path"), present),
+    )
+
+
+def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
+    snapshot = look.snapshot
+    delete, lost = search.files.delete, search.consequence
+    size = pc.sum(delete.column("bytes")).as_py() or 0
+    verdicts = _judge(look, search)
+    evidence = search.second.evidence
+    steps = () if evidence else _steps(look, search, size, seed)
+    files = join_files(evidence or [delete, *search.files.leave])
+    more, more_bytes = search.files.reference_deletes
+    versions: dict[str, int | None] = {str(snapshot.version): snapshot.num_files}
+    if lost.readable_from is not None and lost.readable_from != snapshot.version:
+        versions[str(lost.readable_from)] = None
+    return Plan(
+        operation="vacuum",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=_summary(delete.num_rows, size, lost, is_refused=bool(evidence)),
+        parameters={
+            "mode": mode,
+            "retention_ms": search.ages.retention_ms,
+            "retention_from": "the caller" if search.is_given else "the table, or seven days",
+        },
+        effect={
+            "num_files": delete.num_rows,
+            "num_bytes": size,
+            "left": sum(part.num_rows for part in search.files.leave),
+            "reference_deletes_also": {"num_files": more, "num_bytes": more_bytes},
+            **lost.document,
+        },
+        verdicts=verdicts,
+        steps=steps,
+        rests_on=("protocol", "metadata", "files"),
+        promise=Promise(versions=versions, checks_files=True),
+        files=files,
+        table=look.table,
+    )
+
+
+def _judge(look: Look, search: _Search) -> tuple[Verdict, ...]:
+    protocol, configuration = look.snapshot.protocol, look.snapshot.metadata.configuration
+    times = newest_times(look, search.files.youngest_ms)
+    youngest = {"untracked file": search.files.youngest_ms, "commit": times.get("commit")}
+    return (
+        judge_vacuum_protocol(protocol),
+        judge_catalog(protocol),
+        judge_log(look.listing),
+        judge_clock(look.now_ms, times),
+        judge_retention(search.retention, retention_floor(configuration), look.now_ms, youngest),
+        search.second.verdict,
+    )
+
+
+def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ...]:
+    number = search.files.delete.num_rows
+    if not number:
+        return ()
+    configuration = look.snapshot.metadata.configuration
+    floor = retention_floor(configuration)
+    parameters = {
+        "retentionCheckEnabled": search.retention >= floor,
+        "defaultRetentionMillis": floor // _MS,
+    }
+    if search.is_given:
+        parameters["specifiedRetentionMillis"] = search.ages.retention_ms
+    folders = 0 if search.listed is None else search.listed.folders
+    return (
+        *with_checksum_and_checkpoint(
+            commit_step(
+                "VACUUM START",
+                reason="The history says that files are about to go.",
+                transaction_id=str(uuid5(seed, "start")),
+                parameters=parameters,
+                metrics={"numFilesToDelete": str(number), "sizeOfDataToDelete": str(size)},
+            ),
+            0,
+            configuration,
+            uuid5(seed, "start"),
+        ),
+        Step(
+            kind="delete_files",
+            reason="No promised version needs them any more.",
+            num_files=number,
+            num_bytes=size,
+        ),
+        *with_checksum_and_checkpoint(
+            commit_step(
+                "VACUUM END",
+                reason="The history says that they are gone.",
+                transaction_id=str(uuid5(seed, "end")),
+                parameters={"status": "COMPLETED"},
+                metrics={"numDeletedFiles": str(number), "numVacuumedDirectories": str(folders)},
+                counts_step=3,
+            ),
+            4,
+            configuration,
+            uuid5(seed, "end"),
+        ),
+    )
+
+
+def _summary(number: int, size: int, lost: Consequence, *, is_refused: bool) -> str:
+    if is_refused:
+        return "Nothing may be deleted: two independent ways to the kept files disagree."
+    if not number:
+        return "Nothing can be deleted now; the list says from when each file may go."
+    return f"Deletes {count(number, 'file')} ({size_in_words(size)}) for ever: {lost.in_words}."
+
+
+def _partition_columns(look: Look) -> list[str]:
+    """Under all their names."""
+    metadata = look.snapshot.metadata
+    mode = column_mapping_mode(look.snapshot.protocol, metadata.configuration)
+    names = list(metadata.partition_columns)
+    fields = look.snapshot.schema.fields if mode != "none" and names else ()
+    return names + [physical_name(field, mode) for field in fields if field.name in names]
+
+
+def _removals(events: FileEvents | None) -> list[pa.Table]:
+    """What the commits removed for good, also where a checkpoint has dropped the tombstone."""
+    if events is None:
+        return []
+    last = events.newest
+    removed = last.filter(pa.array(last.column("kind").to_numpy() == REMOVE))
+    return [removed.rename_columns({"time": "deletion_timestamp"})]
+
+
+def _young_changes(look: Look, events: FileEvents | None, cutoff_ms: int) -> Places:
+    """The change files of commits after `cutoff_ms`, and of commits whose time is unknown."""
+    if events is None:
+        return NOWHERE
+    kinds = events.table.column("kind").to_numpy()
+    changes = events.table.filter(pa.array(kinds == CHANGE))
+    if not changes.num_rows:
+        return NOWHERE
+    run = contiguous_run(look.listing.commits)
+    active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
+    times = commit_times(look.store, look.listing, run, active)
+    old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
+    young = ~np.isin(changes.column("version").to_numpy(), old)
+    found = NOWHERE
+    for chunk in changes.filter(pa.array(young)).column("path").chunks:
+        found = found.joined(data_places(chunk, look.table.uri))
+    return found

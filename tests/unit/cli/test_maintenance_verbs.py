@@ -1,0 +1,214 @@
+"""The verbs that change a table: a plan first, and exactly that plan afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+from explorer.cli.main import run
+from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove
+
+DAY = 86_400
+VERBS = ["checkpoint", "clean-log", "compact-log", "repair", "restore", "set", "vacuum"]
+
+Answer = tuple[int, str, str]
+Command = Callable[..., Answer]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LogFolder:
+    """Three versions; `gone` was removed nine days ago, and `stray` never belonged to it."""
+    found = LogFolder(tmp_path / "orders")
+    now = int(time.time())
+    ms = (now - 9 * DAY) * 1000
+    for name in ("live", "gone", "stray.parquet", "[bold]\x1b[31m.parquet"):
+        (found.root / name).write_bytes(b"x" * 100)
+        os.utime(found.root / name, (now - 20 * DAY, now - 20 * DAY))
+    old = {"modificationTime": (now - 20 * DAY) * 1000}
+    found.commit(0, [FEATURE_PROTOCOL, metadata(), add("live", **old), add("gone", **old)])
+    found.commit(1, [remove("gone", size=100, deletionTimestamp=ms)])
+    found.commit(2, [{"txn": {"appId": "a", "version": 1}}])
+    for version, days in enumerate((20, 9, 8)):
+        found.time(version, (now - days * DAY) * 1000)
+    return found
+
+
+@pytest.fixture
+def command(folder: LogFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a verb on the table; exit code, standard output and standard error."""
+
+    def call(verb: str, *arguments: str) -> Answer:
+        uri = [] if verb in {"plans", "receipts"} else [str(folder.root)]
+        code = run([verb, *uri, *arguments, "--state-dir", str(tmp_path / "state")])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def document(answer: Answer) -> dict[str, Any]:
+    (line,) = answer[1].splitlines()
+    return json.loads(line)
+
+
+def files(folder: LogFolder) -> set[str]:
+    return {str(place.relative_to(folder.root)) for place in folder.root.rglob("*")}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["checkpoint"],
+        ["compact-log"],
+        ["vacuum"],
+        ["vacuum", "--lite"],
+        ["clean-log"],
+        ["restore", "--version", "0"],
+        ["set", "owner=me"],
+        ["repair", "hint"],
+        ["repair", "files"],
+    ],
+    ids=" ".join,
+)
+def test_plan_is_kept_and_printed_and_changes_nothing(
+    folder: LogFolder, command: Command, arguments: list[str]
+) -> None:
+    before = files(folder)
+    code, out, err = command(*arguments)
+    assert (code, err) == (0, "")
+    plan = document(command(*arguments, "--json"))
+    assert plan["format"] == 1
+    assert out.startswith(plan["summary"][:40])
+    listed = [json.loads(line)["digest"] for line in command("plans", "--json")[1].splitlines()]
+    assert listed[0] == plan["digest"]
+    assert len(listed) == 2
+    assert command("plans", plan["digest"])[0] == 0
+    assert files(folder) == before
+
+
+def test_vacuum_says_what_goes_and_why_and_deletes_it_when_told(
+    folder: LogFolder, command: Command
+) -> None:
+    code, out, _ = command("vacuum")
+    assert code == 0
+    assert "Deletes 3 files (300 B) for ever" in out
+    assert "versions 0 " in out or "version 0 " in out
+    assert "removed from the table, and its retention has passed" in out
+    assert "stray.parquet" in out
+    assert "\x1b" not in out
+    digest = out.partition("--apply ")[2].split()[0]
+    code, out, err = command("vacuum", "--apply", digest)
+    assert (code, err) == (0, "")
+    assert "vacuum: completed" in out
+    assert not files(folder) & {"gone", "stray.parquet"}
+    assert "live" in files(folder)
+    assert explorer.open_table(folder.root).latest_version() == 4
+    (receipt,) = (json.loads(line) for line in command("receipts", "--json")[1].splitlines())
+    assert receipt["status"] == "completed"
+    assert json.loads(command("receipts", receipt["id"], "--json")[1]) == receipt
+    assert "completed" in command("receipts")[1]
+
+
+def test_limit_bounds_the_files_of_a_plan(command: Command) -> None:
+    assert len(document(command("vacuum", "--json"))["file_list"]) == 3
+    assert len(document(command("vacuum", "--json", "--limit", "1"))["file_list"]) == 1
+    assert "1 of 3 files" in command("vacuum", "--limit", "1")[1]
+
+
+def test_guard_that_refuses_ends_with_three(folder: LogFolder, command: Command) -> None:
+    (folder.root / "young.parquet").write_bytes(b"x")
+    code, out, _ = command("vacuum", "--retention", "1 hour")
+    assert code == 3
+    assert "it cannot be" in out
+    plan = document(command("vacuum", "--retention", "1 hour", "--json"))
+    before = files(folder)
+    code, out, err = command("vacuum", "--apply", plan["digest"], "--json")
+    assert code == 3
+    assert json.loads(out)["status"] == "refused"
+    assert json.loads(err)["error"]["kind"] == "plan_refused"
+    assert files(folder) == before
+
+
+def test_name_and_reason_are_given_where_a_guard_asks(folder: LogFolder, command: Command) -> None:
+    plan = document(command("vacuum", "--retention", "2 days", "--json"))
+    assert "--confirm NAME --reason TEXT" in command("plans", plan["digest"])[1]
+    assert command("vacuum", "--apply", plan["digest"])[0] == 3
+    assert command("vacuum", "--apply", plan["digest"], "--confirm", "orders")[0] == 3
+    words = ["--confirm", "orders", "--reason", "no space"]
+    assert command("vacuum", "--apply", plan["digest"], *words)[0] == 0
+    assert "stray.parquet" not in files(folder)
+
+
+def test_stale_plan_ends_with_three(folder: LogFolder, command: Command) -> None:
+    plan = document(command("restore", "--version", "0", "--json"))
+    folder.commit(3, [add("more")])
+    code, _, err = command("restore", "--apply", plan["digest"], "--json")
+    assert code == 3
+    assert json.loads(err)["error"]["kind"] == "plan_stale"
+
+
+def test_run_that_ends_half_way_ends_with_four(
+    folder: LogFolder, command: Command, tmp_path: Path
+) -> None:
+    plan = document(command("set", "delta.checkpointInterval=3", "--json"))
+    # the commit can be made, and the checkpoint that is due then cannot
+    (folder.log / f"{3:020}.checkpoint.parquet").mkdir()
+    code, out, err = command("set", "--apply", plan["digest"], "--json")
+    assert code == 4
+    assert json.loads(out)["status"] == "partly"
+    assert json.loads(err)["error"]["problem"]
+    assert explorer.open_table(folder.root).latest_version() == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["vacuum", "--retention", "soon"], 2),
+        (["vacuum", "--apply", "0" * 64], 1),
+        (["set"], 2),
+        (["set", "novalue"], 2),
+        (["set", "delta.checkpointInterval=x"], 2),
+        (["repair", "everything"], 2),
+        (["restore"], 2),
+        (["restore", "--version", "1", "--timestamp", "2026-01-01T00:00:00Z"], 2),
+        (["restore", "--version", "99"], 1),
+        (["compact-log", "--from", "5", "--to", "9"], 2),
+        (["plans", "0" * 64], 1),
+        (["receipts", "x"], 1),
+    ],
+)
+def test_what_cannot_be_meant_has_an_exit_code_and_no_traceback(
+    command: Command, arguments: list[str], code: int
+) -> None:
+    found, out, err = command(*arguments, "--json")
+    assert found == code
+    assert out == ""
+    assert set(json.loads(err)["error"]) == {"kind", "problem", "reason", "remedy", "spec"}
+
+
+def test_plan_of_one_verb_is_not_applied_by_another(command: Command) -> None:
+    plan = document(command("checkpoint", "--json"))
+    assert command("vacuum", "--apply", plan["digest"])[0] == 2
+
+
+def test_state_folder_inside_of_the_table_is_refused(
+    folder: LogFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = files(folder)
+    arguments = ["vacuum", str(folder.root), "--state-dir", str(folder.root / "state")]
+    assert run(arguments) == 2
+    assert "inside of the table" in capsys.readouterr().err
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize("verb", [*VERBS, "plans", "receipts"])
+def test_help_has_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([verb, "--help"]) == 0
+    assert f"delta-explorer {verb}" in capsys.readouterr().out

@@ -1,0 +1,156 @@
+"""Properties are set and unset with their values looked at; what is broken is repaired
+with what is lost said first."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance import Plan, plan_repair, plan_set_properties
+from explorer.protocol.deletion_vectors import parse_relative_place
+from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata, vector
+from tests.unit.maintenance.lake import Lake, outcome, planned
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    found = Lake(tmp_path)
+    conf = {"owner": "me", "delta.appendOnly": "true"}
+    found.commit(0, [PROTOCOL, metadata(configuration=conf), found.add("a")], age_days=9)
+    return found
+
+
+def change(lake: Lake, *arguments: Any, **named: Any) -> Plan:
+    return plan_set_properties(lake.table, *arguments, clock=lake.clock, **named)
+
+
+# --- properties
+
+
+def test_properties_are_set_and_unset_in_one_commit(lake: Lake) -> None:
+    plan = change(lake, {"delta.checkpointInterval": "7", "team": "x"}, unset=["owner"])
+    assert plan.effect["changed"]["owner"] == {"before": "me", "after": None}
+    assert lake.execute(plan).status == "completed"
+    table = lake.table
+    assert table.latest_version() == 1
+    assert table.metadata().configuration == {
+        "delta.appendOnly": "true",
+        "delta.checkpointInterval": "7",
+        "team": "x",
+    }
+    assert table.metadata().id == table.metadata(0).id
+    assert table.history(1).column("operation").to_pylist() == ["SET TBLPROPERTIES"]
+    assert change(lake, {"team": "x"}).steps == ()
+    assert lake.execute(change(lake, unset=["team"])).status == "completed"
+    assert table.history(1).column("operation").to_pylist() == ["UNSET TBLPROPERTIES"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "unset"),
+    [
+        ({}, []),
+        ({"a": "b"}, ["a"]),
+        ({"delta.checkpointInterval": "none"}, []),
+        ({"delta.checkpointIntervall": "7"}, []),
+        ({"delta.constraints.positive": "id > 0"}, []),
+        ({"delta.feature.deletionVectors": "supported"}, []),
+        ({"delta.columnMapping.mode": "name"}, []),
+        ({"delta.enableRowTracking": "true"}, []),
+        ({}, ["delta.inCommitTimestampEnablementVersion"]),
+        ({}, ["delta.requireCheckpointProtectionBeforeVersion"]),
+    ],
+)
+def test_property_that_cannot_be_meant_is_refused(
+    lake: Lake, wanted: dict[str, str], unset: list[str]
+) -> None:
+    with pytest.raises(InvalidArgumentError):
+        change(lake, wanted, unset)
+
+
+def test_property_whose_feature_the_protocol_lacks_is_refused_by_the_plan(lake: Lake) -> None:
+    plan = change(lake, {"delta.enableDeletionVectors": "true"})
+    assert outcome(plan, "commit") == "refuse"
+    assert lake.execute(plan).status == "refused"
+    assert lake.table.latest_version() == 0
+
+
+def test_schema_that_changed_meanwhile_makes_the_plan_stale(lake: Lake) -> None:
+    plan = change(lake, {"team": "x"})
+    lake.commit(1, [metadata(name="renamed")], age_days=0)
+    assert lake.execute(plan).status == "refused"
+    assert "team" not in lake.table.metadata().configuration
+
+
+# --- repairs
+
+
+def repair(lake: Lake, what: Any) -> Plan:
+    return plan_repair(lake.table, what, clock=lake.clock)
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"version":9,"size":1}'], ids=["torn", "too new"])
+def test_hint_that_misleads_is_led_to_the_newest_checkpoint(lake: Lake, content: bytes) -> None:
+    lake.log.checkpoint(0, [PROTOCOL, metadata(), lake.add("a")])
+    lake.log.write("_last_checkpoint", content)
+    plan = repair(lake, "hint")
+    assert [step.kind for step in plan.steps] == ["write_hint"]
+    assert lake.execute(plan).status == "completed"
+    assert not repair(lake, "hint").steps
+    assert b'"version":0' in (lake.log.log / "_last_checkpoint").read_bytes()
+
+
+def test_hint_without_any_checkpoint_goes(lake: Lake) -> None:
+    lake.log.hint(9)
+    plan = repair(lake, "hint")
+    assert list(planned(plan)) == ["_delta_log/_last_checkpoint"]
+    assert lake.execute(plan).status == "completed"
+    assert not (lake.log.log / "_last_checkpoint").exists()
+
+
+def test_sound_table_needs_no_repair(lake: Lake) -> None:
+    lake.log.checkpoint(0, [PROTOCOL, metadata(), lake.add("a")])
+    for what in ("hint", "checkpoint", "files"):
+        assert repair(lake, what).steps == ()
+
+
+def test_broken_checkpoint_gives_way_to_a_new_one(lake: Lake) -> None:
+    (place,) = lake.log.checkpoint(0, [PROTOCOL, metadata(), lake.add("a")])
+    place.write_bytes(place.read_bytes()[:100])
+    lake.log.hint(0)
+    assert lake.table.snapshot().problems
+    plan = repair(lake, "checkpoint")
+    assert list(planned(plan)) == [f"_delta_log/{place.name}"]
+    assert "nothing is lost" in plan.summary
+    assert lake.execute(plan).status == "completed"
+    snapshot = lake.table.snapshot()
+    assert not snapshot.problems
+    assert snapshot.segment.checkpoint is not None
+    assert snapshot.num_files == 1
+
+
+def test_references_to_files_that_are_gone_are_removed(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lost_vector = lake.file(parse_relative_place(vector()["pathOrInlineDv"]))
+    actions = [
+        lake.add("kept", stats='{"numRecords":1}'),
+        lake.add("lost%20one", stats='{"numRecords":20}'),
+        lake.add("vector", stats='{"numRecords":3}', deletionVector=vector()),
+    ]
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(), *actions], age_days=9)
+    os.unlink(lake.root / "lost one")
+    os.unlink(lake.root / lost_vector)
+    plan = repair(lake, "files")
+    assert set(planned(plan, "remove")) == {"lost%20one", "vector"}
+    assert "23 rows" in plan.summary
+    assert lake.execute(plan).status == "completed"
+    assert lake.table.snapshot().files(["path"])["path"].to_pylist() == ["kept"]
+    assert lake.table.history(1).column("operation").to_pylist() == ["FSCK"]
+
+
+def test_append_only_table_keeps_its_dangling_references(lake: Lake) -> None:
+    os.unlink(lake.root / "a")
+    assert outcome(repair(lake, "files"), "commit") == "refuse"

@@ -1,0 +1,187 @@
+"""Restore brings data, schema and properties of an earlier version back as a new one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.errors import InvalidArgumentError, NotFoundError
+from explorer.maintenance import Plan, plan_restore
+from explorer.protocol.deletion_vectors import parse_relative_place
+from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata, vector
+from tests.unit.maintenance.lake import Lake, ms_ago, outcome, planned
+
+OTHER_SCHEMA = (
+    '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}},'
+    '{"name":"part","type":"string","nullable":true,"metadata":{}},'
+    '{"name":"later","type":"string","nullable":true,"metadata":{}}]}'
+)
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def restore(lake: Lake, version: int | None = None, **options: Any) -> Plan:
+    return plan_restore(lake.table, version, clock=lake.clock, **options)
+
+
+def test_data_schema_and_properties_come_back(lake: Lake) -> None:
+    old = {"owner": "me", "delta.appendOnly": "false"}
+    lake.commit(
+        0, [FEATURE_PROTOCOL, metadata(configuration=old), lake.add("a"), lake.add("b")], age_days=9
+    )
+    new = metadata(schemaString=OTHER_SCHEMA, configuration={"owner": "you"})
+    lake.commit(1, [new, lake.remove("a", age_days=5), lake.add("c")], age_days=5)
+    before = lake.table.snapshot(version=0)
+    plan = restore(lake, 0)
+    assert (planned(plan, "add"), planned(plan, "remove")) == (
+        {"a": "it was part of version 0"},
+        {"c": "it was no part of version 0"},
+    )
+    receipt = lake.execute(plan)
+    assert receipt.status == "completed", receipt.problem
+    assert receipt.undo == "restore to version 1"
+    after = lake.table.snapshot()
+    assert after.version == 2
+    assert set(after.files(["path"])["path"].to_pylist()) == {"a", "b"}
+    assert after.schema == before.schema
+    assert after.metadata.configuration == old
+    (entry,) = lake.table.history(1).to_pylist()
+    assert entry["operation"] == "RESTORE"
+    assert dict(entry["operation_metrics"]) == {
+        "tableSizeAfterRestore": "200",
+        "numOfFilesAfterRestore": "2",
+        "numRemovedFiles": "1",
+        "numRestoredFiles": "1",
+        "removedFilesSize": "100",
+        "restoredFilesSize": "100",
+    }
+    assert (lake.log.log / f"{2:020}.crc").is_file()
+
+
+def test_file_comes_back_with_the_vector_that_it_had(lake: Lake) -> None:
+    first, second = vector(), vector("ab^-aqEH.-t@S}K{vb[*k]")
+    for found in (first, second):
+        lake.file(parse_relative_place(found["pathOrInlineDv"]))
+    stats = '{"numRecords":5}'
+    lake.commit(
+        0,
+        [FEATURE_PROTOCOL, metadata(), lake.add("a", deletionVector=first, stats=stats)],
+        age_days=9,
+    )
+    lake.commit(
+        1,
+        [
+            lake.remove("a", age_days=5, deletionVector=first),
+            lake.add("a", deletionVector=second, stats=stats),
+        ],
+        age_days=5,
+    )
+    assert lake.execute(restore(lake, 0)).status == "completed"
+    (row,) = lake.table.snapshot().files(["path", "deletion_vector"]).to_pylist()
+    assert row["deletion_vector"]["path_or_inline_dv"] == first["pathOrInlineDv"]
+
+
+def identity_schema(last: int) -> str:
+    field = {
+        "name": "id",
+        "type": "long",
+        "nullable": False,
+        "metadata": {
+            "delta.identity.start": 1,
+            "delta.identity.step": 1,
+            "delta.identity.allowExplicitInsert": False,
+            "delta.identity.highWaterMark": last,
+        },
+    }
+    return json.dumps({"type": "struct", "fields": [field]})
+
+
+def test_numbers_that_were_given_out_are_not_given_out_again(lake: Lake) -> None:
+    protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 6}}
+    first, second = (metadata(schemaString=identity_schema(last)) for last in (43, 44))
+    lake.commit(0, [protocol, first, lake.add("a")], age_days=9)
+    lake.commit(1, [second, lake.add("b")], age_days=5)
+    assert lake.execute(restore(lake, 0)).status == "completed"
+    (field,) = lake.table.snapshot().schema.fields
+    assert field.metadata["delta.identity.highWaterMark"] == 44
+
+
+@pytest.mark.parametrize("missing", ["data", "vector"])
+def test_missing_file_is_found_before_the_commit(lake: Lake, missing: str) -> None:
+    file = lake.file(parse_relative_place(vector()["pathOrInlineDv"]))
+    lake.commit(
+        0, [FEATURE_PROTOCOL, metadata(), lake.add("a b", deletionVector=vector())], age_days=9
+    )
+    lake.commit(1, [lake.remove("a b", age_days=5, deletionVector=vector())], age_days=5)
+    assert outcome(restore(lake, 0), "files") == "allow"
+    os.unlink(lake.root / ("a b" if missing == "data" else file))
+    plan = restore(lake, 0)
+    assert outcome(plan, "files") == "refuse"
+    assert lake.execute(plan).status == "refused"
+    assert lake.table.latest_version() == 1
+
+
+def test_rows_that_came_since_make_the_plan_stale(lake: Lake) -> None:
+    lake.commit(0, [PROTOCOL, metadata(), lake.add("a")], age_days=9)
+    lake.commit(1, [lake.remove("a", age_days=5)], age_days=5)
+    plan = restore(lake, 0)
+    lake.commit(2, [lake.add("b")], age_days=0)
+    receipt = lake.execute(plan)
+    assert receipt.status == "refused"
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "plan_stale"
+    assert lake.table.latest_version() == 2
+
+
+def test_append_only_table_is_not_restored(lake: Lake) -> None:
+    conf = {"delta.appendOnly": "true"}
+    lake.commit(0, [PROTOCOL, metadata(configuration=conf), lake.add("a")], age_days=9)
+    lake.commit(1, [lake.add("b")], age_days=5)
+    plan = restore(lake, 0)
+    assert outcome(plan, "commit") == "refuse"
+
+
+def test_feature_that_was_dropped_since_refuses(lake: Lake) -> None:
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(), lake.add("a")], age_days=9)
+    lake.commit(1, [PROTOCOL, lake.add("b")], age_days=5)
+    assert outcome(restore(lake, 0), "protocol") == "refuse"
+
+
+def test_restore_by_time_takes_the_version_of_that_time(lake: Lake) -> None:
+    for version in range(3):
+        first = [PROTOCOL, metadata()] if version == 0 else []
+        lake.commit(version, [*first, lake.add(str(version))], age_days=9 - version)
+    moment = "2026-05-20T12:00:00Z"
+    lake.log.time(0, 1_779_000_000_000)
+    assert ms_ago(8) > 1_779_000_000_000
+    plan = restore(lake, timestamp=moment)
+    assert plan.parameters["version"] == 0
+    with pytest.raises(InvalidArgumentError, match="nothing to restore to"):
+        restore(lake)
+    with pytest.raises(NotFoundError):
+        restore(lake, 17)
+
+
+def test_restoring_what_is_there_has_no_steps(lake: Lake) -> None:
+    lake.commit(0, [PROTOCOL, metadata(), lake.add("a")], age_days=9)
+    lake.commit(1, [{"commitInfo": {"operation": "VACUUM END"}}], age_days=5)
+    assert restore(lake, 0).steps == ()
+
+
+def test_checkpoint_that_is_due_is_a_step_of_the_plan(lake: Lake) -> None:
+    conf = {"delta.checkpointInterval": "2"}
+    lake.commit(0, [PROTOCOL, metadata(configuration=conf), lake.add("a")], age_days=9)
+    lake.commit(1, [lake.add("b")], age_days=5)
+    plan = restore(lake, 0)
+    assert [step.kind for step in plan.steps] == ["commit", "write_checksum", "write_checkpoint"]
+    assert lake.execute(plan).status == "completed"
+    segment = lake.table.snapshot().segment
+    assert segment.checkpoint is not None
+    assert segment.checkpoint.version == 2
