@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from explorer.inspect.commit_record import commit_info
     from explorer.inspect.commit_timeline import timeline
     from explorer.inspect.description import describe
+    from explorer.inspect.engine_matrix import engines, engines_sentence
     from explorer.inspect.feature_history import features
     from explorer.inspect.file_pages import FilesPage, files_page
     from explorer.inspect.log_folder import log_files
@@ -35,6 +36,8 @@ _HOMES = {
     "deletion_vectors": "row_deletions",
     "describe": "description",
     "domains": "state",
+    "engines": "engine_matrix",
+    "engines_sentence": "engine_matrix",
     "features": "feature_history",
     "files_page": "file_pages",
     "hidden_rows": "row_deletions",
@@ -56,6 +59,8 @@ __all__ = [
     "deletion_vectors",
     "describe",
     "domains",
+    "engines",
+    "engines_sentence",
     "features",
     "files_page",
     "hidden_rows",
