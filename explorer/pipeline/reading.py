@@ -1,0 +1,135 @@
+"""The rows of a snapshot as a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from explorer.errors import UnsupportedError
+from explorer.pipeline.failures import clear_errors
+from explorer.pipeline.file_tasks import NUM_RECORDS, ReadFiles, run_groups
+from explorer.pipeline.native_paths import NativePaths
+from explorer.pipeline.native_route import native_frame
+from explorer.pipeline.route import Route, why_files
+from explorer.pipeline.session import choose_session, parallelism
+from explorer.pipeline.spark_types import spark_schema
+from explorer.pipeline.task_groups import group_files
+from explorer.pipeline.visibility import check_visible
+from explorer.rows.data_file import FILE_COLUMNS
+from explorer.rows.layout import layout_of
+from explorer.rows.request import RowRequest, build_request
+from explorer.scan.plan import ScanPlan, plan_scan
+from explorer.scan.predicate import parse_predicate
+from explorer.table.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadPlan:
+    """How the rows of a snapshot will be read; made by `plan_read`, which reads none.
+
+    `route` is ``parquet`` or ``files``, and `reason` says why (see `explorer.pipeline.route`
+    for the rule). `scan` says which files stay after pruning, and why the others go.
+    """
+
+    snapshot: Snapshot
+    request: RowRequest
+    scan: ScanPlan
+    spark: SparkSession = field(repr=False)
+    route: Route
+    reason: str
+    paths: NativePaths | None = field(default=None, repr=False)
+
+    @property
+    def files(self) -> pa.Table:
+        """The files that are read, with the columns that reading needs."""
+        return self.scan.kept.select([*FILE_COLUMNS, NUM_RECORDS])
+
+    def frame(self) -> DataFrame:
+        """The rows; nothing is read before an action asks for them."""
+        request, what = self.request, f"Reading version {self.snapshot.version}"
+        check_visible(self.spark, self.snapshot.store)
+        with clear_errors(f"{what} of {self.snapshot.uri}"):
+            if not request.schema.names:  # some column must tell how many rows there are
+                counted = replace(request, metadata_columns=("_row_index",))
+                return replace(self, request=counted).frame().select()
+            if self.paths is not None:
+                store = self.snapshot.store
+                return native_frame(self.spark, store, request, self.files, self.paths)
+            groups = group_files(self.files, parallelism(self.spark))
+            read = ReadFiles(store=self.snapshot.store, request=request)
+            return run_groups(self.spark, groups, read, spark_schema(request.schema))
+
+
+def plan_read(  # what is asked for, and with what
+    snapshot: Snapshot,
+    spark: Any = None,
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    metadata_columns: Sequence[str] = (),
+    *,
+    route: Route | None = None,
+) -> ReadPlan:
+    """Check what is asked for, choose the files and the route, as `read` does.
+
+    Raises what `read` raises before it starts a job.
+    """
+    predicate = None if where is None else parse_predicate(where, snapshot.schema)
+    request = build_request(layout_of(snapshot), columns, metadata_columns, predicate)
+    spark_schema(request.schema)  # refuses types that Spark does not have
+    scan = plan_scan(snapshot, predicate)
+    session = choose_session(spark)
+    plan = ReadPlan(
+        snapshot=snapshot,
+        request=request,
+        scan=scan,
+        spark=session,
+        route="files",
+        reason="it was asked for",
+    )
+    if route == "files":
+        return plan
+    if not scan.num_kept:
+        return replace(plan, reason="no file has to be read")
+    found = why_files(session, snapshot.store, request, plan.files)
+    if isinstance(found, NativePaths):
+        reason = "it was asked for" if route else "nothing speaks against Spark's own reader"
+        return replace(plan, route="parquet", reason=reason, paths=found)
+    if route is None:
+        return replace(plan, reason=found)
+    raise UnsupportedError(
+        "Spark's own Parquet reader cannot read these rows.",
+        reason=f"As the specification says it: {found}.",
+        remedy="Leave the choice of the route to plan_read, or ask for the route 'files'.",
+    )
+
+
+def read(  # what is asked for, and with what
+    snapshot: Snapshot,
+    spark: Any = None,
+    columns: Sequence[str] | None = None,
+    where: str | None = None,
+    metadata_columns: Sequence[str] = (),
+    *,
+    route: Route | None = None,
+) -> DataFrame:
+    """The rows of a snapshot as a DataFrame of `spark`, of the active or of a local session.
+
+    Columns, types, `where` and `metadata_columns` mean what they mean to
+    `explorer.read_rows`: every value may be null, and a variant is its JSON text. Files
+    that cannot hold a matching row are left out before Spark sees a list of them. The
+    rows do not depend on the session's settings, and these stay as they are.
+
+    `route` is chosen by the rule of `explorer.pipeline.route`, and `plan_read` shows it;
+    given, it is taken or refused. Later filters and selections reach Parquet on the route
+    ``parquet``; on ``files`` name the columns and the condition here.
+
+    Raises what `read_rows` raises for what is asked, and `choose_session` for the session.
+    What goes wrong with a file is told when the rows are asked for, as an exception of
+    Spark's that holds our message; `clear_errors` makes a `DeltaError` of it.
+    """
+    return plan_read(snapshot, spark, columns, where, metadata_columns, route=route).frame()

@@ -1,0 +1,74 @@
+"""What is worked on file by file, in groups that take about as long as each other.
+
+A group travels to its task as bytes inside the function that Spark sends there: so
+neither plans nor event logs show it, and a task that is tried again does the same.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import UnsupportedError
+
+_OPEN_COST: Final = 4 * 2**20
+"""Bytes that could be read in the time that opening a file takes."""
+
+_LARGEST: Final = 128 * 2**20
+"""Bytes of a group, unless a single file has more: a task that fails does so much again."""
+
+_LARGEST_CLAIM: Final = 2**40
+"""Bytes that a file is believed to have: sizes in a log are a stranger's claim."""
+
+_MOST_GROUPS: Final = 10_000
+_MOST_BYTES: Final = 100 * 2**20
+"""Of all groups together: a message to a Connect server holds 128 MiB."""
+
+
+def group_files(files: pa.Table, slots: int) -> tuple[bytes, ...]:
+    """`files`, which have a column `size`, in groups of neighbours balanced by bytes,
+    each as a compressed Arrow stream; `slots` tasks run at once.
+
+    Raises `UnsupportedError` (`limit_exceeded`) for more files than can be sent.
+    """
+    if files.num_rows == 0:
+        return ()
+    ends = np.cumsum(_weights(files.column("size")))
+    total = int(ends[-1])
+    target = min(max(total // max(slots, 1), _OPEN_COST), _LARGEST)
+    count = min(max(1, -(-total // target)), _MOST_GROUPS, files.num_rows)
+    cuts = np.searchsorted(ends, np.arange(1, count) * (total / count), side="left") + 1
+    bounds = np.unique(np.concatenate(([0], cuts, [files.num_rows]))).tolist()
+    groups = tuple(_packed(files.slice(start, end - start)) for start, end in pairwise(bounds))
+    if (size := sum(map(len, groups))) > _MOST_BYTES:
+        raise UnsupportedError(
+            f"{files.num_rows:,} files are too many for one job.",
+            reason=f"Their descriptions have {size:,} bytes, and {_MOST_BYTES:,} can be sent.",
+            remedy="Read fewer of them at once, by a condition on a partition.",
+            kind="limit_exceeded",
+        )
+    return groups
+
+
+def unpack_files(group: bytes) -> pa.Table:
+    """The files of one group."""
+    with pa.ipc.open_stream(pa.py_buffer(group)) as stream:
+        return stream.read_all()
+
+
+def _weights(sizes: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    known = pc.fill_null(pc.cast(sizes, pa.int64()), 0).combine_chunks()
+    numbers = np.frombuffer(known.buffers()[1], np.int64)[known.offset :][: len(known)]
+    return np.clip(numbers, 0, _LARGEST_CLAIM) + _OPEN_COST
+
+
+def _packed(files: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, files.schema, options=options) as writer:
+        writer.write_table(files)
+    return bytes(sink.getvalue())

@@ -1,0 +1,171 @@
+"""The contract of the pipeline in a session of another kind; run as a program.
+
+    python -m tests.pipeline.elsewhere connect|cluster FOLDER
+
+`connect` starts a local Connect server, `cluster` two workers whose Python does not find
+this package. FOLDER is where a small table is written. Prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import explorer
+from explorer import pipeline
+from explorer.errors import CancelledError, DeltaError
+from explorer.progress import Cancel, Progress
+from tests.change_feeds import Feed, hiding
+from tests.row_values import counted_rows
+from tests.tables import add, remove
+
+_HERE = {
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.log.level": "OFF",
+}
+_OTHERS = {
+    # else the server hears every interface, without asking who speaks
+    "connect": {"spark.connect.grpc.binding.address": "127.0.0.1"},
+    "cluster": {"spark.executor.memory": "512m", "spark.cores.max": "2"},
+}
+_MASTERS = {"connect": "local[2]", "cluster": "local-cluster[2,1,512]"}
+
+
+def start(kind: str) -> SparkSession:
+    """The session of that kind."""
+    builder: Any = SparkSession.builder
+    builder = (
+        builder.remote(_MASTERS[kind]) if kind == "connect" else builder.master(_MASTERS[kind])
+    )
+    for name, value in (_HERE | _OTHERS[kind]).items():
+        builder = builder.config(name, value)
+    session: SparkSession = builder.getOrCreate()
+    return session
+
+
+def written(folder: Path) -> explorer.Table:
+    """Version 1 adds two files, 2 hides a row."""
+    feed = Feed(folder / "t")
+    feed.file("a", id=[1, 2, 3])
+    feed.file("b", id=[4])
+    stats = {"stats": '{"numRecords":3}'}
+    feed.commit(add("a", **stats), add("b"))
+    feed.commit(remove("a"), add("a", **stats, **hiding(1)))
+    return explorer.open_table(feed.folder.root)
+
+
+def same(found: pa.Table, wanted: pa.Table) -> bool:
+    names = wanted.column_names
+    return found.column_names == names and counted_rows(found) == counted_rows(wanted)
+
+
+def cancelled_within(spark: SparkSession) -> float:
+    """Seconds from the flag to the end of a job that would take a minute."""
+    cancel, pressed = Cancel(), []
+
+    def sleep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            time.sleep(60)
+            yield batch
+
+    def press() -> None:
+        pressed.append(time.monotonic())
+        cancel.cancel()
+
+    threading.Timer(8, press).start()
+    try:
+        with pipeline.watching(spark, cancel=cancel):
+            spark.range(0, 2, 1, 2).mapInArrow(sleep, "id bigint").collect()
+    except CancelledError:
+        return time.monotonic() - pressed[0]
+    return float("inf")
+
+
+def told(spark: SparkSession, table: explorer.Table) -> dict[str, Any]:
+    """What was found."""
+    snapshot, seen = table.snapshot(), list[Progress]()
+    with pipeline.watching(spark, progress=seen.append):
+        counted = pipeline.read(snapshot, spark, route="files").count()
+    difference = pipeline.diff_rows(table.snapshot(version=1), snapshot, ["id"], spark)
+    (figures,) = pipeline.profile(snapshot, ["id"], spark)
+    changes = pipeline.read_changes(table, 1, spark=spark).drop("_commit_timestamp").toArrow()
+    expected = explorer.read_changes(table, 1).drop_columns(["_commit_timestamp"])
+    return {
+        "module": type(spark).__module__,
+        "rows": {
+            route: same(
+                pipeline.read(snapshot, spark, route=route).toArrow(), explorer.read_rows(snapshot)
+            )
+            for route in ("parquet", "files")
+        },
+        "counted": counted,
+        "reported": bool(seen) and seen[-1].done == seen[-1].total,
+        "changes": same(changes, expected),
+        "diff": [difference.inserted, difference.deleted, difference.updated],
+        "distinct": figures.distinct,
+    }
+
+
+def refused(spark: SparkSession, table: explorer.Table) -> str | None:
+    """The kind of the error before the package is there; None where none comes."""
+    try:
+        pipeline.read(table.snapshot(), spark, route="files").count()
+    except DeltaError as error:
+        return error.kind
+    return None
+
+
+def unseen(spark: SparkSession) -> str | None:
+    """What is said of a table that this process alone sees."""
+    memory = fsspec.filesystem("memory")
+    memory.makedirs("/only-here/_delta_log", exist_ok=True)
+    actions = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {
+            "metaData": {
+                "id": "x",
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": '{"type":"struct","fields":[]}',
+                "partitionColumns": [],
+                "configuration": {},
+            }
+        },
+    ]
+    memory.pipe(
+        "/only-here/_delta_log/00000000000000000000.json",
+        "\n".join(map(json.dumps, actions)).encode(),
+    )
+    try:
+        pipeline.read(explorer.open_table("memory://only-here").snapshot(), spark)
+    except DeltaError as error:
+        return error.kind
+    return None
+
+
+def main(kind: str, folder: Path) -> None:
+    """All of it."""
+    spark, table = start(kind), written(folder)
+    found: dict[str, Any] = {"before": refused(spark, table)} if kind == "cluster" else {}
+    pipeline.ship(spark)
+    pipeline.ship(spark)  # once is enough, twice does no harm
+    found |= told(spark, table) | {"unseen": unseen(spark)}
+    if kind == "connect":
+        found["stopped_within"] = cancelled_within(spark)
+    sys.stdout.write(json.dumps(found) + "\n")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,107 @@
+"""Progress of jobs, and their end on request."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import explorer
+from explorer import pipeline
+from explorer.errors import CancelledError
+from explorer.progress import Cancel, Progress
+from tests.data_tables import DataTable, field, struct
+
+_SLOW = 60
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> explorer.Snapshot:
+    table = DataTable(tmp_path / "t", struct(field("id", "long")))
+    for at in range(4):
+        table.add(f"{at}.parquet", pa.table({"id": [at]}), size=2**30)
+    return explorer.open_table(table.write()).snapshot()
+
+
+def slowly(spark: SparkSession) -> None:
+    """A job that takes a minute, in Python where a worker has to be stopped."""
+
+    def sleep(batches):  # type: ignore[no-untyped-def]  # as Spark calls it
+        for batch in batches:
+            time.sleep(_SLOW)
+            yield batch
+
+    spark.range(0, 4, 1, 4).mapInArrow(sleep, "id bigint").collect()
+
+
+def running(spark: SparkSession) -> list[int]:
+    return list(spark.sparkContext.statusTracker().getActiveJobsIds())
+
+
+def test_progress_reaches_the_number_of_tasks(
+    spark: SparkSession, snapshot: explorer.Snapshot
+) -> None:
+    seen: list[Progress] = []
+    with pipeline.watching(spark, progress=seen.append, label="Counting"):
+        assert pipeline.read(snapshot, spark, route="files").count() == 4
+    assert seen[-1].done == seen[-1].total
+    assert {report.label for report in seen} == {"Counting"}
+    assert all(report.done <= (report.total or 0) for report in seen)
+
+
+def test_a_cancel_stops_the_job_within_two_seconds(spark: SparkSession) -> None:
+    cancel = Cancel()
+
+    def press() -> None:
+        deadline = time.monotonic() + 30
+        while not running(spark) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        pressed.append(time.monotonic())
+        cancel.cancel()
+
+    pressed: list[float] = []
+    thread = threading.Thread(target=press)
+    thread.start()
+    with pytest.raises(CancelledError), pipeline.watching(spark, cancel=cancel):
+        slowly(spark)
+    stopped = time.monotonic()
+    thread.join()
+    assert stopped - pressed[0] < 2
+    assert running(spark) == []
+
+
+def test_a_cancel_that_came_before_starts_no_job(
+    spark: SparkSession, snapshot: explorer.Snapshot
+) -> None:
+    cancel = Cancel()
+    cancel.cancel()
+    with pytest.raises(CancelledError):
+        pipeline.profile(snapshot, spark=spark, cancel=cancel)
+    with pytest.raises(CancelledError), pipeline.watching(spark, cancel=cancel):
+        pytest.fail("the block was entered")
+
+
+def test_the_jobs_of_the_caller_keep_their_group(spark: SparkSession) -> None:
+    context = spark.sparkContext
+    context.setJobGroup("of-the-caller", "what they do")
+    try:
+        with pipeline.watching(spark, cancel=Cancel()):
+            spark.range(2).count()
+        assert context.getLocalProperty("spark.jobGroup.id") == "of-the-caller"
+        assert context.getLocalProperty("spark.job.description") == "what they do"
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)
+        context.setLocalProperty("spark.job.description", None)
+
+
+def test_diff_and_profile_report_their_tasks(
+    spark: SparkSession, snapshot: explorer.Snapshot
+) -> None:
+    seen: list[Progress] = []
+    pipeline.profile(snapshot, ["id"], spark, progress=seen.append)
+    assert seen
+    assert seen[-1].done == seen[-1].total
