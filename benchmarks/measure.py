@@ -25,10 +25,10 @@ def main(timing: str, entrant: str, operation: str, table: str) -> None:
     started = time.perf_counter()
     count = step()
     inner = time.perf_counter() - started
-    print(json.dumps({"count": count, "inner_ms": inner * 1000, "peak_mib": _peak_mib()}))
+    print(json.dumps({"count": count, "inner_ms": inner * 1000, "peak_mib": peak_mib()}))
 
 
-def _peak_mib() -> float:
+def peak_mib() -> float:
     """Peak resident memory of this process.
 
     On Linux from /proc: what `getrusage` says there begins with the memory of

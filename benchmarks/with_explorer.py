@@ -23,7 +23,7 @@ def import_all() -> None:
         "explorer.log.extend",
         "explorer.log.state",
         "explorer.scan.statistics",
-        "explorer.scan.statistics_text",
+        "explorer.log.statistics_text",
         "explorer.table.history",
         "explorer.table.read_files",
         "explorer.table.times",

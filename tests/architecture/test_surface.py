@@ -8,10 +8,18 @@ from pathlib import Path
 
 import pytest
 
-FRONT_DOORS = ["explorer", "explorer.inspect", "widgets"]
+FRONT_DOORS = [
+    "explorer",
+    "explorer.inspect",
+    "explorer.maintenance",
+    "explorer.pipeline",
+    "widgets",
+]
 ALWAYS = {
     "explorer": {"Cancel", "DeltaError", "Problem", "Progress", "open_table"},
     "explorer.inspect": {"describe", "features", "history", "log_files", "schema"},
+    "explorer.maintenance": {"Approval", "execute", "plan_checkpoint", "plan_vacuum"},
+    "explorer.pipeline": {"diff_rows", "profile", "read", "read_changes"},
     "widgets": {"TableExplorer", "serve"},
 }
 
