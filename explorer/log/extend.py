@@ -10,6 +10,11 @@ from explorer.log.key_columns import decided_keys, keys_of
 from explorer.log.tail import Tail
 
 
+# many refreshes leave many small pieces, and each later one looks through all of them
+_MANY_PIECES = 16
+_SMALL_PIECE = 1024
+
+
 def extend_tail(newer: Tail, older: Tail) -> Tail:
     """The tail of both runs of commits, `newer` following `older` without a gap."""
     adds, removes = older.adds, older.removes
@@ -20,14 +25,22 @@ def extend_tail(newer: Tail, older: Tail) -> Tail:
     return Tail(
         add_rows=ActionRows(
             "add",
-            pa.concat_tables([adds, newer.adds]).to_batches(),
+            _batches(adds, newer.adds),
             holds_unknown=older.add_rows.holds_unknown or newer.add_rows.holds_unknown,
         ),
         remove_rows=ActionRows(
             "remove",
-            pa.concat_tables([removes, newer.removes]).to_batches(),
+            _batches(removes, newer.removes),
             holds_unknown=older.remove_rows.holds_unknown or newer.remove_rows.holds_unknown,
         ),
         small=newer.small.over(older.small),
         problems=older.problems + newer.problems,
     )
+
+
+def _batches(older: pa.Table, newer: pa.Table) -> list[pa.RecordBatch]:
+    rows = pa.concat_tables([older, newer])
+    pieces = rows.column(0).num_chunks
+    if pieces > _MANY_PIECES and rows.num_rows < pieces * _SMALL_PIECE:
+        rows = rows.combine_chunks()
+    return list(rows.to_batches())
