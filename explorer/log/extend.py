@@ -9,7 +9,6 @@ from explorer.log.action_rows import ActionRows
 from explorer.log.key_columns import decided_keys, keys_of
 from explorer.log.tail import Tail
 
-
 # many refreshes leave many small pieces, and each later one looks through all of them
 _MANY_PIECES = 16
 _SMALL_PIECE = 1024
