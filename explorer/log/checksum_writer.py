@@ -1,9 +1,7 @@
 """Writing version checksums (spec: Version Checksum File).
 
-The totals of a version are those of the version before it, less what the commit took
-away and with what it brought; what it took away is looked up, so that a commit which
-adds a file anew, or removes one that is not there, counts as it should. Where the
-checksum before it does not say enough, they are added up over all files.
+The totals are added up over all files of the version. An earlier checksum would save
+that, but what another writer claimed may be wrong, and would be claimed on.
 """
 
 from __future__ import annotations
@@ -18,10 +16,8 @@ import pyarrow.compute as pc
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, StorageError
 from explorer.log.columns import int64_column
 from explorer.log.commit_info import read_commit_info
-from explorer.log.key_columns import decided_keys
 from explorer.log.load import LoadedVersion
 from explorer.log.state import FileColumns
-from explorer.log.tail import replay_commits
 from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name, render_commit_path
 from explorer.protocol.version_checksum import (
     DELETED_RECORDS_FROM,
@@ -88,28 +84,8 @@ def build_checksum(loaded: LoadedVersion) -> VersionChecksum:
     totals = _Totals()
     parts = loaded.state.reduce_files(_COLUMNS, (), _totals_of)
     for part in parts:
-        totals.add(part, 1)
+        totals.add(part)
     return _build(loaded, totals)
-
-
-def build_next_checksum(
-    previous: VersionChecksum, before: LoadedVersion, after: LoadedVersion
-) -> VersionChecksum:
-    """The checksum of `after`, which is the version after `before`, whose checksum is
-    `previous`: the same as `build_checksum`, without going through all files where
-    `previous` says enough."""
-    totals = _known_totals(previous)
-    version = after.segment.version
-    if totals is None or before.segment.version != version - 1:
-        return build_checksum(after)
-    commit = replay_commits(after.store, range(version, version + 1))
-    if commit.decides_files:
-        keys = decided_keys(commit)
-        for gone in before.state.among("add", keys, _COLUMNS):
-            totals.add(_totals_of(FileColumns(table=gone, leaves={})), -1)
-        added = commit.adds.select(_COLUMNS)
-        totals.add(_totals_of(FileColumns(table=added, leaves={})), 1)
-    return _build(after, totals) if totals.is_possible else build_checksum(after)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,27 +101,18 @@ class _Totals:
     size_bytes: list[int] = field(default_factory=lambda: [0] * len(SIZES_FROM))
     hidden: list[int] = field(default_factory=lambda: [0] * (len(DELETED_RECORDS_FROM) + 1))
 
-    def add(self, other: _Totals, sign: int) -> None:
-        """Add it, or take it away where `sign` is -1."""
-        self.num_files += sign * other.num_files
-        self.num_bytes += sign * other.num_bytes
-        self.num_vectors += sign * other.num_vectors
-        self.num_hidden += sign * other.num_hidden
+    def add(self, other: _Totals) -> None:
+        """Add those of further files."""
+        self.num_files += other.num_files
+        self.num_bytes += other.num_bytes
+        self.num_vectors += other.num_vectors
+        self.num_hidden += other.num_hidden
         for mine, its in (
             (self.sizes, other.sizes),
             (self.size_bytes, other.size_bytes),
             (self.hidden, other.hidden),
         ):
-            mine[:] = [number + sign * more for number, more in zip(mine, its, strict=True)]
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether they may be those of a table."""
-        sums = (self.num_files, self.num_bytes, self.num_vectors, self.num_hidden)
-        return min(*sums, *self.sizes, *self.size_bytes, *self.hidden) >= 0 and (
-            sum(self.sizes) == sum(self.hidden) == self.num_files
-            and sum(self.size_bytes) == self.num_bytes
-        )
+            mine[:] = [number + more for number, more in zip(mine, its, strict=True)]
 
 
 def _totals_of(files: FileColumns) -> _Totals:
@@ -181,25 +148,6 @@ def _bytes_by_bin(
     found = np.zeros(len(SIZES_FROM), np.int64)
     np.add.at(found, bins, numbers)
     return found
-
-
-def _known_totals(checksum: VersionChecksum) -> _Totals | None:
-    """Those of a checksum; None where it does not say all of them, or by other bins."""
-    sizes, hidden = checksum.file_sizes, checksum.deleted_record_counts
-    num_vectors, num_hidden = checksum.num_deletion_vectors, checksum.num_deleted_records
-    if sizes is None or hidden is None or num_vectors is None or num_hidden is None:
-        return None
-    if sizes.starts != SIZES_FROM:
-        return None
-    return _Totals(
-        num_files=checksum.num_files,
-        num_bytes=checksum.table_size_bytes,
-        num_vectors=num_vectors,
-        num_hidden=num_hidden,
-        sizes=[*sizes.counts],
-        size_bytes=[*sizes.total_bytes],
-        hidden=[*hidden],
-    )
 
 
 def _build(loaded: LoadedVersion, totals: _Totals) -> VersionChecksum:

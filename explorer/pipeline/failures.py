@@ -135,6 +135,7 @@ def clear_errors(doing: str) -> Iterator[None]:
 
 
 def _is_sparks(error: Exception) -> bool:
+    # of a session that was stopped py4j finds no gateway, and says so as of any None
     homes = ("pyspark", "py4j", "grpc")
     return type(error).__module__.partition(".")[0] in homes or (
         isinstance(error, AttributeError | ConnectionError) and "NoneType" in str(error)

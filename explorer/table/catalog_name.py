@@ -62,6 +62,7 @@ def _parts(name: Any) -> list[str]:
 def _described(quoted: str, name: str, spark: Any) -> list[tuple[str, str]]:
     try:
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {quoted}").collect()
+    # to name the class would load pyspark, which only the pipeline may
     except Exception as error:
         if "NOT_FOUND" not in str(error):
             raise

@@ -92,13 +92,13 @@ class ScheduledStore:
         return any(path.startswith(folder) for path in self._objects)
 
     def open_input(self, path: str) -> object:
-        raise NotImplementedError
+        raise AssertionError(f"no commit asks for this: {path}")
 
     def write(self, path: str, data: bytes) -> None:
-        raise NotImplementedError
+        raise AssertionError(f"no commit asks for this: {path}, {len(data)} bytes")
 
     def delete(self, path: str) -> None:
-        raise NotImplementedError
+        raise AssertionError(f"no commit asks for this: {path}")
 
     def _held(self, path: str) -> bytes:
         if (found := self._objects.get(path)) is None:

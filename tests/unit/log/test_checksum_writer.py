@@ -14,12 +14,10 @@ from explorer.inspect.version_checksum import validate_checksum
 from explorer.log.checksum_writer import (
     SIZES_FROM,
     build_checksum,
-    build_next_checksum,
     write_checksum,
 )
 from explorer.log.load import LoadedVersion
 from explorer.protocol.version_checksum import (
-    VersionChecksum,
     parse_version_checksum,
     render_version_checksum,
 )
@@ -80,45 +78,6 @@ def test_checksum_repeats_what_the_commit_says_of_itself(tmp_path: Path) -> None
     log = _log(tmp_path / "t")
     checksum = build_checksum(_loaded(explorer.open_table(log.root).snapshot(version=0)))
     assert (checksum.txn_id, checksum.in_commit_timestamp) == ("t-0", 1_700_000_000_000)
-
-
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_next_checksum_is_that_of_the_state(version: int, tmp_path: Path) -> None:
-    table = explorer.open_table(_log(tmp_path / "t").root)
-    before, after = (_loaded(table.snapshot(version=at)) for at in (version - 1, version))
-    assert build_next_checksum(build_checksum(before), before, after) == build_checksum(after)
-
-
-def test_next_checksum_rests_on_the_one_before_it(tmp_path: Path) -> None:
-    table = explorer.open_table(_log(tmp_path / "t").root)
-    before, after = (_loaded(table.snapshot(version=at)) for at in (0, 1))
-    told = build_checksum(before)
-    sizes = told.file_sizes
-    assert sizes is not None
-    # a thousand files more than there are: only who believes it says so again
-    more = VersionChecksum(
-        **{
-            name: getattr(told, name)
-            for name in told.__slots__
-            if name not in {"num_files", "file_sizes", "deleted_record_counts"}
-        },
-        num_files=1001,
-        deleted_record_counts=(1001, *(told.deleted_record_counts or ())[1:]),
-        file_sizes=type(sizes)(
-            starts=sizes.starts, counts=(1001, *sizes.counts[1:]), total_bytes=sizes.total_bytes
-        ),
-    )
-    assert build_next_checksum(more, before, after).num_files == 1003
-
-
-@pytest.mark.parametrize("missing", ["file_sizes", "num_deletion_vectors", "num_files"])
-def test_checksum_that_cannot_be_continued_is_made_anew(missing: str, tmp_path: Path) -> None:
-    table = explorer.open_table(_log(tmp_path / "t").root)
-    before, after = (_loaded(table.snapshot(version=at)) for at in (2, 3))
-    told = build_checksum(before)
-    fields = {name: getattr(told, name) for name in told.__slots__}
-    fields[missing] = 0 if missing == "num_files" else None
-    assert build_next_checksum(VersionChecksum(**fields), before, after) == build_checksum(after)
 
 
 @pytest.mark.rule(
