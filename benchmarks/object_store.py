@@ -27,7 +27,7 @@ from benchmarks.actions import build_commit_info, build_metadata, build_protocol
 from benchmarks.growth import append_commits
 from benchmarks.logs import write_table
 from benchmarks.report import render_machine
-from benchmarks.run import ROOT
+from benchmarks.comparing import ROOT
 from benchmarks.with_explorer import import_all
 from tests.object_store import Bucket
 

@@ -103,33 +103,29 @@ def _evidence(row: Row) -> str:
     return ", ".join(levels)
 
 
+def _columns_of(title: str, can: str, since: str) -> tuple[Column, Column]:
+    """Whether it can do one thing, and since which release."""
+    return (
+        Column(
+            title=title,
+            render=lambda row: _word(row[can]),
+            style=lambda row: _COLOURS.get(row[can], ""),
+        ),
+        Column(
+            title="since",
+            render=lambda row: _since(row[since], row[f"{since}_exact"]),
+            limit=22,
+            shrinks=True,
+            from_width=100,
+        ),
+    )
+
+
 _ENGINES = (
     Column(title="engine", render=_engine, style=lambda _: "bold", limit=30),
     Column(title="release", render=lambda row: row["release"] or "", limit=22, from_width=140),
-    Column(
-        title="reads",
-        render=lambda row: _word(row["can_read"]),
-        style=lambda row: _COLOURS.get(row["can_read"], ""),
-    ),
-    Column(
-        title="since",
-        render=lambda row: _since(row["readable_since"], row["readable_since_exact"]),
-        limit=22,
-        shrinks=True,
-        from_width=100,
-    ),
-    Column(
-        title="writes",
-        render=lambda row: _word(row["can_write"]),
-        style=lambda row: _COLOURS.get(row["can_write"], ""),
-    ),
-    Column(
-        title="since",
-        render=lambda row: _since(row["writable_since"], row["writable_since_exact"]),
-        limit=22,
-        shrinks=True,
-        from_width=100,
-    ),
+    *_columns_of("reads", "can_read", "readable_since"),
+    *_columns_of("writes", "can_write", "writable_since"),
     Column(title="evidence", render=_evidence),
     Column(title="because of", render=_why, shrinks=True, limit=2000),
     Column(title="as of", render=lambda row: row["as_of"] or "", limit=12, from_width=140),

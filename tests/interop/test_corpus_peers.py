@@ -69,6 +69,7 @@ def begun(
     pool.shutdown(cancel_futures=True)
 
 
+@pytest.mark.rule("dv-rows-not-returned", "mapping-name-physical")
 @pytest.mark.parametrize("expected", ALL, ids=table_name)
 def test_deltalake_disagrees_only_where_it_is_listed(
     expected: dict[str, Any], tmp_path: Path
