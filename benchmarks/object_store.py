@@ -24,10 +24,10 @@ import pyarrow.parquet as pq
 import explorer
 from benchmarks import logs
 from benchmarks.actions import build_commit_info, build_metadata, build_protocol, render_commit
+from benchmarks.comparing import ROOT
 from benchmarks.growth import append_commits
 from benchmarks.logs import write_table
 from benchmarks.report import render_machine
-from benchmarks.comparing import ROOT
 from benchmarks.with_explorer import import_all
 from tests.object_store import Bucket
 
