@@ -6,6 +6,7 @@ import socket
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -23,7 +24,16 @@ from widgets.services.access import Access, is_loopback
 from widgets.services.desk import Desk, Shelf
 from widgets.services.recents import Recents, state_file
 from widgets.services.work import BackgroundRunner, unexpected
-from widgets.state import VIEW_TITLES, VIEWS, Address, PageState, parse_address, render_address
+from widgets.state import (
+    ADDRESSED,
+    VIEW_ICONS,
+    VIEW_TITLES,
+    VIEWS,
+    Address,
+    PageState,
+    parse_address,
+    render_address,
+)
 from widgets.theme import MATERIAL, static_folder
 from widgets.views.explorer import Explorer
 from widgets.views.start import Picker, StartView
@@ -32,12 +42,6 @@ TITLE = "Delta Explorer"
 DEFAULT_PORT = 5006
 SWITCH_SECONDS = 0.0005
 
-_ICONS = {
-    "timeline": "timeline",
-    "files": "grid_view",
-    "protocol": "verified_user",
-    "log": "list_alt",
-}
 _SIDEBAR = 208
 _HEADER = 52
 
@@ -180,8 +184,7 @@ def _build_shell(desk: Desk) -> Any:
     wanted, complaints = parse_address(_asked_for())
     if wanted.table or desk.offered:
         table = wanted.table or desk.offered[0]
-        address = Address(table=table, version=wanted.version, view=wanted.view)
-        explorer.open(address, complaints)
+        explorer.open(replace(wanted, table=table), complaints)
     return page
 
 
@@ -208,7 +211,7 @@ _SHELL_SX = {
 
 
 def _build_navigation(state: PageState) -> pmui.MenuList:
-    items = [{"label": VIEW_TITLES[view], "icon": _ICONS[view]} for view in VIEWS]
+    items = [{"label": VIEW_TITLES[view], "icon": VIEW_ICONS[view]} for view in VIEWS]
     menu = pmui.MenuList(
         items=items, active=VIEWS.index(state.view), dense=True, sizing_mode="stretch_width"
     )
@@ -238,7 +241,7 @@ def _follow_address(state: PageState, bar: AddressBar) -> None:
             bar.search = render_address(state.address)
             bar.param.trigger("search")
 
-    state.param.watch(write, ["table", "version", "view", "opening"])
+    state.param.watch(write, [*ADDRESSED, "opening"])
 
 
 def _asked_for() -> str:

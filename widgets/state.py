@@ -1,13 +1,14 @@
 """What the page shows, as parameters, and its form in the address.
 
-The address is `?table=…&version=…&view=…`. What it says is a wish of whoever
-wrote the link: every part is checked, a part that cannot be meant becomes a
-notice, and the address is written anew from the state.
+The address is `?table=…&version=…&view=…`, and `older`, `where` and `file` where
+something is selected by them. What it says is a wish of whoever wrote the link:
+every part is checked, a part that cannot be meant becomes a notice, and the
+address is written anew from the state.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlencode
 
@@ -16,26 +17,44 @@ import param
 from explorer.errors import Problem
 from widgets.text import cut
 
-VIEWS = ("timeline", "files", "protocol", "log")
+_NAMES = (
+    ("timeline", "Timeline", "timeline"),
+    ("files", "Files", "grid_view"),
+    ("protocol", "Protocol", "verified_user"),
+    ("log", "Log", "list_alt"),
+)
+"""Each view: its name in the address, its title, and its icon in the navigation."""
+
+VIEWS = tuple(name for name, _, _ in _NAMES)
 """The views in the order of the navigation; the first is where a page begins."""
 
-VIEW_TITLES = {
-    "timeline": "Timeline",
-    "files": "Files",
-    "protocol": "Protocol",
-    "log": "Log",
-}
+VIEW_TITLES = {name: title for name, title, _ in _NAMES}
+VIEW_ICONS = {name: icon for name, _, icon in _NAMES}
+
+LONGEST_TEXT = 10_000
+"""Characters of a condition or path that an address may hold."""
 
 _LARGEST_VERSION = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """A place in the explorer; None and empty where the address says nothing."""
+    """A place in the explorer; None and empty where the address says nothing.
+
+    `older` is the version to compare with, `where` a condition on rows as SQL, `file`
+    the path of one file as the log has it.
+    """
 
     table: str = ""
     version: int | None = None
     view: str = VIEWS[0]
+    older: int | None = None
+    where: str = ""
+    file: str = ""
+
+
+ADDRESSED = tuple(field.name for field in fields(Address))
+"""What of the page's state its address holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +80,29 @@ class Notice:
 def parse_address(search: str) -> tuple[Address, list[str]]:
     """The place that a query string names, and a sentence per part that names none."""
     query = parse_qs(search.lstrip("?"), keep_blank_values=True, errors="replace")
-    table = query.get("table", [""])[-1].strip()
+
+    def last(name: str) -> str:
+        return query.get(name, [""])[-1]
+
     complaints = []
-    version = None
-    if asked := query.get("version", [""])[-1]:
-        version = parse_version(asked)
-        if version is None:
-            complaints.append(f"{cut(asked, 40)!r} is not a version; the latest is shown.")
-    view = query.get("view", [""])[-1] or VIEWS[0]
+    version, older = (parse_version(last(name)) for name in ("version", "older"))
+    if last("version") and version is None:
+        complaints.append(f"{cut(last('version'), 40)!r} is not a version; the latest is shown.")
+    if last("older") and older is None:
+        complaints.append(f"{cut(last('older'), 40)!r} is not a version to compare with.")
+    texts = {name: last(name).strip() for name in ("where", "file")}
+    for name, text in texts.items():
+        if len(text) > LONGEST_TEXT:
+            complaints.append(f"What it says for {name!r} is longer than any that is taken.")
+            texts[name] = ""
+    view = last("view") or VIEWS[0]
     if view not in VIEWS:
         complaints.append(
             f"There is no view called {cut(view, 40)!r}; the {VIEW_TITLES[VIEWS[0]]} is shown."
         )
         view = VIEWS[0]
-    return Address(table=table, version=version, view=view), complaints
+    table = last("table").strip()
+    return Address(table=table, version=version, view=view, older=older, **texts), complaints
 
 
 def parse_version(text: str) -> int | None:
@@ -95,6 +123,11 @@ def render_address(address: Address) -> str:
     if address.version is not None:
         parts["version"] = str(address.version)
     parts["view"] = address.view
+    if address.older is not None:
+        parts["older"] = str(address.older)
+    parts |= {
+        name: text for name, text in (("where", address.where), ("file", address.file)) if text
+    }
     return "?" + urlencode(parts)
 
 
@@ -105,6 +138,9 @@ class PageState(param.Parameterized):
     version = param.Integer(default=None, allow_None=True, doc="The selected version.")
     latest = param.Integer(default=None, allow_None=True, doc="The table's latest version.")
     view: Any = param.Selector(default=VIEWS[0], objects=list(VIEWS), doc="The view in front.")
+    older = param.Integer(default=None, allow_None=True, doc="The version to compare with.")
+    where = param.String(default="", doc="A condition on rows, as SQL.")
+    file = param.String(default="", doc="The selected file, its path as in the log.")
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
     notice = param.ClassSelector(
         class_=Notice, default=None, allow_None=True, doc="Above the views."
@@ -114,7 +150,7 @@ class PageState(param.Parameterized):
     @property
     def address(self) -> Address:
         """Where the page is now."""
-        return Address(table=self.table, version=self.version, view=self.view)
+        return Address(**{name: getattr(self, name) for name in ADDRESSED})
 
     def step(self, by: int) -> None:
         """Select an older (-1) or newer (+1) version, within what exists."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
 
 import panel as pn
 
@@ -23,6 +24,23 @@ from widgets.views.protocol import ProtocolView
 from widgets.views.timeline import TimelineView
 
 T = TypeVar("T")
+
+
+class _View(Protocol):
+    """A view that is built when it is first looked at."""
+
+    panel: Any
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+
+
+_BUILDERS: dict[str, Callable[[Desk, PageState], _View]] = {
+    "files": FilesView,
+    "protocol": ProtocolView,
+    "log": LogView,
+}
+"""Every view but the first, which stands in the explorer itself."""
 
 _LINK_ERRORS = {"table_not_found", "invalid_argument", "log_empty", "storage_refused"}
 """What a link got wrong for good; a store that fails may answer the next time."""
@@ -44,18 +62,11 @@ class Explorer:
         self._timeline = TimelineView(desk, state, history)
         self._commits = CommitsView(state, history)
         self._commit = CommitView(desk, state, history)
-        self._files = FilesView(desk, state)
-        self._protocol = ProtocolView(desk, state)
-        self._log = LogView(desk, state)
         main = build_open_stack(
             self._timeline.panel, self._commit.actions.panel, self._commits.panel
         )
-        self._panels = {
-            "timeline": build_split(main, self._commit.panel),
-            "files": self._files.panel,
-            "protocol": self._protocol.panel,
-            "log": self._log.panel,
-        }
+        self._front = build_split(main, self._commit.panel)
+        self._views: dict[str, _View] = {}
         self._start = start
         self._body = build_slot()
         self.panel = _build_page(self._header.panel, self._body)
@@ -102,10 +113,8 @@ class Explorer:
         if address.table != self._state.table:
             self.open(address, complaints)
             return
-        version, wrong = self._checked(address.version)
-        self._state.param.update(
-            version=version, view=address.view, notice=_complain([*complaints, *wrong])
-        )
+        self._asked += 1  # a table that is still being opened is no longer wanted
+        self._go(address, complaints)
 
     def reload(self) -> None:
         """Look at the open table anew; the selection stays."""
@@ -122,18 +131,12 @@ class Explorer:
     ) -> None:
         self._service = service
         self._state.latest = overview.latest
-        version, wrong = self._checked(address.version)
         self._desk.recents.add(overview.uri)
         self._header.show(overview)
         self._timeline.show(overview)
-        self._state.param.update(
-            table=overview.uri,
-            version=version,
-            view=address.view,
-            opening="",
-            notice=_complain([*complaints, *wrong]),
-        )
-        for view in (self._commit, self._files, self._protocol, self._log):
+        self._go(replace(address, table=overview.uri), complaints)
+        self._commit.show(service)
+        for view in self._views.values():
             view.show(service)
         self._timeline.reader.start(service)
         self._read_state(service, overview.latest)
@@ -164,6 +167,20 @@ class Explorer:
         if problem.kind in _LINK_ERRORS:
             self._state.param.trigger("table")  # the address is written anew
 
+    def _go(self, address: Address, complaints: list[str]) -> None:
+        version, wrong = self._checked(address.version)
+        older, unknown = self._checked(address.older) if address.older is not None else (None, [])
+        self._state.param.update(
+            table=address.table,
+            version=version,
+            view=address.view,
+            older=older,
+            where=address.where,
+            file=address.file,
+            opening="",
+            notice=_complain([*complaints, *wrong, *unknown]),
+        )
+
     def _checked(self, version: int | None) -> tuple[int | None, list[str]]:
         latest = self._state.latest
         if version is None or latest is None:
@@ -181,9 +198,19 @@ class Explorer:
         if self._state.opening:
             self._body[:] = []
         elif self._state.table:
-            self._body[:] = [self._panels[self._state.view]]
+            self._body[:] = [self._panel(self._state.view)]
         else:
             self._body[:] = [] if self._start is None else [self._start]
+
+    def _panel(self, name: str) -> Any:
+        build = _BUILDERS.get(name)
+        if build is None:
+            return self._front
+        if name not in self._views:
+            self._views[name] = build(self._desk, self._state)
+            if self._service is not None:
+                self._views[name].show(self._service)
+        return self._views[name].panel
 
 
 def _complain(complaints: list[str]) -> Notice | None:

@@ -8,18 +8,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widgets.state import VIEWS, Address, PageState, parse_address, parse_version, render_address
+from widgets.state import (
+    LONGEST_TEXT,
+    VIEWS,
+    Address,
+    PageState,
+    parse_address,
+    parse_version,
+    render_address,
+)
+
+TEXTS = st.text().filter(lambda text: text.strip() == text)
+VERSIONS = st.one_of(st.none(), st.integers(0, 2**63 - 1))
 
 
 @given(
-    st.text(min_size=1).filter(lambda text: text.strip() == text).filter(bool),
-    st.one_of(st.none(), st.integers(0, 2**63 - 1)),
-    st.sampled_from(VIEWS),
+    st.builds(
+        Address,
+        table=TEXTS.filter(bool),
+        version=VERSIONS,
+        view=st.sampled_from(VIEWS),
+        older=VERSIONS,
+        where=TEXTS,
+        file=TEXTS,
+    )
 )
-def test_an_address_is_read_back_as_it_was_written(
-    table: str, version: int | None, view: str
-) -> None:
-    address = Address(table=table, version=version, view=view)
+def test_an_address_is_read_back_as_it_was_written(address: Address) -> None:
     assert parse_address(render_address(address)) == (address, [])
 
 
@@ -27,6 +41,19 @@ def test_an_address_is_read_back_as_it_was_written(
 def test_a_version_that_is_none_becomes_a_complaint(version: str) -> None:
     address, complaints = parse_address("?" + urlencode({"table": "/t", "version": version}))
     assert address.version is None
+    assert len(complaints) == 1
+
+
+def test_a_version_to_compare_with_that_is_none_becomes_a_complaint() -> None:
+    address, complaints = parse_address("?table=/t&older=first")
+    assert address.older is None
+    assert len(complaints) == 1
+
+
+@pytest.mark.parametrize("name", ["where", "file"])
+def test_a_text_longer_than_any_becomes_a_complaint(name: str) -> None:
+    address, complaints = parse_address(f"?table=/t&{name}={'x' * (LONGEST_TEXT + 1)}")
+    assert (address.where, address.file) == ("", "")
     assert len(complaints) == 1
 
 
