@@ -56,11 +56,12 @@ class TreeStore(ReadStore, Protocol):
 def walk(store: TreeStore, without: Sequence[str] = ()) -> Iterator[FolderPiece]:
     """All folders below the root, those named in `without` left out; links to folders are not
     followed. A folder that goes away meanwhile is one without files."""
+    is_remote = isinstance(store, RangeStore)
 
     def list_one(folder: str) -> Iterable[FolderPiece]:
         pieces = _pieces(store, folder)
         # what takes long is done by the thread that is asked, not by who looks at it
-        return list(pieces) if isinstance(store, RangeStore) else pieces
+        return list(pieces) if is_remote else pieces
 
     level: list[str] = [""]
     while level:
