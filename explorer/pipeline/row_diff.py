@@ -1,38 +1,33 @@
 """Which rows differ between two versions, by as little reading as can be.
 
 Only files that one of the versions lacks are read, and of files whose deletion vector
-changed the rows between the two vectors. A row that only moved to another file is no
-difference. Rows of both versions are seen by the schema of the newer one.
+changed the rows between the two vectors; or the change data of the commits in between,
+where that is far less. A row that only moved to another file is no difference. Rows of
+both versions are seen by the schema of the newer one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from explorer.comparison.schema_changes import schema_changes
 from explorer.comparison.versions import VersionDiff
 from explorer.errors import InvalidArgumentError, UnsupportedError
-from explorer.pipeline.change_tasks import ReadChanges, spark_feed_schema
 from explorer.pipeline.comparable import comparable, is_comparable
-from explorer.pipeline.diff_tasks import DiffTasks, plan_diff_tasks, renamed_columns
+from explorer.pipeline.diff_sources import FileSource, RowSource, Side, find_feed, partitions_of
+from explorer.pipeline.diff_tasks import plan_diff_tasks
 from explorer.pipeline.failures import clear_errors
-from explorer.pipeline.file_tasks import run_groups
 from explorer.pipeline.native_route import quoted
-from explorer.pipeline.session import choose_session, parallelism
-from explorer.pipeline.spark_types import spark_schema
-from explorer.pipeline.task_groups import group_files
+from explorer.pipeline.session import choose_session
 from explorer.pipeline.visibility import check_visible
 from explorer.pipeline.watching_jobs import watched
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.known_properties import ROW_TRACKING
-from explorer.rows.change_actions import ChangeType
 from explorer.rows.change_range import CHANGE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.request import RowRequest, build_request
-from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -40,6 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 DiffMethod = Literal["row ids", "keys", "rows"]
+DiffSource = Literal["files", "change data"]
 RowKind = Literal["inserted", "deleted", "updated"]
 
 SAMPLE_ROWS: Final = 20
@@ -55,9 +51,10 @@ class RowDiff:
     but all of their values (``rows``). Then an update cannot be told from a row deleted
     and another inserted: `updated` is None, and both of its sides are counted.
 
-    `moved` are rows that were written again as they were; `num_files` is how many files
-    the two versions do not share, or not with the same deletion vector, and these alone
-    were read.
+    `moved` are rows that were written again as they were, as far as they were read;
+    `num_files` is how many files the two versions do not share, or not with the same
+    deletion vector. `source` says what was read: these ``files`` alone, or the
+    ``change data`` of the commits from one version to the other.
     """
 
     older: Snapshot
@@ -69,6 +66,7 @@ class RowDiff:
     updated: int | None
     moved: int
     num_files: int
+    source: DiffSource
     rows: DiffRows | None = field(repr=False)
     """None where no file differs."""
 
@@ -127,6 +125,7 @@ def diff_rows(  # what is asked for, with what, and who looks on
     if by_ids:
         request = build_request(request.layout, metadata_columns=[_ROW_ID])
     names = tuple(keys or ())
+    feed = None if by_ids else find_feed(older, newer, request, tasks, watch)
     if not tasks.num_files:
         counts = {"inserted": 0, "deleted": 0, "moved": 0}
         rows = None
@@ -134,14 +133,13 @@ def diff_rows(  # what is asked for, with what, and who looks on
         session = choose_session(spark)
         check_visible(session, newer.store)
         identity = (_ROW_ID,) if by_ids else names
-        rows = DiffRows(
-            spark=session,
+        files = FileSource(
             store=newer.store,
             request=request,
             tasks=tasks,
-            identity=identity,
-            partitioned_before=_partitions_of(older, newer),
+            partitioned_before=partitions_of(older, newer),
         )
+        rows = DiffRows(spark=session, source=feed or files, identity=identity)
         with watched(session, watch, _doing(older, newer)):
             counts = rows.count()
         _check_keys(names, counts.pop("repeated"))
@@ -153,6 +151,7 @@ def diff_rows(  # what is asked for, with what, and who looks on
         keys=names,
         updated=None if method == "rows" else updated,
         num_files=tasks.num_files,
+        source="files" if feed is None else "change data",
         rows=rows,
         **counts,
     )
@@ -164,12 +163,8 @@ class DiffRows:
     the columns `identity`, all of their values where it is empty."""
 
     spark: SparkSession
-    store: ReadStore
-    request: RowRequest
-    tasks: DiffTasks
+    source: RowSource
     identity: tuple[str, ...]
-    partitioned_before: frozenset[str]
-    """The columns that the log held for files of the older version."""
 
     def count(self) -> dict[str, int]:
         """The counts of `RowDiff`, and how many identities are `repeated` in a version."""
@@ -191,7 +186,8 @@ class DiffRows:
             return some.select("before", "after")
         row = "after" if kind == "inserted" else "before"
         columns = [
-            fn.col(row).getField(name).alias(name) for name in self.request.layout.schema.names
+            fn.col(row).getField(name).alias(name)
+            for name in self.source.request.layout.schema.names
         ]
         if self.identity:
             return some.select(*columns)
@@ -206,7 +202,7 @@ class DiffRows:
             return {
                 "inserted": fn.greatest(after - before, zero),
                 "deleted": fn.greatest(before - after, zero),
-                "moved": fn.least(before, after),
+                "moved": zero if self.source.must_net else fn.least(before, after),
                 "repeated": zero,
             }
         both = (before == 1) & (after == 1)
@@ -224,8 +220,7 @@ class DiffRows:
         or null, and the `least` and `most` of all values where identities are columns."""
         from pyspark.sql import functions as fn
 
-        sides = [self._side("before"), self._side("after")]
-        both = reduce(lambda left, right: left.unionAll(right), sides)
+        both = self._netted() if self.source.must_net and self.identity else self._sides()
         is_before = fn.col("side") == "before"
         told: list[Column] = [
             fn.count_if(is_before).alias("num_before"),
@@ -237,19 +232,32 @@ class DiffRows:
             told += [fn.min("values").alias("least"), fn.max("values").alias("most")]
         return both.groupBy("identity").agg(*told)
 
-    def _side(self, side: Literal["before", "after"]) -> DataFrame:
-        """The rows of one version: `identity`, `values`, and the `row` as it is."""
+    def _sides(self) -> DataFrame:
+        """The rows of both versions: their `side`, `identity`, `values`, and the `row`."""
+        return self._side("before").unionAll(self._side("after"))
+
+    def _netted(self) -> DataFrame:
+        """The same without the rows that stand on both sides, for they came and went: each
+        as often as it is there more often on one side than on the other."""
         from pyspark.sql import functions as fn
 
-        only: ChangeType = "delete" if side == "before" else "insert"
-        tasks = self.tasks.before if side == "before" else self.tasks.after
-        groups = group_files(tasks, parallelism(self.spark))
-        schema = spark_schema(spark_feed_schema(self.request))
-        partitions = self.partitioned_before if side == "before" else None
-        request = _partitioned(self.request, partitions)
-        read = ReadChanges(store=self.store, request=request, only=only)
-        frame = run_groups(self.spark, groups, read, schema)
-        names = self.request.layout.schema.names
+        sign = fn.when(fn.col("side") == "after", 1).otherwise(-1)
+        net, surplus = fn.sum(sign).alias("net"), fn.col("net")
+        rows = (
+            self._sides()
+            .groupBy("identity", "values")
+            .agg(net, fn.first("row").alias("row"))
+            .filter(surplus != 0)
+            .withColumn("side", fn.when(surplus > 0, "after").otherwise("before"))
+            .withColumn("copy", fn.explode(fn.sequence(fn.lit(1), fn.abs(surplus))))
+        )
+        return rows.select("side", "identity", "values", "row")
+
+    def _side(self, side: Side) -> DataFrame:
+        from pyspark.sql import functions as fn
+
+        frame = self.source.read(self.spark, side)
+        names = self.source.request.layout.schema.names
         values = self._comparable(names)
         return frame.select(
             fn.lit(side).alias("side"),
@@ -262,27 +270,13 @@ class DiffRows:
         """The values of some columns as one that can be grouped and compared."""
         from pyspark.sql import functions as fn
 
-        kinds = {item.name: item.type for item in self.request.schema}
+        kinds = {item.name: item.type for item in self.source.request.schema}
         parts = [
             comparable(fn.col(quoted(name)), kinds[name]).alias(f"c{at}")
             for at, name in enumerate(names)
             if is_comparable(kinds[name])
         ]
         return fn.struct(*parts, fn.lit(0).alias("end"))  # a struct needs a field
-
-
-def _partitioned(request: RowRequest, columns: frozenset[str] | None) -> RowRequest:
-    if columns is None or columns == request.layout.partition_columns:
-        return request
-    return replace(request, layout=replace(request.layout, partition_columns=columns))
-
-
-def _partitions_of(older: Snapshot, newer: Snapshot) -> frozenset[str]:
-    """What the older version was partitioned by, by the names of the newer one."""
-    before, after = layout_of(older), layout_of(newer)
-    names = renamed_columns(before, after)
-    found = {names[name] for name in before.partition_columns}
-    return frozenset(found.intersection(after.schema.names))
 
 
 def _request(older: Snapshot, newer: Snapshot, keys: Sequence[str] | None) -> RowRequest:

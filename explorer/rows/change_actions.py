@@ -9,7 +9,7 @@ deletion vector changed, only the rows between the two vectors are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from explorer.log.action_fields import FileAction, misfit
@@ -73,6 +73,7 @@ class _FileBody:
     """The fields of an action that matter here."""
 
     path: str
+    size: int | None
     partition_values: PartitionValues | None
     vector: DeletionVectorDescriptor | None
 
@@ -81,7 +82,12 @@ class _FileBody:
         values = self.partition_values
         if values is None:
             values = {} if find is None else find(self.path, self.vector)
-        return DataFile(path=self.path, partition_values=values, deletion_vector=self.vector)
+        return DataFile(
+            path=self.path,
+            size=self.size,
+            partition_values=values,
+            deletion_vector=self.vector,
+        )
 
 
 class _CommitParser:
@@ -112,7 +118,7 @@ class _CommitParser:
         changes: list[Change] = []
         for went, came in self._moved.values():
             if len(went) == len(came) == 1:
-                file = DataFile(path=came[0].path, partition_values=came[0].file().partition_values)
+                file = replace(came[0].file(), deletion_vector=None)
                 changed = ChangedVector(file=file, before=went[0].vector, after=came[0].vector)
                 changes.append(changed)
                 continue
@@ -135,6 +141,7 @@ class _CommitParser:
         vector = body.get("deletionVector")
         return _FileBody(
             path=path,
+            size=body.get("size"),
             partition_values=body.get("partitionValues"),
             vector=None if vector is None else parse_descriptor(vector, f"{self.name}:{number}"),
         )

@@ -216,3 +216,91 @@ def test_a_lost_file_is_one_clear_error(spark: SparkSession, tmp_path: Path) -> 
     table = explorer.open_table(feed.folder.root)
     with pytest.raises(explorer.DeltaError, match="gone of version 1"):
         pipeline.diff_rows(table.snapshot(version=0), table.snapshot(), spark=spark)
+
+
+def cdc(path: str) -> dict[str, Any]:
+    return {"cdc": {"path": path, "partitionValues": {}, "size": 10, "dataChange": False}}
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> explorer.Table:
+    """Version 2 updates row 7, 3 updates it again, deletes row 8, inserts 200, and 4 deletes
+    that again: each by a file written anew and a small one of change data. 5 only moves."""
+    schema = struct(field("id", "long"), field("name", "string"))
+    feed = Feed(tmp_path_factory.mktemp("recorded") / "t", feed_metadata(schema))
+    rows: dict[int, str] = dict.fromkeys(range(200), "as it was")
+
+    def write(path: str) -> dict[str, Any]:
+        feed.file(path, id=list(rows), name=list(rows.values()))
+        return add(path, size=5_000)
+
+    def change(path: str, *changes: tuple[str, int, str]) -> dict[str, Any]:
+        kinds, ids, names = (list(column) for column in zip(*changes, strict=True))
+        feed.file(f"_change_data/{path}", id=ids, name=names, _change_type=kinds)
+        return cdc(f"_change_data/{path}")
+
+    feed.commit(write("1"))
+    rows[7] = "first"
+    pre, post = "update_preimage", "update_postimage"
+    changes = change("2", (pre, 7, "as it was"), (post, 7, "first"))
+    feed.commit(remove("1"), write("2"), changes)
+    rows |= {7: "second", 200: "new"}
+    del rows[8]
+    told = ((pre, 7, "first"), (post, 7, "second"), ("delete", 8, "as it was"))
+    feed.commit(remove("2"), write("3"), change("3", *told, ("insert", 200, "new")))
+    del rows[200]
+    feed.commit(remove("3"), write("4"), change("4", ("delete", 200, "new")))
+    feed.commit(remove("4", dataChange=False), add("5", size=5_000, dataChange=False))
+    write("5")
+    return explorer.open_table(feed.folder.root)
+
+
+@pytest.mark.parametrize(
+    ("versions", "keys", "wanted"),
+    [
+        ((1, 5), None, (1, 2, None, 0)),
+        ((1, 5), ["id"], (0, 1, 1, 0)),
+        ((2, 3), ["id"], (1, 1, 1, 0)),
+        ((3, 5), ["id"], (0, 1, 0, 0)),
+        ((4, 5), ["id"], (0, 0, 0, 0)),
+    ],
+)
+def test_change_data_is_read_where_it_is_far_less_than_the_files(
+    spark: SparkSession,
+    recorded: explorer.Table,
+    versions: tuple[int, int],
+    keys: list[str] | None,
+    wanted: tuple[int, int, int | None, int],
+) -> None:
+    older, newer = (recorded.snapshot(version=version) for version in versions)
+    found = pipeline.diff_rows(older, newer, keys=keys, spark=spark)
+    assert (found.source, counts(found)) == ("change data", wanted)
+    assert (found.inserted, found.deleted) == (wanted[0], wanted[1])
+    # the other way round no feed leads, and the files must tell the same
+    back = pipeline.diff_rows(newer, older, keys=keys, spark=spark)
+    assert back.source == "files"
+    assert counts(back)[:3] == (wanted[1], wanted[0], wanted[2])
+
+
+def test_change_data_shows_rows_as_the_two_versions_have_them(
+    spark: SparkSession, recorded: explorer.Table
+) -> None:
+    sides = [recorded.snapshot(version=version) for version in (1, 5)]
+    found = pipeline.diff_rows(*sides, keys=["id"], spark=spark)
+    (updated,) = found.sample("updated").to_pylist()
+    assert (updated["before"]["name"], updated["after"]["name"]) == ("as it was", "second")
+    assert found.sample("deleted").to_pylist() == [{"id": 8, "name": "as it was"}]
+
+
+def test_without_the_feed_at_one_commit_the_files_are_read(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    feed = Feed(tmp_path / "t")
+    feed.file("a", id=[1, 2])
+    feed.commit(add("a", size=5_000))
+    feed.commit(feed_metadata(configuration={"delta.enableChangeDataFeed": "false"}))
+    feed.file("b", id=[1])
+    feed.commit(remove("a"), add("b", size=5_000))
+    table = explorer.open_table(feed.folder.root)
+    found = pipeline.diff_rows(table.snapshot(version=1), table.snapshot(), spark=spark)
+    assert (found.source, counts(found)) == ("files", (0, 1, None, 1))
