@@ -9,6 +9,9 @@ this package. FOLDER is where a small table is written. Prints one JSON object.
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -93,6 +96,46 @@ def cancelled_within(spark: SparkSession) -> float:
     return float("inf")
 
 
+def executors() -> list[int]:
+    """The processes of this program's cluster that run tasks."""
+    lines = subprocess.run(
+        ["pgrep", "-f", "CoarseGrainedExecutorBackend"], capture_output=True, text=True, check=False
+    ).stdout.split()
+    ours = f"--driver-url spark://CoarseGrainedScheduler@127.0.0.1:{_driver_port()}"
+    found = []
+    for pid in map(int, lines):
+        command = Path(f"/proc/{pid}/cmdline")
+        if command.exists() and ours in command.read_text().replace("\0", " "):
+            found.append(pid)
+    return found
+
+
+def _driver_port() -> str:
+    session = SparkSession.getActiveSession()
+    return "" if session is None else str(session.conf.get("spark.driver.port"))
+
+
+def rows_after_a_loss(spark: SparkSession, table: explorer.Table) -> list[int]:
+    """The rows that arrive where a process that works on them is killed meanwhile, and
+    whether one was."""
+    before = executors()
+
+    def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from batches
+        time.sleep(4)
+
+    def kill() -> None:
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+
+    frame = pipeline.read(table.snapshot(), spark, ["id"], route="files")
+    threading.Timer(2, kill).start()
+    with pipeline.watching(spark):
+        rows = frame.mapInArrow(slowly, "id bigint").collect()
+    gone = set(before) - set(executors())
+    return [len(gone) > 0, *sorted(row["id"] for row in rows)]
+
+
 def told(spark: SparkSession, table: explorer.Table) -> dict[str, Any]:
     """What was found."""
     snapshot, seen = table.snapshot(), list[Progress]()
@@ -161,6 +204,8 @@ def main(kind: str, folder: Path) -> None:
     pipeline.ship(spark)
     pipeline.ship(spark)  # once is enough, twice does no harm
     found |= told(spark, table) | {"unseen": unseen(spark)}
+    if kind == "cluster":
+        found["after_a_loss"] = rows_after_a_loss(spark, table)
     if kind == "connect":
         found["stopped_within"] = cancelled_within(spark)
     sys.stdout.write(json.dumps(found) + "\n")
