@@ -16,59 +16,107 @@ if TYPE_CHECKING:
     from explorer.inspect.description import describe
     from explorer.inspect.engine_matrix import engines, engines_sentence
     from explorer.inspect.feature_history import features
+    from explorer.inspect.file_fates import FileReason
     from explorer.inspect.file_pages import FilesPage, files_page
+    from explorer.inspect.file_reasons import why_here
+    from explorer.inspect.folder_files import Folder, foreign_files
+    from explorer.inspect.layout_sizes import Layout, file_layout
     from explorer.inspect.log_folder import log_files
+    from explorer.inspect.lost_engines import Losses, engine_losses, losses_sentence
+    from explorer.inspect.optimize_history import optimize_effects
+    from explorer.inspect.overlap import clustering_depth
+    from explorer.inspect.reachability import Reachability, reach_by_files, reach_by_log
     from explorer.inspect.row_deletions import HiddenRows, deletion_vectors, hidden_rows
+    from explorer.inspect.row_search import RowHistory, search_rows
     from explorer.inspect.schema_fields import schema
     from explorer.inspect.state import domains, transactions
     from explorer.inspect.statistics import StatisticsReport, column_statistics
+    from explorer.inspect.table_health import Health, files_health, log_health
     from explorer.inspect.table_rules import writer_rules
 
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
+    "FileReason": "file_fates",
     "FilesPage": "file_pages",
+    "Folder": "folder_files",
+    "Health": "table_health",
     "HiddenRows": "row_deletions",
+    "Layout": "layout_sizes",
+    "Losses": "lost_engines",
+    "Reachability": "reachability",
+    "RowHistory": "row_search",
     "StatisticsReport": "statistics",
+    "clustering_depth": "overlap",
     "column_statistics": "statistics",
     "commit_actions": "action_lines",
     "commit_info": "commit_record",
     "deletion_vectors": "row_deletions",
     "describe": "description",
     "domains": "state",
+    "engine_losses": "lost_engines",
     "engines": "engine_matrix",
     "engines_sentence": "engine_matrix",
     "features": "feature_history",
+    "file_layout": "layout_sizes",
+    "files_health": "table_health",
     "files_page": "file_pages",
+    "foreign_files": "folder_files",
     "hidden_rows": "row_deletions",
     "history": "commit_history",
     "log_files": "log_folder",
+    "log_health": "table_health",
+    "losses_sentence": "lost_engines",
+    "optimize_effects": "optimize_history",
+    "reach_by_files": "reachability",
+    "reach_by_log": "reachability",
     "schema": "schema_fields",
+    "search_rows": "row_search",
     "timeline": "commit_timeline",
     "transactions": "state",
+    "why_here": "file_reasons",
     "writer_rules": "table_rules",
 }
 
 __all__ = [
+    "FileReason",
     "FilesPage",
+    "Folder",
+    "Health",
     "HiddenRows",
+    "Layout",
+    "Losses",
+    "Reachability",
+    "RowHistory",
     "StatisticsReport",
+    "clustering_depth",
     "column_statistics",
     "commit_actions",
     "commit_info",
     "deletion_vectors",
     "describe",
     "domains",
+    "engine_losses",
     "engines",
     "engines_sentence",
     "features",
+    "file_layout",
+    "files_health",
     "files_page",
+    "foreign_files",
     "hidden_rows",
     "history",
     "log_files",
+    "log_health",
+    "losses_sentence",
+    "optimize_effects",
+    "reach_by_files",
+    "reach_by_log",
     "schema",
+    "search_rows",
     "timeline",
     "transactions",
+    "why_here",
     "writer_rules",
 ]
 

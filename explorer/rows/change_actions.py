@@ -76,6 +76,8 @@ class _FileBody:
     size: int | None
     partition_values: PartitionValues | None
     vector: DeletionVectorDescriptor | None
+    base_row_id: int | None = None
+    default_row_commit_version: int | None = None
 
     def file(self, find: FindPartitionValues | None = None) -> DataFile:
         """The file, its partition values looked up where the action has none."""
@@ -87,6 +89,8 @@ class _FileBody:
             size=self.size,
             partition_values=values,
             deletion_vector=self.vector,
+            base_row_id=self.base_row_id,
+            default_row_commit_version=self.default_row_commit_version,
         )
 
 
@@ -144,6 +148,8 @@ class _CommitParser:
             size=body.get("size"),
             partition_values=body.get("partitionValues"),
             vector=None if vector is None else parse_descriptor(vector, f"{self.name}:{number}"),
+            base_row_id=body.get("baseRowId"),
+            default_row_commit_version=body.get("defaultRowCommitVersion"),
         )
 
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.types import is_struct
 
-from explorer.errors import CorruptDataError
+from explorer.errors import CorruptDataError, UnsupportedError
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
     ArrayType,
@@ -64,7 +66,7 @@ def build_converter(
         case PrimitiveType(name="variant"):
             if not _is_variant(found):
                 _refuse(found, wanted, place)
-            return decode_variant_column
+            return _stored_variant(found, target) if is_struct(target) else decode_variant_column
         case _:
             return leaf_converter(found, wanted) or _refuse(found, wanted, place)
 
@@ -147,6 +149,26 @@ def _with_children(array: pa.Array, target: pa.DataType, child: pa.Array) -> pa.
         offset=array.offset,
         children=[child],
     )
+
+
+def _stored_variant(found: pa.DataType, target: pa.DataType) -> Converter:
+    """The two binaries as they are; raises `UnsupportedError` for a shredded variant, whose
+    parts would have to be encoded anew."""
+    names = {item.name for item in found}
+    if "typed_value" in names or "value" not in names:
+        raise UnsupportedError(
+            "A variant that is stored in parts cannot be written again here.",
+            reason="Putting it together changes its encoding, and only a reader does that.",
+            remedy="Rewrite these files with the engine that wrote them.",
+            spec="Variant Shredding",
+        )
+
+    def convert(array: pa.Array) -> pa.Array:
+        children = [pc.fill_null(array.field(item.name).cast(pa.binary()), b"") for item in target]
+        mask = array.is_null() if array.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(target), mask=mask)
+
+    return convert
 
 
 def _is_variant(found: pa.DataType) -> bool:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from explorer.errors import CorruptDataError
-from explorer.protocol.arrow_types import row_schema
 from explorer.protocol.schema import PrimitiveType
 from explorer.rows.conversion import ColumnPlace, build_converter
 from explorer.rows.data_file import DataFile
@@ -45,7 +44,7 @@ def plan_file(found: pa.Schema, file: DataFile, request: RowRequest) -> FilePlan
     """
     layout = request.layout
     reads: dict[int, int] = {}
-    target = row_schema(request.needed)
+    target = request.needed_schema
     places = _places(list(found), file, request)
     columns = []
     for item, field in zip(request.needed.fields, target, strict=True):

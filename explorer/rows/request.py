@@ -6,12 +6,12 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal
 
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
-from explorer.protocol.arrow_types import row_schema
+from explorer.protocol.arrow_types import arrow_schema, row_schema
 from explorer.protocol.features.type_widening import check_type_changes
 from explorer.protocol.schema import StructField, StructType
 from explorer.rows.layout import RowLayout
@@ -34,18 +34,20 @@ ROW_TRACKING_COLUMNS: Final = frozenset({"_row_id", "_row_commit_version"})
 class RowRequest:
     """A layout, the columns wanted of it in their order, and the condition.
 
-    Made by `build_request`, which checks all of it.
+    Made by `build_request`, which checks all of it, or for writing rows again by
+    `explorer.rows.stored_rows`: then variants stay as they are stored.
     """
 
     layout: RowLayout
     columns: tuple[str, ...]
     metadata_columns: tuple[str, ...] = ()
     predicate: Predicate | None = None
+    variants: Literal["text", "stored"] = "text"
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The schema of the answer: columns, then metadata columns."""
-        own = row_schema(self._fields(self.columns))
+        own = self._arrow(self._fields(self.columns))
         extra = [pa.field(name, METADATA_COLUMNS[name]) for name in self.metadata_columns]
         return pa.schema([*own, *extra])
 
@@ -54,6 +56,14 @@ class RowRequest:
         """The columns that must be read: those wanted, and those of the condition."""
         looked_at = () if self.predicate is None else self.predicate.columns
         return self._fields(tuple(dict.fromkeys((*self.columns, *looked_at))))
+
+    @cached_property
+    def needed_schema(self) -> pa.Schema:
+        """The Arrow schema of `needed`."""
+        return self._arrow(self.needed)
+
+    def _arrow(self, fields: StructType) -> pa.Schema:
+        return row_schema(fields) if self.variants == "text" else arrow_schema(fields)
 
     def _fields(self, names: tuple[str, ...]) -> StructType:
         by_name: dict[str, StructField] = {item.name: item for item in self.layout.schema.fields}

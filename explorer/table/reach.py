@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.log.columns import string_column
 from explorer.table.file_events import ADD, CHANGE, FileEvents
 from explorer.table.store_paths import file_of_each
 
@@ -82,9 +83,17 @@ def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray, root:
 def events_without_file(events: FileEvents, present: pa.ChunkedArray, root: str) -> Flags:
     """For each event, whether its data file or its deletion vector is not `present`; files
     outside of the table's root count as present, because nobody looked."""
+    data, vectors = missing_files(events, present, root)
+    return data | vectors
+
+
+def missing_files(events: FileEvents, present: pa.ChunkedArray, root: str) -> tuple[Flags, Flags]:
+    """The two halves of `events_without_file`: whether the data file is gone, and whether
+    the deletion vector is."""
     paths, vectors = file_of_each(events.table, root)
-    found = _lacking(paths, present)
-    return found if vectors is None else found | _lacking(vectors, present)
+    there = present if present.num_chunks else pa.chunked_array([string_column([])], pa.string())
+    without = np.zeros(events.table.num_rows, np.bool_)
+    return _lacking(paths, there), without if vectors is None else _lacking(vectors, there)
 
 
 def ranges_of(flags: Flags, first: int) -> list[range]:

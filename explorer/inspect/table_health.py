@@ -1,0 +1,382 @@
+"""Whether a table's log is sound, what opening it costs, and what would mend it
+(spec: Delta Log Entries, Checkpoints, Last Checkpoint File, Version Checksum File)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import DeltaError, Problem
+from explorer.inspect.findings import Finding, finding_of, findings_frame
+from explorer.inspect.folder_wording import size_in_words
+from explorer.inspect.frames import Column, build_frame
+from explorer.inspect.log_facts import LogFacts
+from explorer.inspect.log_folder import log_files
+from explorer.inspect.log_rules import judge_log
+from explorer.inspect.version_checksum import validate_checksum
+from explorer.log.checkpoint import read_checkpoint
+from explorer.log.columns import TIME, int64_column, string_column, time_column
+from explorer.log.commit_info import read_provenance
+from explorer.log.hint import validate_hint
+from explorer.log.hint_writer import hinted_version
+from explorer.log.listing import LogListing
+from explorer.log.segment import LogSegment, build_segment
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.table.frames import sum_of
+from explorer.table.listed_files import list_files
+from explorer.table.opening_cost import OpeningCost, opening_cost
+from explorer.table.snapshot import Snapshot
+from explorer.table.store_paths import file_of_each
+from explorer.table.table import Table
+from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp, render_time
+
+BYTES: Final[dict[str, Column]] = {
+    "kind": (string_column, pa.string()),
+    "num_files": (int64_column, pa.int64()),
+    "bytes": (int64_column, pa.int64()),
+    "oldest": (time_column, TIME),
+    "newest": (time_column, TIME),
+}
+
+MISSING: Final[dict[str, Column]] = {
+    "path": (string_column, pa.string()),
+    "file": (string_column, pa.string()),
+    "what": (string_column, pa.string()),
+    "bytes": (int64_column, pa.int64()),
+    "num_records": (int64_column, pa.int64()),
+}
+
+NEWEST_READ: Final = 1_000
+"""Commits whose provenance is read, the newest ones."""
+_THINGS: Final = ("data file", "deletion vector")
+
+READ_WHOLE: Final = 32 * 2**20
+"""Bytes of a checkpoint up to which its content is read to see whether it can be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """What is wrong with a table's log, and what it costs.
+
+    - `version`: the latest, None where the log is empty; `opens`: whether it can be read;
+      `findings`: see `explorer.inspect.findings`, the gravest first
+    - `cost`: how many `commits` are read one by one, their `commit_bytes` and those of the
+      checkpoint; `checkpoint_version`, `checkpoint_kind` and `checkpoint_time`; all of it None
+      where the latest version cannot be put together
+    - `log_bytes`, a row per kind of log file: kind, num_files, bytes, oldest, newest
+    - `is_checkpoint_read`: whether the checkpoint's content was read, which is left out where
+      it is large
+    - `missing`, a row per live file that is gone, or whose deletion vector is: `path` as in the
+      log, `file` below the root that is not there, `what` it is, `bytes` and `num_records` of
+      the data file; None where the files were not looked at
+    """
+
+    uri: str
+    version: int | None
+    opens: bool
+    findings: pa.Table
+    cost: dict[str, Any] | None
+    log_bytes: pa.Table
+    is_checkpoint_read: bool
+    missing: pa.Table | None = None
+
+    @property
+    def has_listed(self) -> bool:
+        """Whether the files were looked at."""
+        return self.missing is not None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict."""
+        return _sentence(self)
+
+
+def log_health(
+    table: Table,
+    *,
+    now: datetime | str | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> Health:
+    """What the log alone can say; a table that cannot be opened answers too."""
+    watch = Watch(progress=progress, cancel=cancel)
+    return _build(_look(table, now, watch), READ_WHOLE, None)
+
+
+def files_health(
+    table: Table,
+    *,
+    now: datetime | str | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> Health:
+    """The same with the whole checkpoint read, and with a listing of everything below the
+    root: references to files that are gone."""
+    watch = Watch(progress=progress, cancel=cancel)
+    look = _look(table, now, watch)
+    missing = None if look.snapshot is None else _missing(look.snapshot, watch)
+    return _build(look, None, missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    table: Table
+    facts: LogFacts
+    files: pa.Table
+    snapshot: Snapshot | None
+    refusal: Problem | None
+    has_sidecars: bool
+
+
+def _look(table: Table, now: datetime | str | None, watch: Watch) -> _Look:
+    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    listing = table.listing()
+    files = log_files(table)
+    snapshot, refusal = _open(table, watch)
+    segment, cost = _cost(table, listing, snapshot)
+    names = files.column("name").to_pylist()
+    times = files.column("modified").cast(pa.int64()).to_pylist()
+    active, configuration = _in_force(table)
+    newest = listing.commits[-NEWEST_READ:]
+    bodies = [body for body, _ in read_provenance(table.store, newest)]
+    return _Look(
+        table=table,
+        facts=LogFacts(
+            listing=listing,
+            segment=segment,
+            cost=cost,
+            configuration=configuration,
+            active=active,
+            sizes=dict(zip(names, files.column("size").to_pylist(), strict=True)),
+            modified=dict(zip(names, times, strict=True)),
+            provenance=dict(zip(newest, bodies, strict=True)),
+            hinted=hinted if (hinted := hinted_version(table.store)) >= 0 else None,
+            now_ms=now_ms,
+        ),
+        files=files,
+        snapshot=snapshot,
+        refusal=refusal,
+        has_sidecars="sidecar" in files.column("kind").to_pylist(),
+    )
+
+
+def _open(table: Table, watch: Watch) -> tuple[Snapshot | None, Problem | None]:
+    try:
+        return table.snapshot(progress=watch.progress, cancel=watch.cancel), None
+    except DeltaError as error:
+        if error.kind == "cancelled":
+            raise
+        return None, Problem.of(error)
+
+
+def _cost(
+    table: Table, listing: LogListing, snapshot: Snapshot | None
+) -> tuple[LogSegment | None, OpeningCost | None]:
+    try:
+        segment = build_segment(listing) if snapshot is None else snapshot.segment
+    except DeltaError:
+        return None, None
+    return segment, opening_cost(table.store, listing, segment)
+
+
+def _in_force(table: Table) -> tuple[InCommitTimes | None, dict[str, str]]:
+    try:
+        protocol, metadata = table.protocol(), table.metadata()
+        return in_commit_times(protocol, metadata), dict(metadata.configuration)
+    except DeltaError:
+        return None, {}
+
+
+def _build(look: _Look, limit: int | None, missing: pa.Table | None) -> Health:
+    facts, snapshot = look.facts, look.snapshot
+    checkpoint = None if facts.segment is None else facts.segment.checkpoint
+    names = () if checkpoint is None else checkpoint.names
+    sizes = sum(facts.sizes.get(name, 0) for name in names) + _sidecar_bytes(look.files)
+    is_read = snapshot is not None and (limit is None or sizes <= limit)
+    findings = [*_unopened(look), *judge_log(facts)]
+    findings += [
+        finding_of(problem, "wrong hint", repair="repair hint")
+        for problem in validate_hint(look.table.store, facts.listing)
+    ]
+    if snapshot is not None:
+        findings += _of_snapshot(look, snapshot, is_read=is_read)
+    if look.has_sidecars and is_read:
+        findings += _sidecars(look)
+    if snapshot is not None and missing is not None:
+        findings += _dangling(snapshot.version, missing)
+    latest = facts.listing.latest_version
+    return Health(
+        uri=look.table.uri,
+        version=latest,
+        opens=snapshot is not None,
+        findings=findings_frame(findings),
+        cost=_cost_document(facts),
+        log_bytes=_bytes_by_kind(look.files),
+        is_checkpoint_read=is_read,
+        missing=missing,
+    )
+
+
+def _unopened(look: _Look) -> Iterator[Finding]:
+    if look.refusal is not None:
+        kind = look.refusal.kind
+        refused = kind in {"unsupported_feature", "catalog_managed"}
+        finding = "refused table" if refused else "table that cannot be opened"
+        yield finding_of(look.refusal, finding, "note" if refused else "error")
+
+
+def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[Finding]:
+    checksums: list[Problem] = []
+    if is_read:
+        _ = snapshot.num_files  # reads the checkpoint, and finds what is broken in it
+        if snapshot.version in look.facts.listing.checksums:
+            checksums = validate_checksum(look.table.store, snapshot)
+    broken = {name for found in look.facts.listing.incomplete_checkpoints for name in found.names}
+    for problem in snapshot.problems:
+        if problem.place in broken:
+            continue  # told by the listing
+        if problem.kind == "checkpoint_unusable":
+            yield finding_of(problem, "broken checkpoint", repair="repair checkpoint")
+        else:
+            yield finding_of(problem, "odd log")
+    for problem in checksums:
+        yield finding_of(problem, "checksum that disagrees", "error")
+
+
+def _sidecars(look: _Look) -> Iterator[Finding]:
+    """Sidecars that no checkpoint names."""
+    named: set[str] = set()
+    for found in look.facts.listing.checkpoints:
+        try:
+            named |= {sidecar.path for sidecar in read_checkpoint(look.table.store, found).sidecars}
+        except DeltaError:
+            return  # of a broken one nobody knows which it named
+    rows = [row for row in look.files.to_pylist() if row["kind"] == "sidecar"]
+    free = [row for row in rows if f"{LOG_FOLDER}/{row['name']}" not in named]
+    if free:
+        size = size_in_words(sum(row["size"] for row in free))
+        yield Finding(
+            severity="note",
+            finding="sidecars without a checkpoint",
+            problem=f"No checkpoint names {len(free):,} of the sidecars ({size}).",
+            reason="Their checkpoint was removed, or is being written just now.",
+            evidence=free[0]["name"],
+            spec="Sidecar Files",
+            remedy="A log cleanup removes them once they are a day old.",
+            repair="clean-log",
+        )
+
+
+def _missing(snapshot: Snapshot, watch: Watch) -> pa.Table:
+    """Live files, and their deletion vectors, that a listing does not find."""
+    live = snapshot.physical_files("add", ["path", "deletion_vector", "size", "num_records"])
+    present = list_files(snapshot.store, watch).paths
+    if not present.num_chunks:
+        present = pa.chunked_array([string_column([])], pa.string())
+    parts = [build_frame(MISSING, [])]
+    for what, names in zip(_THINGS, file_of_each(live, snapshot.uri), strict=True):
+        if names is None:
+            continue
+        gone = pc.and_(names.is_valid(), pc.invert(pc.is_in(names, value_set=present)))
+        rows = live.filter(gone)
+        arrays = [
+            rows.column("path"),
+            names.filter(gone),
+            string_column([what]).take(pa.array(np.zeros(rows.num_rows, np.int64))),
+            rows.column("size"),
+            rows.column("num_records"),
+        ]
+        parts.append(pa.Table.from_arrays(arrays, names=list(MISSING)))
+    return pa.concat_tables(parts)
+
+
+def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
+    for what in _THINGS:
+        rows = missing.filter(pc.equal(missing.column("what"), string_column([what])[0]))
+        if not rows.num_rows:
+            continue
+        counts = rows.column("num_records")
+        lost = "an unknown number of" if counts.null_count else f"{sum_of(counts):,}"
+        example = rows.column("file")[0].as_py()
+        files = f"The {what} of {rows.num_rows:,} live files is"
+        if rows.num_rows == 1:
+            files = f"The {what} of one live file is"
+        yield Finding(
+            severity="error",
+            finding=f"missing {what}",
+            problem=f"{files} gone: {lost} rows cannot be read.",
+            reason=f"Version {version} needs {example[:200]!r}, and nothing lies there.",
+            evidence=example,
+            spec="Add File and Remove File",
+            remedy="Restore them from a backup, or restore the table to a version that does not "
+            "need them; else the references can be removed, and the rows are lost.",
+            repair="repair files",
+        )
+
+
+def _sidecar_bytes(files: pa.Table) -> int:
+    sidecars = files.filter(pc.equal(files.column("kind"), string_column(["sidecar"])[0]))
+    return sum_of(sidecars.column("size"))
+
+
+def _bytes_by_kind(files: pa.Table) -> pa.Table:
+    """The log folder by kind, the heaviest first."""
+    found: dict[str, tuple[int, int, int, int]] = {}
+    times = files.column("modified").cast(pa.int64()).to_pylist()
+    every = zip(
+        files.column("kind").to_pylist(), files.column("size").to_pylist(), times, strict=True
+    )
+    for kind, size, at in every:
+        count, total, oldest, newest = found.get(kind, (0, 0, at, at))
+        found[kind] = (count + 1, total + size, min(oldest, at), max(newest, at))
+    rows = sorted(((kind, *values) for kind, values in found.items()), key=lambda row: -row[2])
+    return build_frame(BYTES, rows)
+
+
+def _cost_document(facts: LogFacts) -> dict[str, Any] | None:
+    if facts.cost is None or facts.segment is None:
+        return None
+    checkpoint = facts.segment.checkpoint
+    made = None if checkpoint is None else facts.modified.get(checkpoint.names[0])
+    return {
+        "commits": facts.cost.commits,
+        "commit_bytes": facts.cost.commit_bytes,
+        "checkpoint_bytes": facts.cost.checkpoint_bytes,
+        "checkpoint_version": None if checkpoint is None else checkpoint.version,
+        "checkpoint_kind": None if checkpoint is None else checkpoint.kind,
+        "checkpoint_time": None if made is None else render_time(made),
+    }
+
+
+def _sentence(health: Health) -> str:
+    counts = {
+        word: health.findings.column("severity").to_pylist().count(word)
+        for word in ("error", "warning", "note")
+    }
+    rows = health.findings.slice(0, 1).to_pylist()
+    cost = ""
+    if health.cost is not None:
+        read = health.cost["commit_bytes"] + health.cost["checkpoint_bytes"]
+        since = health.cost["checkpoint_version"]
+        start = "" if since is None else f"the checkpoint of version {since} and "
+        commits = health.cost["commits"]
+        many = "" if commits == 1 else "s"
+        cost = f"Version {health.version} opens from {start}{commits:,} commit{many} "
+        cost += f"({size_in_words(read)})."
+    wrong = counts["error"] + counts["warning"]
+    if wrong:
+        more = {1: "", 2: " One more is below."}.get(wrong, f" {wrong - 1} more are below.")
+        return f"{rows[0]['problem']}{more} {cost}".strip()
+    things = "thing" if counts["note"] == 1 else "things"
+    known = f"; {counts['note']} {things} worth knowing" if counts["note"] else ""
+    whole = "" if health.is_checkpoint_read else ", as far as it was read"
+    there = " and every file is there" if health.has_listed else ""
+    return f"The log is sound{whole}{there}{known}. {cost}".strip()

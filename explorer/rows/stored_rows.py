@@ -1,0 +1,89 @@
+"""Rows as data files hold them, for writing them again (spec: Column Mapping, Row Tracking,
+Delta Data Type to Parquet Type Mappings).
+
+What is read by such a request can be written as it is: physical names, types of the
+table as it is now, no partition columns, variants in their binary encoding, and where the
+table tracks rows their ids and commit versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from explorer.errors import UnsupportedError
+from explorer.protocol.arrow_types import arrow_schema, file_schema, stored_schema
+from explorer.protocol.features.column_mapping import physical_name
+from explorer.protocol.features.type_widening import check_type_changes
+from explorer.protocol.known_properties import ROW_TRACKING
+from explorer.protocol.schema import StructField, StructType
+from explorer.rows.layout import RowLayout, layout_of
+from explorer.rows.request import RowRequest
+from explorer.table.snapshot import Snapshot
+
+_ROW_ID, _ROW_COMMIT_VERSION = "_row_id", "_row_commit_version"
+
+
+def keeps_row_ids(snapshot: Snapshot) -> bool:
+    """Whether rows that are written again keep their ids: row tracking is enabled, and not
+    only supported."""
+    layout = layout_of(snapshot)
+    return layout.tracks_rows and ROW_TRACKING.value_of(snapshot.metadata.configuration)
+
+
+def stored_request(snapshot: Snapshot) -> RowRequest:
+    """Every stored column of the table, and where rows keep their ids the two hidden ones.
+
+    Raises `UnsupportedError` for types and changes of type without a rule, and for tables
+    whose rows have ids that no column is named for.
+    """
+    layout = layout_of(snapshot)
+    hidden = (_ROW_ID, _ROW_COMMIT_VERSION) if keeps_row_ids(snapshot) else ()
+    if hidden and not (layout.row_id_column and layout.row_commit_version_column):
+        raise UnsupportedError(
+            "The rows of the table have ids, and no column is named to keep them in.",
+            reason="The properties delta.rowTracking.materializedRow… are missing.",
+            remedy="Let the engine that enabled row tracking set them.",
+            spec="Row Tracking",
+        )
+    check_type_changes(layout.schema, layout.uri)
+    physical = _physical(layout)
+    arrow_schema(physical.schema)  # refuses unknown types by name and place
+    return RowRequest(
+        layout=physical,
+        columns=tuple(item.name for item in physical.stored),
+        metadata_columns=hidden,
+        variants="stored",
+    )
+
+
+def written_schema(snapshot: Snapshot) -> pa.Schema:
+    """The schema to write with what `stored_request` reads: field ids where columns are
+    mapped, hidden columns under their own names at the end."""
+    layout = layout_of(snapshot)
+    kept = [item for item in layout.schema.fields if item.name not in layout.partition_columns]
+    schema = file_schema(_nullable(kept), layout.mapping)
+    if not keeps_row_ids(snapshot):
+        return schema
+    for name in (layout.row_id_column, layout.row_commit_version_column):
+        schema = schema.append(pa.field(name, pa.int64()))
+    return schema
+
+
+def _physical(layout: RowLayout) -> RowLayout:
+    """The layout by physical names, in which partition columns are found by them too."""
+    partitions = {
+        physical_name(item, layout.mapping)
+        for item in layout.schema.fields
+        if item.name in layout.partition_columns
+    }
+    return replace(
+        layout,
+        schema=stored_schema(layout.schema, layout.mapping),
+        partition_columns=frozenset(partitions),
+    )
+
+
+def _nullable(fields: list[StructField]) -> StructType:
+    return stored_schema(StructType(fields=tuple(fields)), "none")

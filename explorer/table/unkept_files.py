@@ -1,0 +1,200 @@
+"""What may happen to the files below a table's root that no kept version references
+(spec: Add File and Remove File, Data Files, Change Data Files).
+
+- removed from the table longer ago than the retention: may go
+- stray (see `explorer.table.listed_files`) and older than the retention: may go
+- removed or stray, and younger: stays, with the time from which it may go
+- everything else that no version references is foreign: never touched
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.listing import LogListing
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.table.commit_times import commit_times
+from explorer.table.file_events import ADD, CHANGE, REMOVE, FileEvents
+from explorer.table.kept_files import KeptFiles
+from explorer.table.listed_files import CHANGE_FOLDER, is_hidden, is_older, is_stray_by_name
+from explorer.table.snapshot import Snapshot
+from explorer.table.store_paths import NOWHERE, Places, data_places, file_of_each, places_of
+from explorer.table.table import contiguous_run
+from explorer.table.times import in_commit_times
+
+Flags = npt.NDArray[np.bool_]
+
+REMOVED = "removed from the table, and its retention has passed"
+STRAY = "no version knows it, and it is older than the retention"
+OLD_CHANGES = "change data of commits that are older than the retention"
+STILL_KEPT = "removed from the table, and kept until its retention has passed"
+YOUNG = "no version knows it, and it may belong to a writer that has not committed yet"
+HIDDEN = "foreign: below a folder, or with a name, that hides it"
+FOREIGN = "foreign: not a file of a table"
+REFERENCE = "foreign: not a file of a table, and old enough that the reference would delete it"
+ODD = "foreign: no plain file, or a name that is no text"
+UNKNOWN_AGE = "foreign: nobody knows how old it is"
+
+REASONS = (REMOVED, STRAY, OLD_CHANGES, HIDDEN, UNKNOWN_AGE, YOUNG, REFERENCE, FOREIGN)
+"""What `UnkeptFiles.reasons` count."""
+MAY_GO = 3
+"""Reasons before this one say that a file may go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ages:
+    """What decides by age: files removed, or written, at or before `cutoff_ms` may go;
+    `retention_ms` later than that, one may."""
+
+    cutoff_ms: int
+    retention_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnkeptFiles:
+    """The fate of files, row by row of `files` (path, bytes, modified in milliseconds):
+    positions in `REASONS`, the time from which each may go in milliseconds, which of them
+    no vacuum ever touches, and which no version knows (`is_stray`)."""
+
+    files: pa.Table
+    reasons: npt.NDArray[np.int64]
+    since_ms: npt.NDArray[np.int64]
+    never: Flags
+    is_stray: Flags
+
+    @property
+    def may_go(self) -> Flags:
+        """Which of them a vacuum may delete."""
+        found: Flags = self.reasons < MAY_GO
+        return found
+
+    @property
+    def youngest_ms(self) -> int | None:
+        """The newest time among those that no version knows; None without any."""
+        found = numbers_of(self.files.column("modified"))[self.is_stray]
+        return int(found.max()) if len(found) else None
+
+
+def judge_unkept(
+    files: pa.Table,
+    root: str,
+    removals: Sequence[pa.Table],
+    partition_columns: Sequence[str],
+    ages: Ages,
+) -> UnkeptFiles:
+    """The fate of `files`, none of which a kept version references.
+
+    `removals` say what left the table and when: tables with path, deletion_vector and
+    deletion_timestamp.
+    """
+    paths, times = files.column("path"), files.column("modified")
+    hidden = flags_of(is_hidden(paths, partition_columns))
+    removed_at = _removal_times(paths, removals, root)
+    removed = ~hidden & (removed_at >= 0)
+    stray = ~hidden & ~removed & flags_of(is_stray_by_name(paths))
+    old = flags_of(is_older(times, ages.cutoff_ms))
+    dated = flags_of(pc.fill_null(pc.not_equal(times, 0), False))  # noqa: FBT003  # a value
+    changes = flags_of(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
+    goes = removed | (stray & old)
+    reasons = np.select(
+        [removed, goes & changes, goes, hidden, stray & ~dated, stray, old],
+        [0, 2, 1, 3, 4, 5, 6],
+        7,
+    )
+    return UnkeptFiles(
+        files=files,
+        reasons=reasons,
+        since_ms=np.where(removed, removed_at, numbers_of(times)) + ages.retention_ms,
+        never=~goes & (~stray | ~dated),
+        is_stray=~hidden & stray,
+    )
+
+
+def partition_names(snapshot: Snapshot) -> list[str]:
+    """The partition columns under all their names."""
+    metadata = snapshot.metadata
+    mode = column_mapping_mode(snapshot.protocol, metadata.configuration)
+    names = list(metadata.partition_columns)
+    fields = snapshot.schema.fields if mode != "none" and names else ()
+    return names + [physical_name(field, mode) for field in fields if field.name in names]
+
+
+def removals_of(events: FileEvents | None, kept: KeptFiles) -> list[pa.Table]:
+    """What left the table for good: what the commits removed, also where a checkpoint has
+    dropped the tombstone; without commits, the expired tombstones."""
+    if events is None:
+        return [kept.expired]
+    last = events.newest
+    removed = last.filter(pa.array(last.column("kind").to_numpy() == REMOVE))
+    return [removed.rename_columns({"time": "deletion_timestamp"})]
+
+
+def kept_by_commits(events: FileEvents, cutoff_ms: int, root: str) -> Places:
+    """What all commits keep: files that are live, and those removed after `cutoff_ms`."""
+    kinds = events.newest.column("kind").to_numpy()
+    times = numbers_of(events.newest.column("time"))
+    kept = (kinds == ADD) | ((kinds == REMOVE) & (times > cutoff_ms))
+    return places_of(events.newest.filter(pa.array(kept)), root)
+
+
+def young_changes(
+    snapshot: Snapshot, listing: LogListing, events: FileEvents | None, cutoff_ms: int
+) -> Places:
+    """The change files of commits after `cutoff_ms`, and of commits whose time is unknown."""
+    if events is None:
+        return NOWHERE
+    kinds = events.table.column("kind").to_numpy()
+    changes = events.table.filter(pa.array(kinds == CHANGE))
+    if not changes.num_rows:
+        return NOWHERE
+    run = contiguous_run(listing.commits)
+    active = in_commit_times(snapshot.protocol, snapshot.metadata)
+    times = commit_times(snapshot.store, listing, run, active)
+    old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
+    young = ~np.isin(changes.column("version").to_numpy(), old)
+    found = NOWHERE
+    for chunk in changes.filter(pa.array(young)).column("path").chunks:
+        found = found.joined(data_places(chunk, snapshot.uri))
+    return found
+
+
+def flags_of(values: pa.Array | pa.ChunkedArray) -> Flags:
+    """Truth values of a column without nulls."""
+    found: Flags = (
+        values.to_numpy(zero_copy_only=False).astype(np.bool_) if len(values) else np.zeros(0, "?")
+    )
+    return found
+
+
+def numbers_of(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """64-bit integers, 0 for null."""
+    filled = pc.fill_null(values, _ZERO)
+    found: npt.NDArray[np.int64] = filled.to_numpy() if len(filled) else np.zeros(0, np.int64)
+    return found
+
+
+def _removal_times(
+    paths: pa.ChunkedArray, removals: Sequence[pa.Table], root: str
+) -> npt.NDArray[np.int64]:
+    """When each file left the table, in milliseconds: 0 where its tombstone does not say,
+    -1 where none of the tombstones names it."""
+    found = np.full(len(paths), -1, np.int64)
+    for removed in removals:
+        if not len(paths) or not removed.num_rows:
+            continue
+        stamps = numbers_of(removed.column("deletion_timestamp").cast(pa.int64()))
+        for names in file_of_each(removed, root):
+            if names is not None:
+                at = pc.index_in(paths, value_set=names)
+                known = flags_of(at.is_valid())
+                found[known] = np.maximum(found[known], stamps[at.drop_null().to_numpy()])
+    return found
+
+
+_ZERO = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))])[0]

@@ -1,0 +1,125 @@
+"""What we say of other engines about time travel and vacuum, held against the reference."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+import explorer
+import explorer.inspect as look
+from explorer.demo.write import write_demo
+
+LONG_AGO = datetime.now(UTC).timestamp() - 30 * 86_400
+_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
+_ENFORCE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
+
+
+@pytest.fixture
+def enforcing(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session as the reference comes: it does not travel beyond the retention."""
+    before = spark.conf.get(_ENFORCE)
+    spark.conf.set(_ENFORCE, "true")
+    try:
+        yield spark
+    finally:
+        spark.conf.set(_ENFORCE, str(before))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("inspect") / "demo"
+    write_demo(folder, now=datetime.now(UTC))
+    return folder
+
+
+@pytest.fixture
+def old_table(corpus: Path, tmp_path: Path) -> Path:
+    """A table without deletion vectors, nothing of which is younger than thirty days."""
+    root = Path(shutil.copytree(corpus / "tables" / "dat-with_schema_change", tmp_path / "old"))
+    for place in root.rglob("*"):
+        os.utime(place, (LONG_AGO, LONG_AGO))
+    return root
+
+
+def test_reference_refuses_just_the_versions_that_we_say_it_refuses(
+    enforcing: SparkSession, demo: Path
+) -> None:
+    found = look.reach_by_log(explorer.open_table(demo)).versions.to_pylist()
+    refused = [row["version"] for row in found if row["spark_refuses"]]
+    edge = refused[-1]
+    assert refused == list(range(edge + 1))
+    for version in (0, edge - 1, edge, edge + 1, edge + 2, len(found) - 1):
+        reader = enforcing.read.format("delta").option("versionAsOf", version)
+        if version in refused:
+            with pytest.raises(
+                (AnalysisException, Py4JJavaError), match="deletedFileRetentionDuration"
+            ):
+                reader.load(str(demo)).schema  # noqa: B018  # asks for the version
+        else:
+            assert reader.load(str(demo)).schema.fields
+
+
+def test_newest_version_is_never_refused_however_old_it_is(
+    enforcing: SparkSession, old_table: Path
+) -> None:
+    found = look.reach_by_log(explorer.open_table(old_table))
+    refused = [row["spark_refuses"] for row in found.versions.to_pylist()]
+    assert refused == [True] * found.version + [False]
+    for version in (found.version - 1, found.version):
+        reader = enforcing.read.format("delta").option("versionAsOf", version)
+        if refused[version]:
+            with pytest.raises(
+                (AnalysisException, Py4JJavaError), match="deletedFileRetentionDuration"
+            ):
+                reader.load(str(old_table)).schema  # noqa: B018  # asks for the version
+        else:
+            assert reader.load(str(old_table)).schema.fields
+
+
+@pytest.fixture
+def quick_listing(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session listing folders with few tasks: by default a vacuum starts ten thousand."""
+    spark.conf.set(_TASKS, "2")
+    try:
+        yield spark
+    finally:
+        spark.conf.unset(_TASKS)
+
+
+def test_reference_would_delete_just_the_foreign_files_that_we_say(
+    quick_listing: SparkSession, old_table: Path
+) -> None:
+    names = (
+        "notes.txt",
+        "metadata/v1.metadata.json",
+        "_SUCCESS",
+        "_hidden/x.parquet",
+        ".part.crc",
+        "letter=a/stray.parquet",
+        "letter=a/.dot.parquet",
+        "sub/_delta_log/00000000000000000000.json",
+        "sub/part.parquet",
+        "_change_data/lost.parquet",
+        "deletion_vector_00000000-0000-4000-8000-000000000000.bin",
+    )
+    for name in (*names, "young.parquet"):
+        place = old_table / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(b"x")
+        if name != "young.parquet":
+            os.utime(place, (LONG_AGO, LONG_AGO))
+    rows = look.foreign_files(explorer.open_table(old_table)).files.to_pylist()
+    known = {row["path"] for row in rows}
+    assert {*names, "young.parquet"} == known
+    ours = {row["path"] for row in rows if row["reference_deletes"]}
+    listed = quick_listing.sql(f"VACUUM delta.`{old_table}` DRY RUN").collect()
+    theirs = {row[0].removeprefix("file:").removeprefix(f"{old_table}/") for row in listed}
+    assert ours == theirs & known
