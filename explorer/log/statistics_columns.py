@@ -135,13 +135,18 @@ class StatisticsStruct:
 def indexed_statistics(protocol: Protocol, metadata: Metadata) -> StatisticsStruct:
     """For the columns, and fields reached through structs, that statistics are kept for
     (`delta.dataSkippingStatsColumns`, else `delta.dataSkippingNumIndexedCols`)."""
-    places = _places(metadata)
     mode = column_mapping_mode(protocol, metadata.configuration)
+    return StatisticsStruct(indexed_places(metadata), mode)
+
+
+def indexed_places(metadata: Metadata) -> list[FieldPlace]:
+    """The columns and fields that `indexed_statistics` is about, in the order of the schema."""
+    places = _places(metadata)
     if (named := STATS_COLUMNS.value_of(metadata.configuration)) is not None:
         chosen = {name.strip().replace("`", "").lower() for name in named.split(",")}
-        return StatisticsStruct([place for place in places if _is_named(place, chosen)], mode)
+        return [place for place in places if _is_named(place, chosen)]
     count = INDEXED_COLUMNS.value_of(metadata.configuration)
-    return StatisticsStruct(places if count < 0 else places[:count], mode)
+    return places if count < 0 else places[:count]
 
 
 def all_statistics(protocol: Protocol, metadata: Metadata) -> StatisticsStruct:

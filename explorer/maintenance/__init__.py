@@ -17,15 +17,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from explorer.maintenance.approval import Approval
     from explorer.maintenance.checkpoint import plan_checkpoint
+    from explorer.maintenance.constraints import plan_add_constraint, plan_drop_constraint
+    from explorer.maintenance.drop_feature import plan_drop_feature
     from explorer.maintenance.executor import Running, execute, start
     from explorer.maintenance.log_cleanup import plan_log_cleanup
     from explorer.maintenance.log_compaction import plan_log_compaction
+    from explorer.maintenance.optimize import plan_optimize
     from explorer.maintenance.plan import Plan, Step, Verdict
     from explorer.maintenance.receipt import Receipt
     from explorer.maintenance.repair import plan_repair
     from explorer.maintenance.restore import plan_restore
     from explorer.maintenance.state_folder import StateFolder
     from explorer.maintenance.table_properties import plan_set_properties
+    from explorer.maintenance.upgrade import plan_upgrade
     from explorer.maintenance.vacuum import plan_vacuum
 
 # Name -> the module that defines it, loaded when the name is asked for. No module
@@ -39,12 +43,17 @@ _HOMES = {
     "Step": "plan",
     "Verdict": "plan",
     "execute": "executor",
+    "plan_add_constraint": "constraints",
     "plan_checkpoint": "checkpoint",
+    "plan_drop_constraint": "constraints",
+    "plan_drop_feature": "drop_feature",
     "plan_log_cleanup": "log_cleanup",
     "plan_log_compaction": "log_compaction",
+    "plan_optimize": "optimize",
     "plan_repair": "repair",
     "plan_restore": "restore",
     "plan_set_properties": "table_properties",
+    "plan_upgrade": "upgrade",
     "plan_vacuum": "vacuum",
     "start": "executor",
 }
@@ -58,12 +67,17 @@ __all__ = [
     "Step",
     "Verdict",
     "execute",
+    "plan_add_constraint",
     "plan_checkpoint",
+    "plan_drop_constraint",
+    "plan_drop_feature",
     "plan_log_cleanup",
     "plan_log_compaction",
+    "plan_optimize",
     "plan_repair",
     "plan_restore",
     "plan_set_properties",
+    "plan_upgrade",
     "plan_vacuum",
     "start",
 ]

@@ -7,6 +7,7 @@ process was killed is found again, and not made twice.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -23,12 +24,19 @@ from explorer.protocol.actions import (
     parse_metadata,
     parse_protocol,
 )
+from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
-from explorer.transaction.staged import IsolationLevel, Promises, Provenance, StagedCommit
+from explorer.transaction.staged import (
+    IsolationLevel,
+    Promises,
+    Provenance,
+    StagedCommit,
+    ValidatedRule,
+)
 
 _DISTRIBUTION = "delta-explorer"
 
@@ -36,8 +44,10 @@ _READS: Mapping[str, ReadSet] = {
     "nothing": ReadSet(metadata=False),
     "metadata": NOTHING,
     "whole table": WHOLE_TABLE,
+    "every row": WHOLE_TABLE,
 }
-"""What a commit depends on, by the word that its step has."""
+"""What a commit depends on, by the word that its step has; `every row` also where it changes
+no file itself: no row may have come or gone unseen."""
 
 
 def commit_step(  # noqa: PLR0913  # the fields of commitInfo
@@ -52,9 +62,25 @@ def commit_step(  # noqa: PLR0913  # the fields of commitInfo
     files: Mapping[str, Any] | None = None,
     counts_step: int | None = None,
     num_files: int = 0,
+    upon_step: int | None = None,
+    validated: Sequence[ValidatedRule] = (),
+    dropped_feature: str | None = None,
+    protects_history: bool = False,
 ) -> Step:
     """A step that commits `actions` (lines of a commit) and the file actions that `files`
-    describes. With `counts_step` the number of deleted files is that of an earlier step."""
+    describes. With `counts_step` the number of deleted files is that of an earlier step.
+
+    With `upon_step` it builds upon the version that an earlier step looked at, and rests on
+    what was found there: that all rows keep to the rules of `validated`, or that nothing of
+    `dropped_feature` is left. With `protects_history` its metadata say that the checkpoints
+    before it are protected.
+    """
+    resting = {
+        "upon_step": upon_step,
+        "validated": [{"key": rule.key, "expression": rule.expression} for rule in validated],
+        "dropped_feature": dropped_feature,
+        "protects_history": protects_history or None,
+    }
     return Step(
         kind="commit",
         reason=reason,
@@ -68,6 +94,7 @@ def commit_step(  # noqa: PLR0913  # the fields of commitInfo
             "actions": [dict(action) for action in actions],
             "files": None if files is None else dict(files),
             "counts_step": counts_step,
+            **{name: value for name, value in resting.items() if value not in (None, [])},
         },
     )
 
@@ -85,7 +112,15 @@ def carry_out_commit(
         tally.result = {"version": made, "was_there": True}
         tally.done = step.num_files
         return
-    staged = stage(Table(run.store), run.plan, step, _metrics(run, arguments), run.clock())
+    upon = arguments.get("upon_step")
+    staged = stage(
+        Table(run.store),
+        run.plan,
+        step,
+        _metrics(run, arguments),
+        run.clock(),
+        version=None if upon is None else int(run.results[int(upon)]["version"]),
+    )
     if staged.promises.recommits:
         check_files_come_back(run.store, staged, run.clock())
     found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
@@ -96,18 +131,27 @@ def carry_out_commit(
 
 
 def stage(
-    table: Table, plan: Plan, step: Step, metrics: Mapping[str, str], now: int
+    table: Table,
+    plan: Plan,
+    step: Step,
+    metrics: Mapping[str, str],
+    now: int,
+    *,
+    version: int | None = None,
 ) -> StagedCommit:
     """What a step commits at `now`, in milliseconds; what depends on the table is made upon
-    the plan's version."""
+    `version`, by default the plan's."""
     arguments = step.arguments
     reads = str(arguments["reads"])
-    snapshot = table.snapshot(version=None if reads == "nothing" else plan.anchor.version)
+    if version is None and reads != "nothing":
+        version = plan.anchor.version
+    snapshot = table.snapshot(version=version)
     files = FileBatches()
     if arguments["files"] is not None:
         files = batches_of(table, plan, arguments["files"], now)
     # as the reference: what changes no row need not be kept apart from those that do
-    isolation: IsolationLevel = "SnapshotIsolation" if files.is_empty else "Serializable"
+    changes_nothing = files.is_empty and reads != "every row"
+    isolation: IsolationLevel = "SnapshotIsolation" if changes_nothing else "Serializable"
     return StagedCommit(
         base=read_version_of(snapshot),
         reads=_READS[reads],
@@ -119,10 +163,19 @@ def stage(
             metrics=metrics,
             isolation_level=isolation,
         ),
-        actions=tuple(_action(line) for line in arguments["actions"]),
+        actions=_actions(arguments, snapshot.version + 1),
         adds=files.adds,
         removes=files.removes,
-        promises=Promises(recommits=files.recommits),
+        promises=_promises(arguments, files),
+    )
+
+
+def _promises(arguments: Mapping[str, Any], files: FileBatches) -> Promises:
+    dropped = arguments.get("dropped_feature")
+    return Promises(
+        validated=frozenset(ValidatedRule(**rule) for rule in arguments.get("validated", ())),
+        recommits=files.recommits,
+        dropped_features=frozenset() if dropped is None else frozenset({str(dropped)}),
     )
 
 
@@ -146,6 +199,22 @@ def _metrics(run: Run, arguments: Mapping[str, Any]) -> dict[str, str]:
     if counted is not None:
         metrics["numDeletedFiles"] = str(run.results.get(counted, {}).get("num_deleted", 0))
     return metrics
+
+
+def _actions(
+    arguments: Mapping[str, Any], version: int
+) -> tuple[Protocol | Metadata | DomainMetadata, ...]:
+    """The actions of a commit that is to be `version`."""
+    actions = tuple(_action(line) for line in arguments["actions"])
+    if not arguments.get("protects_history"):
+        return actions
+    mark = {CHECKPOINT_PROTECTION_VERSION.name: str(version)}
+    return tuple(
+        replace(item, configuration={**item.configuration, **mark})
+        if isinstance(item, Metadata)
+        else item
+        for item in actions
+    )
 
 
 def _action(line: Mapping[str, Any]) -> Protocol | Metadata | DomainMetadata:

@@ -26,7 +26,7 @@ from explorer.errors import (
 from explorer.maintenance.aftermath import check_promise
 from explorer.maintenance.approval import Approval
 from explorer.maintenance.newer_commits import LogWatch
-from explorer.maintenance.plan import Plan
+from explorer.maintenance.plan import LOOKING_STEPS, Plan
 from explorer.maintenance.receipt import Check, Receipt, Status, StepReceipt
 from explorer.maintenance.run import Clock, Run, Tally
 from explorer.maintenance.state_folder import StateDir, StateFolder
@@ -49,6 +49,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
     approval: Approval,
     *,
     table: Table | None = None,
+    spark: Any = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
     state_dir: StateDir = None,
@@ -60,7 +61,8 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
 
     A plan that was loaded needs `table`. A table in an object store needs the
     `storage_options` that it was opened with once more, because a plan never holds them
-    and a table that was opened for reading cannot be written to.
+    and a table that was opened for reading cannot be written to. What is done with rows is
+    done on `spark`, or on the active or a local session where there is none.
 
     What a guard forbids, an approval that does not fit and a stale plan are told by the
     receipt (`refused`), as is every error of the table or its store. Raises
@@ -92,6 +94,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
             clock=clock,
             watch=Watch(progress=progress, cancel=cancel),
             log=LogWatch(plan=plan, store=store, own=_own_transactions(plan)),
+            spark=spark,
         )
         return _Execution(run, approval, journal, started_at).carry_out()
 
@@ -130,7 +133,8 @@ class _Execution:
 
     @property
     def _has_changed(self) -> bool:
-        return any(step.done or step.status == "done" for step in self._steps)
+        changing = (step for step in self._steps if step.kind not in LOOKING_STEPS)
+        return any(step.done or step.status == "done" for step in changing)
 
     def _steps_in_order(self) -> None:
         run = self._run
@@ -142,7 +146,8 @@ class _Execution:
             self._stop(error)
             return
         for index, step in enumerate(run.plan.steps):
-            if (noted := _noted(self._journal, index, "done")) is not None:
+            noted = _noted(self._journal, index, "done")
+            if noted is not None and self._is_settled(index):
                 tally = _tally(noted)
                 run.results[index] = noted.get("result") or {}
                 self._steps.append(tally.receipt(step, "done"))
@@ -164,13 +169,22 @@ class _Execution:
                 self._stop(error)
                 return
 
+    def _is_settled(self, index: int) -> bool:
+        """Whether a step that was done need not be done again: what was looked at may have
+        changed until the step behind it is done."""
+        steps = self._run.plan.steps
+        if steps[index].kind not in LOOKING_STEPS:
+            return True
+        behind = range(index + 1, len(steps))
+        return any(_noted(self._journal, at, "done") is not None for at in behind)
+
     def _stop(self, error: DeltaError) -> None:
         self._problem = Problem.of(error)
         if isinstance(error, CancelledError):
             self._status = "cancelled"
         elif self._has_changed:
             self._status = "partly"
-        elif isinstance(error, ConflictError):
+        elif isinstance(error, ConflictError) or error.kind == "plan_refused":
             self._status = "refused"
         else:
             self._status = "failed"

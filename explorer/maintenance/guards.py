@@ -17,11 +17,7 @@ from explorer.protocol.features.registry import (
     is_catalog_managed,
     is_supported,
 )
-from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.table.times import render_time
-
-SHORTEST_RETENTION = timedelta(days=7)
-"""The floor: what a slow writer, or a long query, may still need."""
 
 UNCOMMITTED_AGE = timedelta(hours=24)
 """A file younger than this may belong to a writer that has not yet committed."""
@@ -114,11 +110,6 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
         "that no age can be told.",
         "Correct the clock of this machine, or wait until that time has passed.",
     )
-
-
-def retention_floor(configuration: Mapping[str, str]) -> timedelta:
-    """The shortest retention that needs no further word."""
-    return max(SHORTEST_RETENTION, DELETED_FILE_RETENTION.value_of(configuration))
 
 
 def judge_retention(

@@ -49,10 +49,10 @@ from explorer.protocol.known_properties import (
 )
 from explorer.storage.ports import ObjectInfo
 from explorer.table.commit_times import commit_times
+from explorer.table.retention import DAY_MS, log_cutoff_ms
 from explorer.table.table import Table, contiguous_run
 from explorer.table.times import in_commit_times, render_time
 
-_DAY_MS = 86_400_000
 _MS = timedelta(milliseconds=1)
 
 _BEFORE = "before the checkpoint at which the log is cut"
@@ -106,8 +106,7 @@ def plan_log_cleanup(
 
 
 def _find_cut(look: Look, retention: timedelta) -> _Cut:
-    threshold = look.now_ms - retention // _MS
-    cutoff_ms = threshold - threshold % _DAY_MS  # midnight UTC of that day
+    cutoff_ms = log_cutoff_ms(look.now_ms, retention)
     run = contiguous_run(look.listing.commits)
     if not run:
         return _Cut(cutoff_ms=cutoff_ms, commit=None, checkpoint=None)
@@ -143,8 +142,8 @@ def _files(look: Look, cut: _Cut, stored: dict[str, ObjectInfo]) -> pa.Table:
     sidecars = _folder(look, SIDECAR_FOLDER)
     named = _named_sidecars(look, kept) if sidecars else set()
     if named is not None:
-        midnight = look.now_ms - look.now_ms % _DAY_MS
-        old = [info for info in sidecars if info.modified_ms <= midnight - _DAY_MS]
+        midnight = look.now_ms - look.now_ms % DAY_MS
+        old = [info for info in sidecars if info.modified_ms <= midnight - DAY_MS]
         free = [info for info in old if f"{SIDECAR_FOLDER}/{info.name}" not in named]
         parts.append(_listed(SIDECAR_FOLDER, free, _SIDECAR))
     return join_files(parts)

@@ -29,9 +29,13 @@ Operation = Literal[
     "compact-log",
     "vacuum",
     "clean-log",
+    "constraint",
+    "drop-feature",
+    "optimize",
     "restore",
     "set-properties",
     "repair",
+    "upgrade",
 ]
 
 StepKind = Literal[
@@ -41,8 +45,16 @@ StepKind = Literal[
     "delete_files",
     "commit",
     "write_checksum",
+    "rewrite_files",
+    "repair_statistics",
+    "validate_rows",
+    "validate_traces",
 ]
 STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
+
+LOOKING_STEPS: frozenset[StepKind] = frozenset({"validate_rows", "validate_traces"})
+"""Steps that change nothing: what they found holds for the version that they looked at, so
+that they are done anew where a run is taken up again."""
 
 Ground = Literal["protocol", "metadata", "files", "every file"]
 """What a plan may rest on: a newer commit that touches it makes the plan stale. `files` are

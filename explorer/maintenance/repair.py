@@ -1,5 +1,5 @@
-"""Planning repairs: of the hint, of a checkpoint that cannot be used, and of references to
-files that are gone. Each plan says what is lost by it."""
+"""Planning repairs: of the hint, of a checkpoint that cannot be used, of references to files
+that are gone, and of statistics that files lack. Each plan says what is lost by it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.log_cleanup import hint_step, is_readable
 from explorer.maintenance.plan import Ground, Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.repair_statistics import judge_statistics, statistics_repair
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER
 from explorer.table.frames import sum_of
@@ -29,7 +30,7 @@ from explorer.table.listed_files import stat_files
 from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
 
-What = Literal["hint", "checkpoint", "files"]
+What = Literal["hint", "checkpoint", "files", "statistics"]
 
 
 def plan_repair(  # what is repaired, who looks on, what makes it repeatable
@@ -41,13 +42,16 @@ def plan_repair(  # what is repaired, who looks on, what makes it repeatable
     clock: Clock = system_clock,
     seed: UUID | None = None,
 ) -> Plan:
-    """Repair the hint, checkpoints that cannot be used, or references to missing files."""
+    """Repair the hint, checkpoints that cannot be used, references to missing files, or
+    statistics that files lack; for these the files are read, many of them on Spark."""
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
     if what == "hint":
         return _repair_hint(look)
     if what == "checkpoint":
         return _repair_checkpoint(look, made_with)
+    if what == "statistics":
+        return _plan(look, "statistics", *statistics_repair(look, made_with))
     return _repair_files(look, made_with)
 
 
@@ -133,9 +137,10 @@ def _plan(
     look: Look, what: What, summary: str, steps: tuple[Step, ...], files: list[pa.Table]
 ) -> Plan:
     protocol = look.snapshot.protocol
-    grounds: tuple[Ground, ...] = ("protocol", "metadata", "files") if what == "files" else ()
+    commits = what in {"files", "statistics"}
+    grounds: tuple[Ground, ...] = ("protocol", "metadata", "files") if commits else ()
     verdicts: tuple[Verdict, ...] = (judge_features(protocol), judge_log(look.listing))
-    if what == "files":
+    if commits:
         verdicts = (*verdicts, judge_catalog(protocol))
     plan = Plan(
         operation="repair",
@@ -152,9 +157,12 @@ def _plan(
         files=join_files(files),
         table=look.table,
     )
-    commit = next((step for step in steps if step.kind == "commit"), None)
-    if commit is None or plan.refusals:
+    if plan.refusals or not (steps and commits):
         return plan
+    if what == "statistics":
+        verdict = judge_statistics(plan, look.table, steps[0])
+        return replace(plan, verdicts=(*verdicts, verdict))
+    commit = steps[0]
     return replace(plan, verdicts=(*verdicts, judge_commit(plan, look.table, commit)))
 
 

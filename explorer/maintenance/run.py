@@ -69,7 +69,7 @@ class Tally:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One execution of one plan. `results` are what earlier steps made known, by their
-    position."""
+    position; `spark` is the session for bulk work, None for the active or a local one."""
 
     plan: Plan
     table: Table
@@ -78,6 +78,7 @@ class Run:
     clock: Clock
     watch: Watch
     log: LogWatch
+    spark: Any = None
     results: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def note(self, line: Mapping[str, Any]) -> None:

@@ -11,15 +11,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import ConflictError
-from explorer.log.columns import ADD_COLUMNS, REMOVE_COLUMNS, TIME, bool_column, int64_column
+from explorer.log.columns import (
+    ADD_COLUMNS,
+    REMOVE_COLUMNS,
+    TIME,
+    bool_column,
+    int64_column,
+    string_column,
+)
 from explorer.log.key_columns import keys_of
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Plan
+from explorer.protocol.paths import encode_path
 from explorer.table.snapshot import Snapshot
+from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
 
 _TRUE = bool_column([True])[0]
+_FALSE = bool_column([False])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +50,11 @@ class FileBatches:
 def batches_of(
     table: Table, plan: Plan, described: Mapping[str, Any], deleted_at: int
 ) -> FileBatches:
-    """What `described` says: `{"restore_to": VERSION}`, or `{"remove_missing": true}` for
-    the live files that the plan lists under `remove`. They are removed at `deleted_at`, in
-    milliseconds: retention counts from the commit, and not from the plan."""
+    """What `described` says: `{"restore_to": VERSION}`; `{"give_row_ids": true}` for the live
+    files that have none, `{"take_row_ids": true}` for those that have some;
+    `{"vector_tombstones": true}` for the vectors of what is removed; or `{"paths": [...]}` for
+    live files that are gone. They are removed at `deleted_at`, in milliseconds: retention
+    counts from the commit, and not from the plan."""
     newest = table.snapshot(version=plan.anchor.version)
     if "restore_to" in described:
         target = table.snapshot(version=int(described["restore_to"]))
@@ -56,12 +68,60 @@ def batches_of(
         return FileBatches(
             adds=tuple(adds.to_batches()), removes=tuple(removes.to_batches()), recommits=True
         )
+    if "vector_tombstones" in described:
+        return FileBatches(removes=tuple(vector_tombstones(newest, deleted_at).to_batches()))
     live = newest.physical_files("add", list(ADD_COLUMNS))
+    if "take_row_ids" in described:
+        held = live.filter(_have_row_ids(live))
+        if held.num_rows != described["num_files"]:
+            raise _differs()
+        bare = as_they_are(held)
+        for name in ("base_row_id", "default_row_commit_version"):
+            nulls = pa.nulls(bare.num_rows, pa.int64())
+            bare = bare.set_column(bare.schema.get_field_index(name), name, nulls)
+        return FileBatches(adds=tuple(bare.to_batches()))
+    if "give_row_ids" in described:
+        fresh = live.filter(live.column("base_row_id").is_null())
+        if fresh.num_rows != described["num_files"]:
+            raise _differs()
+        return FileBatches(adds=tuple(as_they_are(fresh).to_batches()))
     paths = described["paths"]
     gone = live.filter(pc.is_in(live.column("path"), value_set=pa.array(paths, pa.string())))
     if gone.num_rows != described["num_files"]:
         raise _differs()
     return FileBatches(removes=tuple(removes_of(gone, deleted_at).to_batches()))
+
+
+def as_they_are(files: pa.Table) -> pa.Table:
+    """Adds of live files whose rows stay what they are."""
+    at = files.schema.get_field_index("data_change")
+    return files.set_column(at, "data_change", _repeat(_FALSE, files))
+
+
+def _have_row_ids(files: pa.Table) -> pa.ChunkedArray:
+    columns = (files.column("base_row_id"), files.column("default_row_commit_version"))
+    return pc.or_(*(column.is_valid() for column in columns))
+
+
+def vector_tombstones(snapshot: Snapshot, deleted_at: int) -> pa.Table:
+    """Removes that name the files of the deletion vectors of tombstones: who does not know
+    vectors would take these files for strays, and old versions need them."""
+    gone = snapshot.physical_files("remove", ["path", "deletion_vector"])
+    hidden = gone.filter(gone.column("deletion_vector").is_valid())
+    _, vectors = file_of_each(hidden, snapshot.uri)
+    if vectors is None:
+        return _removes_of_paths([], deleted_at)
+    names = sorted({encode_path(name) for name in vectors.to_pylist() if name is not None})
+    known = set(gone.column("path").to_pylist())
+    return _removes_of_paths([name for name in names if name not in known], deleted_at)
+
+
+def _removes_of_paths(paths: list[str], deleted_at: int) -> pa.Table:
+    times = int64_column([deleted_at] * len(paths)).cast(TIME)
+    changes = bool_column([False] * len(paths))
+    return pa.table(
+        {"path": string_column(paths), "deletion_timestamp": times, "data_change": changes}
+    )
 
 
 def differing_files(newest: Snapshot, target: Snapshot) -> tuple[pa.Table, pa.Table]:

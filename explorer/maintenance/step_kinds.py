@@ -13,8 +13,11 @@ from explorer.maintenance.log_steps import (
     write_compaction_step,
     write_hint_step,
 )
+from explorer.maintenance.optimize_step import rewrite_step
 from explorer.maintenance.plan import Step, StepKind
+from explorer.maintenance.repair_statistics import repair_statistics_step
 from explorer.maintenance.run import Run, Tally
+from explorer.maintenance.validation_steps import validate_rows_step, validate_traces_step
 
 StepWork = Callable[[Run, Step, int, Tally, Mapping[str, Any]], None]
 """Does one step. It may have been begun before, so that doing it twice is doing it once: the
@@ -23,8 +26,12 @@ last argument is what the journal knows of it. What becomes of files goes into t
 STEPS: Mapping[StepKind, StepWork] = {
     "commit": carry_out_commit,
     "delete_files": delete_files,
+    "repair_statistics": repair_statistics_step,
+    "rewrite_files": rewrite_step,
     "write_checkpoint": write_checkpoint_step,
     "write_checksum": write_checksum_step,
     "write_compaction": write_compaction_step,
     "write_hint": write_hint_step,
+    "validate_rows": validate_rows_step,
+    "validate_traces": validate_traces_step,
 }

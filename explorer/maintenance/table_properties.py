@@ -13,9 +13,11 @@ from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.upgrade_rules import RULES
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.commit_json import render_action
+from explorer.protocol.features.registry import is_supported
 from explorer.protocol.properties import PROPERTIES
 from explorer.table.table import Table
 
@@ -23,8 +25,14 @@ _PREFIX = "delta."
 
 # families of properties with operations, or checks over all rows, of their own
 _ELSEWHERE = {
-    "delta.constraints.": "a CHECK constraint has to be held against every row first",
-    "delta.feature.": "enabling a feature changes the protocol",
+    "delta.constraints.": (
+        "a CHECK constraint has to be held against every row first",
+        "Use constraint add NAME EXPR, or constraint drop NAME.",
+    ),
+    "delta.feature.": (
+        "enabling a feature changes the protocol",
+        "Use upgrade FEATURE, which says who can no longer use the table.",
+    ),
 }
 _KEPT_BY_WRITERS = frozenset(
     {
@@ -37,7 +45,10 @@ _KEPT_BY_WRITERS = frozenset(
     }
 )
 # each needs more than its property: a protocol, names or ids for what is there already
-_NEEDS_MORE = frozenset({"delta.columnMapping.mode", "delta.enableRowTracking"})
+_NEEDS_MORE = {
+    "delta.columnMapping.mode": "columnMapping",
+    "delta.enableRowTracking": "rowTracking",
+}
 
 
 def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what makes it repeatable
@@ -108,7 +119,8 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
     )
     if not steps or plan.refusals:
         return plan
-    return replace(plan, verdicts=(*plan.verdicts, judge_commit(plan, table, steps[0])))
+    verdict = _pointing_to_upgrade(judge_commit(plan, table, steps[0]), look, wanted)
+    return replace(plan, verdicts=(*plan.verdicts, verdict))
 
 
 def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
@@ -124,19 +136,35 @@ def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
 
 
 def _check_name(name: str) -> None:
-    for prefix, reason in _ELSEWHERE.items():
+    for prefix, (reason, remedy) in _ELSEWHERE.items():
         if name.lower().startswith(prefix):
-            raise _refused(f"{name[:120]} is no plain property.", f"It is refused here: {reason}.")
+            told = f"It is refused here: {reason}."
+            raise _refused(f"{name[:120]} is no plain property.", told, remedy)
     if name in _KEPT_BY_WRITERS:
         raise _refused(f"{name} cannot be set.", "Writers keep it, and the log rests on it.")
     if name in _NEEDS_MORE:
         raise _refused(
             f"{name} cannot be changed by its property alone.",
             "The protocol, and what is in the table already, have to follow.",
+            f"Enable it with upgrade {_NEEDS_MORE[name]}; drop-feature takes it away.",
         )
     known = {spelling for item in PROPERTIES.values() for spelling in (item.name, *item.aliases)}
     if name.startswith(_PREFIX) and name not in known:
         raise _refused(f"{name[:120]} is no known property.", "Names with delta. are Delta's own.")
+
+
+def _pointing_to_upgrade(verdict: Verdict, look: Look, wanted: Mapping[str, str]) -> Verdict:
+    """A refusal for want of a feature says how the table gets it."""
+    missing = [
+        name
+        for name, rule in RULES.items()
+        if any(wanted.get(item) == value for item, value in rule.switch.items())
+        and not is_supported(look.snapshot.protocol, name)
+    ]
+    if verdict.outcome != "refuse" or not missing:
+        return verdict
+    remedy = f"Use upgrade {' '.join(missing)}, which says who can no longer use the table."
+    return replace(verdict, remedy=remedy)
 
 
 def _warnings(changed: list[str], configuration: Mapping[str, str]) -> list[Verdict]:
@@ -168,10 +196,13 @@ def _summary(changed: list[str]) -> str:
     return f"Changes {number} of the table; nothing becomes impossible."
 
 
-def _refused(problem: str, reason: str) -> InvalidArgumentError:
+_NAMES_AND_VALUES = "See the table properties of the documentation for names and values."
+
+
+def _refused(problem: str, reason: str, remedy: str = _NAMES_AND_VALUES) -> InvalidArgumentError:
     return InvalidArgumentError(
         problem,
         reason=reason,
-        remedy="See the table properties of the documentation for names and values.",
+        remedy=remedy,
         spec="Table Properties",
     )

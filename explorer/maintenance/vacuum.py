@@ -11,8 +11,6 @@ from datetime import timedelta
 from typing import Literal
 from uuid import UUID, uuid4, uuid5
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
@@ -25,7 +23,6 @@ from explorer.maintenance.guards import (
     judge_log,
     judge_retention,
     judge_vacuum_protocol,
-    retention_floor,
 )
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, count, look_at, size_in_words, system_clock
@@ -33,17 +30,14 @@ from explorer.maintenance.removed_files import removed_files
 from explorer.maintenance.second_route import SecondRoute, go_second_route
 from explorer.maintenance.state_folder import StateDir, StateFolder
 from explorer.maintenance.vacuum_effect import Consequence, consequence_of, newest_times
-from explorer.maintenance.vacuum_files import Ages, Verdicts, judge_listed, judge_removed
+from explorer.maintenance.vacuum_files import Verdicts, judge_listed, judge_removed
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
-from explorer.table.commit_times import commit_times
-from explorer.table.file_events import CHANGE, REMOVE, FileEvents
 from explorer.table.kept_files import kept_files
 from explorer.table.listed_files import ListedFiles, list_files
-from explorer.table.store_paths import NOWHERE, Places, data_places
-from explorer.table.table import Table, contiguous_run
-from explorer.table.times import in_commit_times
+from explorer.table.retention import retention_floor
+from explorer.table.table import Table
+from explorer.table.unkept_files import Ages, partition_names, removals_of, young_changes
 
 Mode = Literal["full", "lite"]
 
@@ -105,15 +99,14 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
     expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
     second = go_second_route(look, kept, cutoff_ms, expire_ms)
     places = kept.places.joined(second.further)
-    columns = _partition_columns(look)
+    columns = partition_names(look.snapshot)
+    places = places.joined(young_changes(look.snapshot, look.listing, second.events, cutoff_ms))
     listed: ListedFiles | None = None
     if mode == "full":
         listed = list_files(look.store, look.watch)
-        places = places.joined(_young_changes(look, second.events, cutoff_ms))
-        removals = _removals(second.events) or [kept.expired]
+        removals = removals_of(second.events, kept)
         files = judge_listed(listed, look.store, places, kept, removals, columns, ages)
     else:
-        places = places.joined(_young_changes(look, second.events, cutoff_ms))
         candidates = removed_files(look.store, kept, second.events, places, cutoff_ms)
         files = judge_removed(candidates, columns, ages)
     present = None if listed is None else listed.paths
@@ -235,40 +228,3 @@ def _summary(number: int, size: int, lost: Consequence, *, is_refused: bool) -> 
     if not number:
         return "Nothing can be deleted now; the list says from when each file may go."
     return f"Deletes {count(number, 'file')} ({size_in_words(size)}) for ever: {lost.in_words}."
-
-
-def _partition_columns(look: Look) -> list[str]:
-    """Under all their names."""
-    metadata = look.snapshot.metadata
-    mode = column_mapping_mode(look.snapshot.protocol, metadata.configuration)
-    names = list(metadata.partition_columns)
-    fields = look.snapshot.schema.fields if mode != "none" and names else ()
-    return names + [physical_name(field, mode) for field in fields if field.name in names]
-
-
-def _removals(events: FileEvents | None) -> list[pa.Table]:
-    """What the commits removed for good, also where a checkpoint has dropped the tombstone."""
-    if events is None:
-        return []
-    last = events.newest
-    removed = last.filter(pa.array(last.column("kind").to_numpy() == REMOVE))
-    return [removed.rename_columns({"time": "deletion_timestamp"})]
-
-
-def _young_changes(look: Look, events: FileEvents | None, cutoff_ms: int) -> Places:
-    """The change files of commits after `cutoff_ms`, and of commits whose time is unknown."""
-    if events is None:
-        return NOWHERE
-    kinds = events.table.column("kind").to_numpy()
-    changes = events.table.filter(pa.array(kinds == CHANGE))
-    if not changes.num_rows:
-        return NOWHERE
-    run = contiguous_run(look.listing.commits)
-    active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
-    times = commit_times(look.store, look.listing, run, active)
-    old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
-    young = ~np.isin(changes.column("version").to_numpy(), old)
-    found = NOWHERE
-    for chunk in changes.filter(pa.array(young)).column("path").chunks:
-        found = found.joined(data_places(chunk, look.table.uri))
-    return found

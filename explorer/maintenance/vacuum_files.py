@@ -1,9 +1,5 @@
-"""Which files vacuum may delete, and why each of the others stays.
-
-- removed from the table longer ago than the retention: deleted
-- stray (see `explorer.table.listed_files`) and older than the retention: deleted
-- removed or stray, and younger: stays, with the time from which it may go
-- everything else that no version references is foreign: listed, and never touched
+"""Which files vacuum may delete, and why each of the others stays: the rules of
+`explorer.table.unkept_files` as lists of a plan.
 """
 
 from __future__ import annotations
@@ -20,36 +16,20 @@ from explorer.log.columns import TIME, string_column
 from explorer.maintenance.file_list import build_files, words
 from explorer.storage.ports import ReadStore
 from explorer.table.kept_files import KeptFiles, is_kept
-from explorer.table.listed_files import (
-    CHANGE_FOLDER,
-    ListedFiles,
-    is_hidden,
-    is_older,
-    is_stray_by_name,
-)
+from explorer.table.listed_files import ListedFiles, is_hidden
 from explorer.table.store_paths import Places, file_of_each
-
-REMOVED = "removed from the table, and its retention has passed"
-STRAY = "no version knows it, and it is older than the retention"
-OLD_CHANGES = "change data of commits that are older than the retention"
-STILL_KEPT = "removed from the table, and kept until its retention has passed"
-YOUNG = "no version knows it, and it may belong to a writer that has not committed yet"
-HIDDEN = "foreign: below a folder, or with a name, that hides it"
-FOREIGN = "foreign: not a file of a table"
-REFERENCE = "foreign: not a file of a table, and old enough that the reference would delete it"
-ODD = "foreign: no plain file, or a name that is no text"
-UNKNOWN_AGE = "foreign: nobody knows how old it is"
-
-_DELETED = (REMOVED, STRAY, OLD_CHANGES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ages:
-    """What decides by age: files removed, or written, at or before `cutoff_ms` may go;
-    `retention_ms` later than that, one may."""
-
-    cutoff_ms: int
-    retention_ms: int
+from explorer.table.unkept_files import (
+    HIDDEN,
+    ODD,
+    OLD_CHANGES,
+    REASONS,
+    REFERENCE,
+    STILL_KEPT,
+    Ages,
+    flags_of,
+    judge_unkept,
+    numbers_of,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,35 +67,16 @@ def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of
     """
     unkept = listed.select(pc.invert(is_kept(listed.paths, kept)), store)
     unkept = unkept.filter(unkept.column("bytes").is_valid())  # others went away meanwhile
-    paths, times = unkept.column("path"), unkept.column("modified")
-    hidden = _flags(is_hidden(paths, partition_columns))
-    removed_at = _removal_times(paths, removals, store.uri)
-    removed = ~hidden & (removed_at >= 0)
-    stray = ~hidden & ~removed & _flags(is_stray_by_name(paths))
-    old = _flags(is_older(times, ages.cutoff_ms))
-    dated = _flags(pc.fill_null(pc.not_equal(times, 0), False))  # noqa: FBT003  # a value
-    changes = _flags(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
-    delete = removed | (stray & old)
-    since = np.where(removed, removed_at, _numbers(times)) + ages.retention_ms
-    reasons = np.select([removed, changes], [0, 2], 1)
-    leave_reasons = np.select([hidden, stray & ~dated, stray, old], [0, 1, 2, 3], 4)
-    foreign = ~stray | ~dated
+    judged = judge_unkept(unkept, store.uri, removals, partition_columns, ages)
+    goes, since = judged.may_go, judged.since_ms
     return Verdicts(
-        delete=_rows(unkept, delete, "delete", _DELETED, reasons, since, np.zeros_like(delete)),
+        delete=_rows(unkept, goes, "delete", judged.reasons, since, np.zeros_like(goes)),
         leave=(
-            _rows(
-                unkept,
-                ~delete,
-                "leave",
-                (HIDDEN, UNKNOWN_AGE, YOUNG, REFERENCE, FOREIGN),
-                leave_reasons,
-                since,
-                foreign,
-            ),
+            _rows(unkept, ~goes, "leave", judged.reasons, since, judged.never),
             _still_kept(listed.paths, tombstones, store.uri, ages),
             build_files(string_column(list(listed.others)), action="leave", reason=ODD),
         ),
-        youngest_ms=_youngest(times, ~hidden & stray),
+        youngest_ms=judged.youngest_ms,
     )
 
 
@@ -123,22 +84,21 @@ def judge_removed(candidates: pa.Table, partition_columns: Sequence[str], ages: 
     """The same of files that the log alone names: `candidates` (path, bytes, modified,
     removed_at, is_change) are no longer kept; one that is gone has null bytes."""
     there = candidates.filter(candidates.column("bytes").is_valid())
-    hidden = _flags(is_hidden(there.column("path"), partition_columns))
-    reasons = np.where(_flags(there.column("is_change")), 2, 0)
-    since = _numbers(there.column("removed_at")) + ages.retention_ms
-    nothing = np.zeros(there.num_rows, np.bool_)
+    hidden = flags_of(is_hidden(there.column("path"), partition_columns))
+    changes = flags_of(there.column("is_change"))
+    reasons = np.select([hidden, changes], [REASONS.index(HIDDEN), REASONS.index(OLD_CHANGES)], 0)
+    since = numbers_of(there.column("removed_at")) + ages.retention_ms
     return Verdicts(
-        delete=_rows(there, ~hidden, "delete", _DELETED, reasons, since, nothing),
-        leave=(_rows(there, hidden, "leave", (HIDDEN,), np.zeros_like(reasons), since, ~nothing),),
+        delete=_rows(there, ~hidden, "delete", reasons, since, hidden),
+        leave=(_rows(there, hidden, "leave", reasons, since, hidden),),
         youngest_ms=None,
     )
 
 
-def _rows(  # noqa: PLR0913, PLR0917  # the columns of a file list
+def _rows(  # the columns of a file list
     files: pa.Table,
     mask: npt.NDArray[np.bool_],
     action: str,
-    choices: Sequence[str],
     reasons: npt.NDArray[np.int64],
     since: npt.NDArray[np.int64],
     never: npt.NDArray[np.bool_],
@@ -148,29 +108,11 @@ def _rows(  # noqa: PLR0913, PLR0917  # the columns of a file list
     return build_files(
         found.column("path"),
         action=action,
-        reason=words(choices, pa.array(reasons[mask].astype(np.int32))),
+        reason=words(REASONS, pa.array(reasons[mask].astype(np.int32))),
         bytes=found.column("bytes"),
         deletable_from=times,
         modified=found.column("modified").cast(TIME),
     )
-
-
-def _removal_times(
-    paths: pa.ChunkedArray, removals: Sequence[pa.Table], root: str
-) -> npt.NDArray[np.int64]:
-    """When each file left the table, in milliseconds: 0 where its tombstone does not say,
-    -1 where none of the tombstones names it."""
-    found = np.full(len(paths), -1, np.int64)
-    for removed in removals:
-        if not len(paths) or not removed.num_rows:
-            continue
-        stamps = _numbers(removed.column("deletion_timestamp").cast(pa.int64()))
-        for names in file_of_each(removed, root):
-            if names is not None:
-                at = pc.index_in(paths, value_set=names)
-                known = _flags(at.is_valid())
-                found[known] = np.maximum(found[known], stamps[at.drop_null().to_numpy()])
-    return found
 
 
 def _still_kept(listed: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages) -> pa.Table:
@@ -191,11 +133,6 @@ def _still_kept(listed: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages)
     )
 
 
-def _youngest(times: pa.ChunkedArray, mask: npt.NDArray[np.bool_]) -> int | None:
-    found = _numbers(times)[mask]
-    return int(found.max()) if len(found) else None
-
-
 def _with_reason(files: pa.Table, reason: str) -> pa.Table:
     texts = pc.cast(files.column("reason"), pa.string())
     return files.filter(pc.equal(texts, string_column([reason])[0]))
@@ -203,20 +140,6 @@ def _with_reason(files: pa.Table, reason: str) -> pa.Table:
 
 def _filled(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     return texts if texts.num_chunks else pa.chunked_array([string_column([])], pa.string())
-
-
-def _flags(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = (
-        values.to_numpy(zero_copy_only=False).astype(np.bool_) if len(values) else np.zeros(0, "?")
-    )
-    return found
-
-
-def _numbers(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """64-bit integers, 0 for null."""
-    filled = pc.fill_null(values, _number(0))
-    found: npt.NDArray[np.int64] = filled.to_numpy() if len(filled) else np.zeros(0, np.int64)
-    return found
 
 
 def _number(value: int) -> pa.Scalar:

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from explorer.pipeline.changes import read_changes
     from explorer.pipeline.column_profile import profile
     from explorer.pipeline.failures import clear_errors
+    from explorer.pipeline.file_statistics import measure_files
     from explorer.pipeline.profile_facts import ColumnProfile
     from explorer.pipeline.reading import ReadPlan, plan_read, read
     from explorer.pipeline.registration import register
+    from explorer.pipeline.rewrite import Rewrite, rewrite_files
+    from explorer.pipeline.row_conditions import Violations, find_violations
     from explorer.pipeline.row_diff import RowDiff, diff_rows
     from explorer.pipeline.session import choose_session, prepare_session
     from explorer.pipeline.shipping import ship
@@ -30,16 +33,21 @@ if TYPE_CHECKING:
 _HOMES = {
     "ColumnProfile": "profile_facts",
     "ReadPlan": "reading",
+    "Rewrite": "rewrite",
     "RowDiff": "row_diff",
+    "Violations": "row_conditions",
     "choose_session": "session",
     "clear_errors": "failures",
     "diff_rows": "row_diff",
+    "find_violations": "row_conditions",
+    "measure_files": "file_statistics",
     "plan_read": "reading",
     "prepare_session": "session",
     "profile": "column_profile",
     "read": "reading",
     "read_changes": "changes",
     "register": "registration",
+    "rewrite_files": "rewrite",
     "ship": "shipping",
     "watching": "watching_jobs",
 }
@@ -47,16 +55,21 @@ _HOMES = {
 __all__ = [
     "ColumnProfile",
     "ReadPlan",
+    "Rewrite",
     "RowDiff",
+    "Violations",
     "choose_session",
     "clear_errors",
     "diff_rows",
+    "find_violations",
+    "measure_files",
     "plan_read",
     "prepare_session",
     "profile",
     "read",
     "read_changes",
     "register",
+    "rewrite_files",
     "ship",
     "watching",
 ]

@@ -17,7 +17,7 @@ from explorer.errors import InvalidArgumentError, UnsupportedError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_OLDEST_JAVA: Final = 17
+OLDEST_JAVA: Final = 17
 _ASK_JAVA_SECONDS: Final = 60
 _CONNECT: Final = "pyspark.sql.connect"
 
@@ -154,7 +154,7 @@ def _start() -> SparkSession:
 
     if os.environ.get("SPARK_REMOTE"):  # whoever set it means that server
         return SparkSession.builder.getOrCreate()
-    _check_java()
+    java_version()
     builder = SparkSession.builder.master("local[*]").appName("delta-explorer")
     settings = {**_LOCAL_SETTINGS, "spark.sql.shuffle.partitions": str(max(2, os.cpu_count() or 2))}
     for name, value in settings.items():
@@ -188,7 +188,9 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _check_java() -> None:
+def java_version() -> str:
+    """The main version of the Java that Spark would use; raises `UnsupportedError` of kind
+    `missing_dependency` where there is none, none that starts, or one that is too old."""
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=os.path.join(home, "bin")) if home else shutil.which("java")
     if java is None:
@@ -208,18 +210,19 @@ def _check_java() -> None:
     found = re.search(r'version "(?:1\.)?(\d+)', asked.stderr + asked.stdout)
     if asked.returncode or found is None:
         raise _no_java("Java could not be started.", f"{java[:120]} -version failed")
-    if int(found[1]) < _OLDEST_JAVA:
+    if int(found[1]) < OLDEST_JAVA:
         raise _no_java(
             f"Java {found[1]} is too old for Spark.",
-            f"{java[:120]} is Java {found[1]}, and Spark 4 needs {_OLDEST_JAVA} or newer",
+            f"{java[:120]} is Java {found[1]}, and Spark 4 needs {OLDEST_JAVA} or newer",
         )
+    return found[1]
 
 
 def _no_java(problem: str, reason: str) -> UnsupportedError:
     return UnsupportedError(
         problem,
         reason=f"{reason}.",
-        remedy=f"Install Java {_OLDEST_JAVA}, such as openjdk-{_OLDEST_JAVA}-jre-headless, or set "
+        remedy=f"Install Java {OLDEST_JAVA}, such as openjdk-{OLDEST_JAVA}-jre-headless, or set "
         "JAVA_HOME to it. Everything that reads only the log goes on without it.",
         kind="missing_dependency",
     )

@@ -43,7 +43,7 @@ def group_files(files: pa.Table, slots: int) -> tuple[bytes, ...]:
     count = min(max(1, -(-total // target)), _MOST_GROUPS, files.num_rows)
     cuts = np.searchsorted(ends, np.arange(1, count) * (total / count), side="left") + 1
     bounds = np.unique(np.concatenate(([0], cuts, [files.num_rows]))).tolist()
-    groups = tuple(_packed(files.slice(start, end - start)) for start, end in pairwise(bounds))
+    groups = tuple(pack_files(files.slice(start, end - start)) for start, end in pairwise(bounds))
     if (size := sum(map(len, groups))) > _MOST_BYTES:
         raise UnsupportedError(
             f"{files.num_rows:,} files are too many for one job.",
@@ -66,7 +66,8 @@ def _weights(sizes: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int64
     return np.clip(numbers, 0, _LARGEST_CLAIM) + _OPEN_COST
 
 
-def _packed(files: pa.Table) -> bytes:
+def pack_files(files: pa.Table) -> bytes:
+    """Some files as one group."""
     sink = pa.BufferOutputStream()
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_stream(sink, files.schema, options=options) as writer:

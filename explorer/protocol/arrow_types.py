@@ -56,6 +56,8 @@ _PRIMITIVES: Final[Mapping[str, Any]] = {
     "variant": _VARIANT,
     "void": pa.null(),
 }
+_TEXT: Final = PrimitiveType(name="string")
+_VARIANT_TYPE: Final = PrimitiveType(name="variant")
 _TYPED_KEYS: Final = frozenset(
     {
         FIELD_ID_KEY,
@@ -91,7 +93,14 @@ def row_schema(schema: StructType) -> pa.Schema:
     reference answers nulls; the rule binds writers alone (spec: Delta Data Type
     to Parquet Type Mappings, Variant Data Type).
     """
-    return arrow_schema(_readable(schema))
+    return arrow_schema(_readable(schema, _TEXT))
+
+
+def stored_schema(schema: StructType, mode: MappingMode) -> StructType:
+    """The columns as data files hold them: physical names, no void columns (spec: Void
+    Type), and every value nullable, because files from before a NOT NULL column was added
+    have none."""
+    return _without_void(physical_schema(_readable(schema, _VARIANT_TYPE), mode))
 
 
 def file_schema(schema: StructType, mode: MappingMode) -> pa.Schema:
@@ -155,25 +164,27 @@ def _arrow_type(data_type: DataType, place: tuple[str, ...]) -> pa.DataType:
     )
 
 
-def _readable(schema: StructType) -> StructType:
+def _readable(schema: StructType, variant: DataType) -> StructType:
+    """Every value nullable, and `variant` in the place of variants."""
     fields = []
     for item in schema.fields:
-        fields.append(replace(item, data_type=_readable_type(item.data_type), nullable=True))  # noqa: PERF401  # one frame less for each level
+        kind = _readable_type(item.data_type, variant)
+        fields.append(replace(item, data_type=kind, nullable=True))
     return StructType(fields=tuple(fields))
 
 
-def _readable_type(data_type: DataType) -> DataType:
+def _readable_type(data_type: DataType, variant: DataType) -> DataType:
     match data_type:
         case PrimitiveType(name="variant"):
-            return PrimitiveType(name="string")
+            return variant
         case StructType():
-            return _readable(data_type)
+            return _readable(data_type, variant)
         case ArrayType(element_type=element):
-            return ArrayType(element_type=_readable_type(element), contains_null=True)
+            return ArrayType(element_type=_readable_type(element, variant), contains_null=True)
         case MapType(key_type=key, value_type=value):
             return MapType(
-                key_type=_readable_type(key),
-                value_type=_readable_type(value),
+                key_type=_readable_type(key, variant),
+                value_type=_readable_type(value, variant),
                 value_contains_null=True,
             )
         case _:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 import pyarrow as pa
@@ -24,31 +24,114 @@ from explorer.errors import CorruptLogError
 DEFAULT_INDEXED_COLUMNS = 32
 """`delta.dataSkippingNumIndexedCols` where the table does not say."""
 
-_STRING_PREFIX = 32
+DEFAULT_STRING_PREFIX = 32
+"""Characters of a string that its bounds keep."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_IN_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _LAST_CODE_POINT = "\U0010ffff"
+
+
+FieldPath: TypeAlias = tuple[str, ...]
 
 
 def build_statistics(table: pa.Table, indexed_columns: int = DEFAULT_INDEXED_COLUMNS) -> str:
     """The JSON text for a file that holds exactly `table`; -1 indexes every column."""
-    lows: dict[str, Any] = {}
-    highs: dict[str, Any] = {}
-    nulls: dict[str, Any] = {}
-    for number, (path, column) in enumerate(_leaves(table)):
-        if number == indexed_columns:
-            break
-        _put(nulls, path, column.null_count)
-        if (bounds := _bounds(column)) is not None:
-            _put(lows, path, bounds[0])
-            _put(highs, path, bounds[1])
-    return _render(
-        {
-            "numRecords": table.num_rows,
-            "minValues": lows,
-            "maxValues": highs,
-            "nullCount": nulls,
-            "tightBounds": True,
-        }
-    )
+    paths = list(_leaf_paths(table.schema))
+    running = RunningStatistics(paths if indexed_columns < 0 else paths[:indexed_columns])
+    running.add(table)
+    return running.render()
+
+
+class RunningStatistics:
+    """The statistics of a file that is written piece by piece.
+
+    `paths` are the physical field paths that are counted and bounded, each reached through
+    structs alone; `string_prefix` is how many characters of a string its bounds keep.
+    """
+
+    def __init__(
+        self, paths: Sequence[FieldPath], string_prefix: int = DEFAULT_STRING_PREFIX
+    ) -> None:
+        self._num_records = 0
+        self._columns = {path: _Column() for path in paths}
+        self._prefix = string_prefix
+
+    @property
+    def num_records(self) -> int:
+        """How many rows there were."""
+        return self._num_records
+
+    def add(self, rows: pa.Table) -> None:
+        """Take further rows into account; they have the same columns as those before."""
+        self._num_records += rows.num_rows
+        for path, column in _leaves(rows, self._columns.keys()):
+            self._columns[path].add(column)
+
+    def render(self) -> str:
+        """The JSON text for all rows."""
+        lows: dict[str, Any] = {}
+        highs: dict[str, Any] = {}
+        nulls: dict[str, Any] = {}
+        for path, column in self._columns.items():
+            _put(nulls, path, column.null_count)
+            if (bounds := column.bounds(self._prefix)) is not None:
+                _put(lows, path, bounds[0])
+                _put(highs, path, bounds[1])
+        return _render(
+            {
+                "numRecords": self._num_records,
+                "minValues": lows,
+                "maxValues": highs,
+                "nullCount": nulls,
+                "tightBounds": True,
+            }
+        )
+
+
+class _Column:
+    """What is known of one column so far; its bounds are numbers where it has times."""
+
+    __slots__ = ("_has_order", "_high", "_kind", "_low", "null_count")
+
+    def __init__(self) -> None:
+        self.null_count = 0
+        self._kind: pa.DataType | None = None
+        self._has_order = True
+        self._low: Any = None
+        self._high: Any = None
+
+    def add(self, column: pa.ChunkedArray) -> None:
+        if pa.types.is_date64(column.type):
+            column = column.cast(pa.date32())
+        kind = column.type
+        self.null_count += column.null_count
+        self._kind = kind
+        self._has_order = self._has_order and _has_order(column)
+        if not self._has_order:
+            return
+        if pa.types.is_temporal(kind):  # Python's own times end with the year 9999
+            column = column.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+        found = pc.min_max(column).as_py()
+        low, high = found["min"], found["max"]
+        if low is None:
+            return
+        self._low = low if self._low is None else min(self._low, low)
+        self._high = high if self._high is None else max(self._high, high)
+
+    def bounds(self, prefix: int) -> tuple[Any, Any] | None:
+        """Least and greatest value as JSON, None where there are none to tell."""
+        low, high = self._low, self._high
+        if not self._has_order or low is None or self._kind is None:
+            return None
+        if isinstance(low, float) and not math.isfinite(low + high):
+            return None
+        if isinstance(low, str):
+            return low[:prefix], _cut_above(high, prefix)
+        try:
+            return _json_value(low, self._kind), _json_value(high, self._kind)
+        except OverflowError:
+            return None
 
 
 def widen_statistics(stats: str) -> str:
@@ -79,18 +162,31 @@ def _unreadable(reason: str) -> CorruptLogError:
     )
 
 
-def _leaves(table: pa.Table) -> Iterator[tuple[tuple[str, ...], pa.ChunkedArray]]:
-    """The columns of `table` in the order of the schema, structs taken apart."""
-    pending: list[tuple[tuple[str, ...], pa.ChunkedArray]]
-    pending = [((name,), table.column(name)) for name in reversed(table.column_names)]
+def _leaf_paths(fields: Iterable[pa.Field], parents: FieldPath = ()) -> Iterator[FieldPath]:
+    """The columns in the order of the schema, structs taken apart."""
+    for field in fields:
+        path = (*parents, field.name)
+        if pa.types.is_struct(field.type):
+            yield from _leaf_paths(field.type, path)
+        elif not pa.types.is_null(field.type):
+            yield path
+
+
+def _leaves(
+    table: pa.Table, wanted: Collection[FieldPath]
+) -> Iterator[tuple[FieldPath, pa.ChunkedArray]]:
+    """Those columns of `table`, and fields inside structs, that are wanted."""
+    parents = {path[:depth] for path in wanted for depth in range(1, len(path))}
+    pending: list[tuple[FieldPath, pa.ChunkedArray]]
+    pending = [((name,), table.column(name)) for name in table.column_names]
     while pending:
         path, column = pending.pop()
-        if pa.types.is_struct(column.type):
+        if path in wanted:
+            yield path, column
+        elif path in parents:
             # flatten, unlike field access, makes a child null where its parent is
             children = zip(column.type, column.flatten(), strict=True)
-            pending.extend(reversed([((*path, field.name), child) for field, child in children]))
-        elif not pa.types.is_null(column.type):
-            yield path, column
+            pending.extend(((*path, field.name), child) for field, child in children)
 
 
 def _put(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
@@ -100,22 +196,15 @@ def _put(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     target[leaf] = value
 
 
-def _bounds(column: pa.ChunkedArray) -> tuple[Any, Any] | None:
-    """Least and greatest value as JSON, None where there are none to tell."""
+def _has_order(column: pa.ChunkedArray) -> bool:
+    """Whether bounds can be told of these values."""
     kind = column.type
     if pa.types.is_boolean(kind) or pa.types.is_nested(kind) or _is_binary(kind):
-        return None
-    if pa.types.is_floating(kind) and pc.any(pc.is_nan(column)).as_py():
-        return None  # NaN sorts above everything, and JSON cannot say it
-    if pa.types.is_timestamp(kind):  # Python's times have no nanoseconds
-        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
-    found = pc.min_max(column).as_py()
-    low, high = found["min"], found["max"]
-    if low is None or (isinstance(low, float) and not math.isfinite(low + high)):
-        return None
-    if isinstance(low, str):
-        return low[:_STRING_PREFIX], _cut_above(high)
-    return _json_value(low), _json_value(high)
+        return False
+    if pa.types.is_duration(kind) or pa.types.is_null(kind):
+        return False
+    # NaN sorts above everything, and JSON cannot say it
+    return not (pa.types.is_floating(kind) and pc.any(pc.is_nan(column)).as_py())
 
 
 def _is_binary(kind: pa.DataType) -> bool:
@@ -126,27 +215,25 @@ def _is_binary(kind: pa.DataType) -> bool:
     )
 
 
-def _cut_above(text: str) -> str:
-    """At most about 32 characters, yet not below `text` in code point order."""
-    if len(text) <= _STRING_PREFIX:
+def _cut_above(text: str, prefix: int) -> str:
+    """At most about `prefix` characters, yet not below `text` in code point order."""
+    if len(text) <= prefix:
         return text
-    end = _STRING_PREFIX
+    end = prefix
     while end < len(text) and text[end] == _LAST_CODE_POINT:
         end += 1
     return text if end == len(text) else text[:end] + _LAST_CODE_POINT
 
 
-def _json_value(value: Any) -> Any:
-    match value:
-        case Decimal():
-            return orjson.Fragment(format(value, "f"))
-        case datetime():
-            # cut, not rounded, as the reference does; readers allow for it
-            if value.tzinfo is None:
-                return value.isoformat(timespec="milliseconds")
-            utc = value.astimezone(UTC).replace(tzinfo=None)
-            return utc.isoformat(timespec="milliseconds") + "Z"
-        case date():
-            return value.isoformat()
-        case _:
-            return value
+def _json_value(value: Any, kind: pa.DataType) -> Any:
+    """Raises `OverflowError` for times that Python does not have."""
+    if isinstance(value, Decimal):
+        return orjson.Fragment(format(value, "f"))
+    if pa.types.is_date(kind):
+        return (_EPOCH + timedelta(days=value)).date().isoformat()
+    if pa.types.is_timestamp(kind):
+        # cut, not rounded, as the reference does; readers allow for it
+        milliseconds = value * 1000 // _IN_A_SECOND[kind.unit]
+        time = (_EPOCH + timedelta(milliseconds=milliseconds)).replace(tzinfo=None)
+        return time.isoformat(timespec="milliseconds") + ("" if kind.tz is None else "Z")
+    return value

@@ -54,6 +54,15 @@ class RemoteWriteStore(RemoteStore):
         self._tried = False
         self._trying = threading.Lock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lock: a worker of Spark that gets a copy has one of its own."""
+        return {name: value for name, value in self.__dict__.items() if name != "_trying"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """The copy."""
+        self.__dict__.update(state)
+        self._trying = threading.Lock()
+
     def put_if_absent(self, path: str, data: Content) -> PutOutcome:
         """Create the object on the store's own condition."""
         content = data if isinstance(data, bytes) else b"".join(data)

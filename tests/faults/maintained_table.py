@@ -75,6 +75,12 @@ PLANNERS: dict[str, Planner] = {
         lake.table, "checkpoint", clock=lake.clock
     ),
     "repair hint": _plan_hint,
+    "upgrade": lambda lake: maintenance.plan_upgrade(
+        lake.table, features=["columnMapping", "inCommitTimestamp"], clock=lake.clock
+    ),
+    "drop-feature": lambda lake: maintenance.plan_drop_feature(
+        lake.table, "v2Checkpoint", clock=lake.clock
+    ),
 }
 
 

@@ -74,8 +74,26 @@ def test_property_that_cannot_be_meant_is_refused(
 def test_property_whose_feature_the_protocol_lacks_is_refused_by_the_plan(lake: Lake) -> None:
     plan = change(lake, {"delta.enableDeletionVectors": "true"})
     assert outcome(plan, "commit") == "refuse"
+    assert "upgrade deletionVectors" in plan.refusals[0].remedy
     assert lake.execute(plan).status == "refused"
     assert lake.table.latest_version() == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "verb"),
+    [
+        ("delta.constraints.positive", "constraint add"),
+        ("delta.feature.deletionVectors", "upgrade FEATURE"),
+        ("delta.columnMapping.mode", "upgrade columnMapping"),
+        ("delta.enableRowTracking", "upgrade rowTracking"),
+    ],
+)
+def test_refusal_of_a_property_names_the_operation_that_can(
+    lake: Lake, name: str, verb: str
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        change(lake, {name: "x"})
+    assert verb in caught.value.remedy
 
 
 def test_schema_that_changed_meanwhile_makes_the_plan_stale(lake: Lake) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import CorruptLogError
-from explorer.protocol.statistics import build_statistics, widen_statistics
+from explorer.protocol.statistics import RunningStatistics, build_statistics, widen_statistics
 
 
 def stats_of(**columns: pa.Array) -> dict:
@@ -133,3 +133,46 @@ def test_widening_says_so_where_nothing_was_said() -> None:
 def test_statistics_without_a_row_count_cannot_be_widened(stats: str) -> None:
     with pytest.raises(CorruptLogError, match="statistics"):
         widen_statistics(stats)
+
+
+def test_file_that_is_written_in_pieces_has_the_statistics_of_the_whole() -> None:
+    whole = pa.table(
+        {
+            "i": pa.array([3, None, 1, 2], pa.int64()),
+            "s": ["b", "a" * 40, None, "z" * 40],
+            "t": pa.array([5_000_999, -1, None, 7], pa.timestamp("us", "UTC")),
+            "d": pa.array(
+                [Decimal("1.5"), Decimal("-2.25"), None, Decimal(0)], pa.decimal128(9, 2)
+            ),
+            "n": [1.0, 2.0, float("nan"), 3.0],
+            "inner": [{"x": 1}, None, {"x": None}, {"x": -5}],
+        }
+    )
+    paths = [("i",), ("s",), ("t",), ("d",), ("n",), ("inner", "x")]
+    running = RunningStatistics(paths)
+    for start in range(4):
+        running.add(whole.slice(start, 1))
+    assert running.num_records == 4
+    assert running.render() == build_statistics(whole)
+    assert orjson.loads(running.render())["minValues"]["t"] == "1969-12-31T23:59:59.999Z"
+
+
+def test_only_named_columns_are_counted_and_strings_are_cut_where_it_is_asked_for() -> None:
+    table = pa.table({"a": ["abcdef"], "v": [{"metadata": b"", "value": b""}], "z": [1]})
+    running = RunningStatistics([("a",), ("v",)], string_prefix=3)
+    running.add(table)
+    assert orjson.loads(running.render()) == {
+        "numRecords": 1,
+        "minValues": {"a": "abc"},
+        "maxValues": {"a": "abc\U0010ffff"},
+        "nullCount": {"a": 0, "v": 0},
+        "tightBounds": True,
+    }
+
+
+@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.date32()], ids=str)
+def test_times_beyond_the_calendar_bound_nothing(kind: pa.DataType) -> None:
+    number = 2**31 - 1 if pa.types.is_date(kind) else 2**62
+    storage = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    stats = stats_of(t=pa.array([0, number], storage).cast(kind))
+    assert (stats["minValues"], stats["nullCount"]) == ({}, {"t": 0})

@@ -31,6 +31,7 @@ VERSIONS = st.one_of(st.none(), st.integers(0, 2**63 - 1))
         older=VERSIONS,
         where=TEXTS,
         file=TEXTS,
+        column=TEXTS,
     )
 )
 def test_an_address_is_read_back_as_it_was_written(address: Address) -> None:
@@ -50,10 +51,10 @@ def test_a_version_to_compare_with_that_is_none_becomes_a_complaint() -> None:
     assert len(complaints) == 1
 
 
-@pytest.mark.parametrize("name", ["where", "file"])
+@pytest.mark.parametrize("name", ["where", "file", "column"])
 def test_a_text_longer_than_any_becomes_a_complaint(name: str) -> None:
     address, complaints = parse_address(f"?table=/t&{name}={'x' * (LONGEST_TEXT + 1)}")
-    assert (address.where, address.file) == ("", "")
+    assert (address.where, address.file, address.column) == ("", "", "")
     assert len(complaints) == 1
 
 

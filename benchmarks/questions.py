@@ -1,0 +1,78 @@
+"""Asks every question of docs/questions.md on the command line, and prints how long it took.
+
+    python -m benchmarks.questions --quick     100,000 files on disk
+    python -m benchmarks.questions --full      1,000,000
+
+Whole processes, start of Python included; the median of three counts. Nothing is compared:
+no other tool answers these. It exits with 1 where a command fails.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.actions import build_path
+from benchmarks.changing import files_on_disk
+from benchmarks.comparing import ROOT, parse_options
+from benchmarks.logs import write_table
+from benchmarks.report import render_machine
+
+_FILE = "FILE"
+_ROUNDS = 3
+
+QUESTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("1, 2", ("vacuum",)),
+    ("1", ("why", _FILE)),
+    ("3, 4, 23", ("reach",)),
+    ("3, 8", ("reach", "--files")),
+    ("5–8, 21", ("health",)),
+    ("9", ("health", "--files")),
+    ("10", ("engines",)),
+    ("11, 22", ("features",)),
+    ("12", ("dv",)),
+    ("13, 24", ("layout",)),
+    ("14, 25", ("foreign",)),
+    ("15", ("conflicts", "--read-version", "50")),
+    ("16", ("history",)),
+    ("17", ("diff", "50", "100")),
+    ("17", ("restore", "--version", "50")),
+    ("19", ("schema",)),
+    ("20", ("skip", "order_id > 10 AND region = 'emea'")),
+    ("20", ("stats",)),
+)
+"""The numbers of questions, and the verb that answers them with what follows the table."""
+
+
+def main() -> int:
+    """Times them all."""
+    options = parse_options("benchmarks.questions", "1 M files on disk")
+    table = write_table(options.folder, files_on_disk(1_000_000 if options.full else 100_000))
+    print(render_machine(), end="\n\n| Questions | Command | Time |\n|---|---|---|\n")
+    failed = 0
+    with tempfile.TemporaryDirectory() as state:
+        for numbers, (verb, *rest) in QUESTIONS:
+            given = [build_path(20_001) if text == _FILE else text for text in rest]
+            seconds = [_ask(verb, table, given, state) for _ in range(_ROUNDS)]
+            failed += None in seconds
+            told = [found for found in seconds if found is not None]
+            shown = f"{statistics.median(told):.1f} s" if told else "failed"
+            print(f"| {numbers} | `{' '.join([verb, 'URI', *rest])}` | {shown} |", flush=True)
+    return 1 if failed else 0
+
+
+def _ask(verb: str, table: Path, rest: list[str], state: str) -> float | None:
+    command = [sys.executable, "-m", "explorer.cli", verb, str(table), *rest]
+    if verb in {"vacuum", "restore"}:
+        command += ["--state-dir", state]
+    started = time.perf_counter()
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    return time.perf_counter() - started if done.returncode == 0 else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""Planning to add and drop CHECK constraints (spec: CHECK Constraints).
+
+A constraint is SQL that every later writer runs. So it passes the gates of
+`explorer.scan.expressions` before it is planned, and every row is held against it before
+it is committed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+from uuid import UUID, uuid4, uuid5
+
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.commit_step import commit_step, judge_commit
+from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
+from explorer.maintenance.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.pipeline import find_violations
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.commit_json import render_action
+from explorer.protocol.features.evolution import with_features
+from explorer.protocol.properties import check_constraints
+from explorer.scan.expressions import check_expression
+from explorer.table.table import Table
+from explorer.transaction.staged import ValidatedRule
+
+_FEATURE: Final = "checkConstraints"
+_PREFIX: Final = "delta.constraints."
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}", re.ASCII)
+_RESERVED: Final = "__char_varchar_string_length_check__"
+_VALIDATION: Final = 0
+"""The step that looks at the rows comes first."""
+
+
+def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what makes it repeatable
+    table: Table,
+    name: str,
+    expression: str,
+    *,
+    spark: Any = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """Add a CHECK constraint, which every row is held against on Spark before the commit.
+
+    With `spark` the rows are looked at while planning too, and those that break it refuse
+    the plan; without it the execution tells. Raises `InvalidArgumentError` for a name that
+    is taken or cannot be one, and what `check_expression` raises.
+    """
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    metadata, protocol = look.snapshot.metadata, look.snapshot.protocol
+    _check_name(name, metadata.configuration)
+    check_expression(expression, look.snapshot.schema)
+    key = f"{_PREFIX}{name.lower()}"
+    configuration = {**metadata.configuration, key: expression}
+    actions = [dict(render_action(replace(metadata, configuration=configuration)))]
+    after = with_features(protocol, [_FEATURE])
+    if after != protocol:
+        actions.append(dict(render_action(after)))
+    made_with = seed or uuid4()
+    transaction_id = str(uuid5(made_with, "constraint"))
+    validation = Step(
+        kind="validate_rows",
+        reason="A constraint holds for the rows that are there, too.",
+        num_files=look.snapshot.num_files,
+        num_bytes=look.snapshot.size_in_bytes,
+        arguments={"expressions": {name: expression}, "for_transaction": transaction_id},
+    )
+    commit = commit_step(
+        "ADD CONSTRAINT",
+        reason=f"Every later row has to keep to {name}.",
+        transaction_id=transaction_id,
+        parameters={"name": name, "expr": expression},
+        metrics={},
+        reads="every row",
+        actions=actions,
+        upon_step=_VALIDATION,
+        validated=[ValidatedRule(key=key, expression=expression)],
+    )
+    steps = (validation, *with_checksum_and_checkpoint(commit, 1, configuration, made_with))
+    summary = _added(name, expression, look, changes_protocol=after != protocol)
+    effect = {
+        "before": None,
+        "after": expression,
+        "protocol": render_action(after)["protocol"],
+        "undo": f"drop the constraint {name}",
+    }
+    plan = _plan(look, {"action": "add", "name": name, "expression": expression}, summary, effect)
+    plan = replace(plan, steps=steps)
+    if plan.refusals:
+        return plan
+    verdicts = (*plan.verdicts, judge_commit(plan, table, commit))
+    return replace(plan, verdicts=(*verdicts, *_judge_rows(look, name, expression, spark)))
+
+
+def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what makes it repeatable
+    table: Table,
+    name: str,
+    if_exists: bool = False,  # noqa: FBT001, FBT002  # the words of SQL
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """Drop a CHECK constraint; nothing is done where there is none and `if_exists` says that
+    this may be. Raises `InvalidArgumentError` else, and for a name that fits several."""
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    metadata = look.snapshot.metadata
+    held = check_constraints(metadata.configuration)
+    found = _find(name, held)
+    parameters = {"action": "drop", "name": name, "if_exists": if_exists}
+    if found is None:
+        if not if_exists:
+            raise _no_such(name, held)
+        return _plan(look, parameters, f"The table has no constraint {name[:120]}.", {})
+    text = held[found]
+    configuration = {
+        key: value
+        for key, value in metadata.configuration.items()
+        if key[: len(_PREFIX)].lower() != _PREFIX or key[len(_PREFIX) :] != found
+    }
+    made_with = seed or uuid4()
+    commit = commit_step(
+        "DROP CONSTRAINT",
+        reason=f"Later rows need not keep to {found[:120]}.",
+        transaction_id=str(uuid5(made_with, "constraint")),
+        parameters={"name": found, "expr": text, "existed": "true"},
+        metrics={},
+        reads="metadata",
+        actions=[dict(render_action(replace(metadata, configuration=configuration)))],
+    )
+    summary = (
+        f"Drops the constraint {found[:120]}: rows where {text[:200]} is false or null can be "
+        "written from then on."
+    )
+    effect = {"before": text, "after": None, "undo": f"add the constraint {found[:120]} again"}
+    plan = replace(
+        _plan(look, parameters, summary, effect),
+        steps=with_checksum_and_checkpoint(commit, 0, configuration, made_with),
+    )
+    if plan.refusals:
+        return plan
+    return replace(plan, verdicts=(*plan.verdicts, judge_commit(plan, table, commit)))
+
+
+def _plan(
+    look: Look, parameters: Mapping[str, Any], summary: str, effect: Mapping[str, Any]
+) -> Plan:
+    protocol = look.snapshot.protocol
+    return Plan(
+        operation="constraint",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=summary,
+        parameters=parameters,
+        effect=effect,
+        verdicts=(judge_features(protocol), judge_catalog(protocol), judge_log(look.listing)),
+        steps=(),
+        rests_on=("protocol", "metadata"),
+        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        table=look.table,
+    )
+
+
+def _check_name(name: str, configuration: Mapping[str, str]) -> None:
+    if _NAME.fullmatch(name) is None or name.lower() == _RESERVED:
+        raise InvalidArgumentError(
+            f"{name[:120]!r} cannot be the name of a constraint.",
+            reason="It is part of the name of a property: letters without marks, digits, "
+            "underscores and hyphens, 128 at most, and none that engines keep for themselves.",
+            remedy="Choose a name such as amount_is_positive.",
+            spec="CHECK Constraints",
+        )
+    held = check_constraints(configuration)
+    for other, text in held.items():
+        if other.lower() == name.lower():
+            raise InvalidArgumentError(
+                f"The table has a constraint {other[:120]} already.",
+                reason=f"It asks for {text[:200]}; names of constraints differ in more than "
+                "upper and lower case.",
+                remedy="Choose another name, or drop that one first.",
+                kind="already_exists",
+                spec="CHECK Constraints",
+            )
+
+
+def _find(name: str, held: Mapping[str, str]) -> str | None:
+    """The constraint of that name: in its very spelling, or in any case where only one is."""
+    if name in held:
+        return name
+    found = [other for other in held if other.lower() == name.lower()]
+    if len(found) > 1:
+        raise InvalidArgumentError(
+            f"{name[:120]} is ambiguous.",
+            reason=f"The table has {', '.join(other[:60] for other in found[:5])}.",
+            remedy="Write the name as the table has it.",
+            spec="CHECK Constraints",
+        )
+    return found[0] if found else None
+
+
+def _no_such(name: str, held: Mapping[str, str]) -> InvalidArgumentError:
+    known = ", ".join(other[:60] for other in sorted(held)[:12])
+    return InvalidArgumentError(
+        f"The table has no constraint {name[:120]}.",
+        reason=f"It has {known}." if known else "It has none at all.",
+        remedy="Look at the names in the table's properties.",
+        spec="CHECK Constraints",
+    )
+
+
+def _added(name: str, expression: str, look: Look, *, changes_protocol: bool) -> str:
+    first = (
+        "Engines that do not know checkConstraints can no longer write the table. "
+        if changes_protocol
+        else ""
+    )
+    return (
+        f"{first}Adds the constraint {name}: rows where {expression[:200]} is false or null can no "
+        f"longer be written. All rows of {count(look.snapshot.num_files, 'file')} are looked at "
+        "first, and one that breaks it refuses the change."
+    )
+
+
+def _judge_rows(look: Look, name: str, expression: str, spark: Any) -> tuple[Verdict, ...]:
+    if spark is None:
+        return ()
+    found = find_violations(look.snapshot, expression, spark, watch=look.watch)
+    if not found.count:
+        return (Verdict(guard="rows", outcome="allow", message=f"Every row keeps to {name}."),)
+    return (
+        Verdict(
+            guard="rows",
+            outcome="refuse",
+            message=f"{count(found.count, 'row')} of version {look.snapshot.version} would break "
+            f"{name}.",
+            remedy="Correct or delete these rows first, or write a condition that allows them.",
+        ),
+    )

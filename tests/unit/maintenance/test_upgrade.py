@@ -1,0 +1,225 @@
+"""Features are enabled with what they need, in one commit; what cannot be enabled is refused
+by its name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.errors import InvalidArgumentError
+from explorer.inspect import losses_sentence
+from explorer.maintenance import Plan, plan_upgrade
+from explorer.maintenance.upgrade_rules import RULES
+from explorer.protocol.features.registry import FEATURES, is_active, supported_features
+from explorer.protocol.schema_walk import walk_fields
+from tests.data_tables import array, field, map_of, struct
+from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
+from tests.unit.maintenance.lake import Lake, outcome, planned
+
+_STATS = '{"numRecords":3}'
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    found = Lake(tmp_path)
+    files = [found.add(name, stats=_STATS) for name in ("a", "b")]
+    found.commit(0, [PROTOCOL, metadata(), *files], age_days=9)
+    return found
+
+
+def upgrade(lake: Lake, *features: str, **named: Any) -> Plan:
+    return plan_upgrade(lake.table, features=features, clock=lake.clock, **named)
+
+
+# those whose use begins with a column, a constraint or a value of a property that is not set
+_UNUSED = {
+    "allowColumnDefaults",
+    "appendOnly",
+    "checkConstraints",
+    "generatedColumns",
+    "identityColumns",
+    "invariants",
+    "timestampNtz",
+    "variantType",
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_every_feature_is_enabled_with_what_it_needs(lake: Lake, name: str) -> None:
+    plan = upgrade(lake, name)
+    assert lake.execute(plan).status == "completed"
+    snapshot = lake.table.snapshot()
+    assert {name, *FEATURES[name].requires} <= {*supported_features(snapshot.protocol)}
+    used = is_active(name, snapshot.protocol, snapshot.metadata, snapshot.schema)
+    assert used is (name not in _UNUSED)
+    assert snapshot.num_files == 2
+    assert upgrade(lake, name).steps == ()
+
+
+@pytest.mark.parametrize("name", [name for name in FEATURES if name not in RULES])
+def test_feature_that_is_not_enabled_here_is_refused_with_the_reason(lake: Lake, name: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=name) as caught:
+        upgrade(lake, name)
+    assert len(caught.value.reason) > 40
+
+
+@pytest.mark.parametrize(
+    "named", [{}, {"features": ["nonsense"]}, {"reader_version": 4}, {"writer_version": 0}]
+)
+def test_what_cannot_be_meant_is_refused(lake: Lake, named: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        plan_upgrade(lake.table, **named)
+
+
+@pytest.mark.rule("feature-upgrade-assume-used")
+def test_features_that_came_with_a_number_are_listed_by_name(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    protocol = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
+    lake.commit(0, [protocol, metadata()], age_days=9)
+    assert lake.execute(upgrade(lake, "deletionVectors")).status == "completed"
+    found = lake.table.protocol()
+    assert (found.min_reader_version, found.min_writer_version) == (3, 7)
+    assert found.reader_features == ("columnMapping", "deletionVectors")
+    assert {"appendOnly", "changeDataFeed", "checkConstraints", "generatedColumns"} <= {
+        *(found.writer_features or ())
+    }
+
+
+def test_versions_are_raised_and_never_lowered(lake: Lake) -> None:
+    plan = upgrade(lake, writer_version=4)
+    assert lake.execute(plan).status == "completed"
+    assert lake.table.protocol().min_writer_version == 4
+    assert upgrade(lake, writer_version=3).steps == ()
+    assert lake.execute(upgrade(lake, reader_version=3)).status == "completed"
+    assert lake.table.protocol().writer_features == (
+        "appendOnly",
+        "changeDataFeed",
+        "checkConstraints",
+        "generatedColumns",
+        "invariants",
+    )
+    assert lake.table.protocol().reader_features == ()
+
+
+def test_summary_says_first_who_can_no_longer_use_the_table(lake: Lake) -> None:
+    plan = upgrade(lake, "deletionVectors", losers=losses_sentence)
+    assert plan.summary.startswith("Can no longer read the table: ")
+    assert "readers have to know deletionVectors" in plan.summary
+    assert "Switches on deletionVectors" in plan.summary
+    alone = upgrade(lake, "vacuumProtocolCheck")
+    assert "readers have to know vacuumProtocolCheck" in alone.summary
+    assert "Switches on" not in alone.summary
+
+
+def test_append_only_is_supported_and_stays_off(lake: Lake) -> None:
+    plan = upgrade(lake, "appendOnly", "deletionVectors")
+    assert "delta.appendOnly" not in plan.effect["properties"]
+
+
+@pytest.mark.rule("row-write-enable-all-set", "row-write-backfill")
+def test_rows_get_ids_in_the_commit_that_enables_them(lake: Lake) -> None:
+    plan = upgrade(lake, "rowTracking")
+    assert set(planned(plan, "add")) == {"a", "b"}
+    assert lake.execute(plan).status == "completed"
+    snapshot = lake.table.snapshot()
+    files = snapshot.files(["path", "base_row_id", "default_row_commit_version", "data_change"])
+    assert sorted(files.column("base_row_id").to_pylist()) == [0, 3]
+    assert files.column("default_row_commit_version").to_pylist() == [1, 1]
+    assert files.column("data_change").to_pylist() == [False, False]
+    assert snapshot.row_id_high_water_mark == 5
+    names = [
+        snapshot.metadata.configuration[f"delta.rowTracking.materialized{what}ColumnName"]
+        for what in ("RowId", "RowCommitVersion")
+    ]
+    assert names[0].startswith("_row-id-col-")
+    assert names[1].startswith("_row-commit-version-col-")
+    assert lake.table.latest_version() == 1
+
+
+def test_files_that_do_not_count_their_rows_get_no_ids(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [PROTOCOL, metadata(), lake.add("a")], age_days=9)
+    plan = upgrade(lake, "rowTracking")
+    assert outcome(plan, "upgrade") == "refuse"
+    assert lake.execute(plan).status == "refused"
+
+
+def test_file_that_came_meanwhile_makes_a_plan_with_row_ids_stale(lake: Lake) -> None:
+    ids, vectors = upgrade(lake, "rowTracking"), upgrade(lake, "deletionVectors")
+    lake.commit(1, [lake.add("c", stats=_STATS)], age_days=0)
+    receipt = lake.execute(ids)
+    assert receipt.status == "refused"
+    assert lake.execute(vectors).status == "completed"
+
+
+@pytest.mark.rule("mapping-maxcolumnid")
+def test_columns_get_ids_from_outside_in_and_keep_their_names_in_files(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    inner = struct(field("x", "long"), field("y", array(struct(field("z", "string")))))
+    schema = struct(
+        field("a", inner),
+        field("m", map_of(struct(field("k", "long")), struct(field("v", "long")))),
+        field("last", "string"),
+    )
+    lake.commit(0, [PROTOCOL, metadata(schemaString=json.dumps(schema))], age_days=9)
+    assert lake.execute(upgrade(lake, "columnMapping")).status == "completed"
+    table = lake.table
+    found = {
+        place.path: (
+            place.field.metadata["delta.columnMapping.id"],
+            place.field.metadata["delta.columnMapping.physicalName"],
+        )
+        for place in walk_fields(table.snapshot().schema)
+    }
+    assert found == {
+        "a": (1, "a"),
+        "a.x": (2, "x"),
+        "a.y": (3, "y"),
+        "a.y.element.z": (4, "z"),
+        "m": (5, "m"),
+        "m.key.k": (6, "k"),
+        "m.value.v": (7, "v"),
+        "last": (8, "last"),
+    }
+    assert table.metadata().configuration["delta.columnMapping.maxColumnId"] == "8"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        (
+            "columnMapping",
+            {
+                "schemaString": json.dumps(
+                    struct(field("id", "long", **{"delta.columnMapping.id": 4}))
+                )
+            },
+        ),
+        ("changeDataFeed", {"schemaString": json.dumps(struct(field("_Change_Type", "string")))}),
+        (
+            "deletionVectors",
+            {"configuration": {"delta.compatibility.symlinkFormatManifest.enabled": "true"}},
+        ),
+        ("rowTracking", {"configuration": {"delta.rowTrackingSuspended": "true"}}),
+    ],
+)
+def test_what_stands_in_the_way_of_a_feature_refuses_the_plan(
+    tmp_path: Path, name: str, fields: dict[str, Any]
+) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(**fields)], age_days=9)
+    plan = upgrade(lake, name)
+    assert outcome(plan, "upgrade") == "refuse"
+    assert name in plan.refusals[0].message
+
+
+@pytest.mark.rule("newer-commit-timestamp-enablement-properties")
+def test_in_commit_timestamps_say_since_when_they_count(lake: Lake) -> None:
+    assert lake.execute(upgrade(lake, "inCommitTimestamp")).status == "completed"
+    configuration = lake.table.metadata().configuration
+    assert configuration["delta.inCommitTimestampEnablementVersion"] == "1"
+    time = configuration["delta.inCommitTimestampEnablementTimestamp"]
+    assert int(time) == lake.now_ms

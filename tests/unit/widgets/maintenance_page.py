@@ -1,0 +1,76 @@
+"""An explorer on its maintenance view, without a browser: clicks are messages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from explorer.maintenance import StateFolder
+from tests.unit.widgets.orders import Orders
+from widgets.components.live_html import LiveHtml
+from widgets.services.access import Access
+from widgets.services.desk import Desk, Shelf
+from widgets.services.maintenance import Maintenance
+from widgets.services.recents import Recents
+from widgets.services.runs import Runs
+from widgets.services.work import InlineRunner
+from widgets.state import Address, PageState
+from widgets.views.explorer import Explorer
+
+
+class Page:
+    """An explorer on its maintenance view."""
+
+    def __init__(
+        self,
+        orders: Orders,
+        state: StateFolder | None,
+        *,
+        unlocked: bool = True,
+        runs: Runs | None = None,
+    ) -> None:
+        self.state = PageState()
+        right = Maintenance(is_unlocked=lambda: unlocked, state=state, runs=runs)
+        desk = Desk(
+            runner=InlineRunner(),
+            shelf=Shelf(),
+            access=Access(),
+            recents=Recents(),
+            maintenance=right,
+        )
+        self.explorer = Explorer(desk, self.state)
+        self.explorer.open(Address(table=str(orders.root), view="maintenance"))
+
+    def parts(self) -> Iterator[LiveHtml]:
+        yield from self.explorer.panel.select(LiveHtml)
+
+    @property
+    def html(self) -> str:
+        return "\n".join(part.html for part in self.parts())
+
+    def do(self, action: str, value: str = "") -> None:
+        """What a click on an element with this action does."""
+        sign = f'data-do="{action}"'
+        self.send(next(part for part in self.parts() if sign in part.html), action, value)
+
+    def send(self, part: LiveHtml, action: str, value: str = "") -> None:
+        """A message, whether the page shows an element for it or not."""
+        part._handle_msg({"action": action, "value": value})
+
+    def send_everywhere(self, action: str, value: str) -> None:
+        """The same to every part: what a page that was tampered with could do."""
+        for part in list(self.parts()):
+            self.send(part, action, value)
+
+    def plan(self, name: str = "vacuum", **answers: str) -> None:
+        self.do("choose", name)
+        self.do("plan", json.dumps(answers))
+
+    def approve(self, **typed: str) -> None:
+        self.do("approve", self.consent(**typed))
+
+    def consent(self, **typed: str) -> str:
+        """What the form would send."""
+        found = re.search(r'name="digest" value="([0-9a-f]{64})"', self.html)
+        return json.dumps({"digest": found[1] if found else "", **typed})

@@ -1,0 +1,135 @@
+"""Runs as pages see them: also those that another page began."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+import widgets.services.work
+from explorer.errors import Problem
+from explorer.maintenance import StateFolder
+from tests.unit.widgets.maintenance_page import Page
+from tests.unit.widgets.orders import Orders
+from widgets.services.maintenance import Consent, Maintenance
+from widgets.services.operations import find_operation
+from widgets.services.runs import Run, Runs
+from widgets.views.maintenance_run import Pace
+
+
+@pytest.fixture
+def no_surprises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that nobody foresaw fails the test instead of becoming a notice."""
+
+    def fail(error: Exception) -> Problem:
+        raise AssertionError("not foreseen") from error
+
+    monkeypatch.setattr(widgets.services.work, "unexpected", fail)
+
+
+@pytest.fixture
+def orders(tmp_path: Path) -> Orders:
+    return Orders(tmp_path)
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> StateFolder:
+    return StateFolder(tmp_path / "state")
+
+
+class Held:
+    """A run of another page that waits between two changes until it is let go."""
+
+    def __init__(self, orders: Orders, state: StateFolder, runs: Runs) -> None:
+        self._may_go = threading.Event()
+        right = Maintenance(is_unlocked=lambda: True, state=state, runs=runs)
+        operation = find_operation("vacuum")
+        assert operation is not None
+        plan = right.plan(orders.service, operation, {})
+        right.show(plan)
+        consent = Consent(digest=plan.digest, table_name="orders")
+        self.run: Run = right.approve(orders.service, consent)
+        is_held = threading.Event()
+
+        def hold() -> None:
+            is_held.set()
+            self._may_go.wait(30)
+
+        self.run.follow(hold)
+        right.begin(self.run, in_background=True)
+        assert is_held.wait(30)
+
+    def let_go(self) -> None:
+        ended = threading.Event()
+        self.run.follow(lambda: self.run.outcome is not None and ended.set())
+        self._may_go.set()
+        assert ended.wait(30)
+
+
+def test_a_run_that_another_page_began_is_shown_and_ends_in_its_receipt(
+    orders: Orders, state: StateFolder, no_surprises: None
+) -> None:
+    runs = Runs()
+    held = Held(orders, state, runs)
+    page = Page(orders, state, runs=runs)
+    assert "Under way: Vacuum." in page.html
+    page.do("run", held.run.plan.digest)
+    assert "Carrying out the plan" in page.html
+    assert "Stop between two changes" in page.html
+    held.let_go()
+    assert "Everything was done as planned." in page.html
+    assert orders.left == 0
+
+
+def test_a_locked_page_looks_on_and_cannot_stop_a_run(
+    orders: Orders, state: StateFolder, no_surprises: None
+) -> None:
+    runs = Runs()
+    held = Held(orders, state, runs)
+    page = Page(orders, state, runs=runs, unlocked=False)
+    page.do("run", held.run.plan.digest)
+    assert "Carrying out the plan" in page.html
+    assert 'data-do="stop"' not in page.html
+    page.send_everywhere("stop", "")
+    assert not held.run.is_stopping
+    held.let_go()
+    assert orders.left == 0
+
+
+def test_looking_away_does_not_stop_a_run(
+    orders: Orders, state: StateFolder, no_surprises: None
+) -> None:
+    runs = Runs()
+    held = Held(orders, state, runs)
+    page = Page(orders, state, runs=runs)
+    page.do("run", held.run.plan.digest)
+    page.do("back")
+    held.let_go()
+    assert orders.left == 0
+    assert 'data-do="choose"' in page.html
+
+
+def test_progress_of_the_same_kind_is_told_at_a_pace_and_another_at_once() -> None:
+    pace = Pace()
+    assert pace.is_due("listing")
+    assert not pace.is_due("listing")
+    assert pace.is_due("deleting")
+    assert not pace.is_due("deleting")
+
+
+def test_a_run_is_stopped_between_two_changes_and_says_what_became_of_it(
+    orders: Orders, state: StateFolder, no_surprises: None
+) -> None:
+    runs = Runs()
+    held = Held(orders, state, runs)
+    page = Page(orders, state, runs=runs)
+    page.do("run", held.run.plan.digest)
+    page.do("stop")
+    assert "Stopping between two changes" in page.html
+    assert 'data-do="stop"' not in page.html
+    held.let_go()
+    assert "A person ended it between two changes." in page.html
+    assert "Nothing was changed." in page.html
+    assert orders.left == 30
+    assert [receipt.status for receipt in state.list_receipts()] == ["cancelled"]
