@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 import explorer
+from explorer.cli.feature_verbs import plan_constraint, plan_drop_of, plan_upgrade_of
 from explorer.cli.json_lines import print_document
 from explorer.cli.maintenance_options import (
     SCREENFUL,
@@ -24,6 +25,7 @@ from explorer.cli.maintenance_printing import (
     print_receipt,
     print_receipts,
 )
+from explorer.cli.optimize_verb import plan_optimize_verb
 from explorer.cli.options import AsJson, Limit, Timestamp, Version, check_one_point_in_time
 from explorer.errors import InvalidArgumentError
 from explorer.progress import ProgressCallback
@@ -44,7 +46,8 @@ Unset = Annotated[
     list[str] | None, typer.Option("--unset", metavar="KEY", help="A property to unset.")
 ]
 What = Annotated[
-    str, typer.Argument(metavar="WHAT", help="hint, checkpoint or files: what is broken.")
+    str,
+    typer.Argument(metavar="WHAT", help="hint, checkpoint, files or statistics."),
 ]
 Digest = Annotated[
     str | None, typer.Argument(metavar="[DIGEST]", help="Show this plan instead of listing all.")
@@ -174,18 +177,20 @@ def _repair(
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to repair the hint, broken checkpoints, or references to missing files, or do it.
+    """Plan to repair the hint, broken checkpoints, references to missing files, or missing
+    statistics, or do it.
 
     Example: delta-explorer repair ./orders checkpoint
     """
     from explorer.maintenance.repair import plan_repair  # noqa: PLC0415  # see above
 
     del state_dir
-    if what not in {"hint", "checkpoint", "files"}:
+    if what not in {"hint", "checkpoint", "files", "statistics"}:
         raise InvalidArgumentError(
             f"{what[:60]!r} cannot be repaired.",
-            reason="What can be is the hint, a checkpoint, or references to missing files.",
-            remedy="Write hint, checkpoint or files.",
+            reason="What can be is the hint, a checkpoint, references to missing files, or "
+            "statistics.",
+            remedy="Write hint, checkpoint, files or statistics.",
         )
     return plan_repair(table, cast("Broken", what), progress=progress)
 
@@ -266,11 +271,15 @@ MAINTENANCE_VERBS = {
     "checkpoint": changing_verb("checkpoint")(_checkpoint),
     "clean-log": changing_verb("clean-log")(_clean_log),
     "compact-log": changing_verb("compact-log")(_compact_log),
+    "constraint": changing_verb("constraint")(plan_constraint),
+    "optimize": changing_verb("optimize")(plan_optimize_verb),
+    "drop-feature": changing_verb("drop-feature")(plan_drop_of),
     "plans": plans,
     "receipts": receipts,
     "repair": changing_verb("repair")(_repair),
     "restore": changing_verb("restore")(_restore),
     "set": changing_verb("set-properties")(_set),
+    "upgrade": changing_verb("upgrade")(plan_upgrade_of),
     "vacuum": changing_verb("vacuum")(_vacuum),
 }
 """By the name under which the command line has them."""

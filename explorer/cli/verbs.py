@@ -17,8 +17,12 @@ from explorer.cli.changes_verb import changes
 from explorer.cli.conflicts_verb import conflicts
 from explorer.cli.demo import demo
 from explorer.cli.diff_verb import diff
+from explorer.cli.doctor_verb import doctor
 from explorer.cli.engines_verb import engines
+from explorer.cli.foreign_verb import foreign
+from explorer.cli.health_verb import health
 from explorer.cli.json_lines import print_document, print_rows
+from explorer.cli.layout_verb import layout
 from explorer.cli.maintenance_verbs import MAINTENANCE_VERBS
 from explorer.cli.options import (
     AsJson,
@@ -31,10 +35,13 @@ from explorer.cli.options import (
     parse_storage_options,
 )
 from explorer.cli.preview_verb import preview
+from explorer.cli.reach_verb import reach
+from explorer.cli.rows_verb import rows
 from explorer.cli.skip_verb import skip
 from explorer.cli.statistics_verb import stats
 from explorer.cli.terminal import reader_may_leave, show_progress
 from explorer.cli.vector_verb import dv
+from explorer.cli.why_verb import why
 
 SCREENFUL = 50
 """Rows that a listing shows unless `--limit` says otherwise; `--json` prints all."""
@@ -62,7 +69,23 @@ def build_app() -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     looking = (inspect, history, files, schema, features, log)
-    answering = (changes, conflicts, diff, dv, engines, preview, skip, stats)
+    answering = (
+        changes,
+        conflicts,
+        diff,
+        doctor,
+        dv,
+        engines,
+        foreign,
+        health,
+        layout,
+        preview,
+        reach,
+        rows,
+        skip,
+        stats,
+        why,
+    )
     for verb in (*looking, *answering, demo):
         app.command(verb.__name__)(reader_may_leave()(verb))
     for name, changing in MAINTENANCE_VERBS.items():

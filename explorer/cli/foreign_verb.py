@@ -1,0 +1,87 @@
+"""`foreign`: what lies in a table's folder that Delta does not manage, and where its bytes go."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.listings import Column, Row, print_cut, print_listing
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import printable, render_count, render_size, render_time
+
+if TYPE_CHECKING:
+    from explorer.inspect.folder_files import Folder
+
+_SCREENFUL = 50
+
+
+def foreign(
+    uri: Uri, *, limit: Limit = None, option: StorageOptions = None, as_json: AsJson = False
+) -> None:
+    """What lies in the folder that Delta does not manage, and whether VACUUM would delete it.
+
+    Example: delta-explorer foreign ./orders --limit 20
+    """
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        found = look.foreign_files(table, progress=progress)
+    if as_json:
+        print_document(_document(found, limit))
+    else:
+        _print(found, limit or _SCREENFUL)
+
+
+def _document(found: Folder, limit: int | None) -> Row:
+    files = found.files if limit is None else found.files.slice(0, limit)
+    return {
+        "uri": found.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "sizes": list(plain_rows(found.sizes)),
+        "num_files": found.files.num_rows,
+        "files": list(plain_rows(files)),
+    }
+
+
+def _print(found: Folder, limit: int) -> None:
+    console = build_console(sys.stdout)
+    console.print(Text(printable(found.sentence), style="bold"))
+    print_listing(console, _SIZES, list(plain_rows(found.sizes)))
+    rows = list(plain_rows(found.files.slice(0, limit)))
+    if rows:
+        print_listing(console, _FILES, rows)
+        print_cut(console, len(rows), found.files.num_rows, "files")
+
+
+def _ours(row: Row) -> str:
+    if row["vacuum_deletes"]:
+        return "deletes it"
+    since = row["deletable_from"]
+    return "never" if since is None else f"from {render_time(since)}"
+
+
+def _theirs(row: Row) -> str:
+    deletes = row["reference_deletes"]
+    return "" if deletes is None else "deletes it" if deletes else "no"
+
+
+_SIZES = (
+    Column(title="part", render=lambda row: row["part"], style=lambda _: "bold"),
+    Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
+    Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+    Column(title="meaning", render=lambda row: row["meaning"], shrinks=True),
+)
+_FILES = (
+    Column(title="path", render=lambda row: row["path"], shrinks=True),
+    Column(title="kind", render=lambda row: row["kind"]),
+    Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+    Column(title="our vacuum", render=_ours),
+    Column(title="the reference's, now", render=_theirs),
+    Column(title="why", render=lambda row: row["reason"], shrinks=True, from_width=140),
+)

@@ -1,0 +1,116 @@
+"""`health`: whether the log is sound, what opening the table costs, and what would mend it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import printable, render_count, render_size, render_time
+
+if TYPE_CHECKING:
+    from explorer.inspect.table_health import Health
+
+_SCREENFUL = 50
+_COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
+
+WithFiles = Annotated[
+    bool,
+    typer.Option(
+        "--files", help="Read the whole checkpoint, and list the files, to see which are gone."
+    ),
+]
+
+
+def health(  # the options of a command
+    uri: Uri,
+    *,
+    files: WithFiles = False,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Whether the log is sound: gaps, checkpoints, hint, checksums, clocks; and what mends it.
+
+    Example: delta-explorer health ./orders --files
+    """
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        ask = look.files_health if files else look.log_health
+        found = ask(table, progress=progress)
+    if as_json:
+        print_document(_document(found, limit))
+    else:
+        _print(found, limit or _SCREENFUL)
+
+
+def _document(found: Health, limit: int | None) -> Row:
+    missing = found.missing
+    if missing is not None and limit is not None:
+        missing = missing.slice(0, limit)
+    return {
+        "uri": found.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "opens": found.opens,
+        "cost": found.cost,
+        "is_checkpoint_read": found.is_checkpoint_read,
+        "findings": list(plain_rows(found.findings)),
+        "log_bytes": list(plain_rows(found.log_bytes)),
+        "num_missing": None if found.missing is None else found.missing.num_rows,
+        "missing": None if missing is None else list(plain_rows(missing)),
+    }
+
+
+def _print(found: Health, limit: int) -> None:
+    console = build_console(sys.stdout)
+    console.print(Text(printable(found.sentence), style="bold"))
+    rows = list(plain_rows(found.findings))
+    if rows:
+        print_listing(console, _FINDINGS, rows)
+    print_listing(console, _BYTES, list(plain_rows(found.log_bytes)))
+    if found.missing is not None and found.missing.num_rows:
+        print_listing(console, _MISSING, list(plain_rows(found.missing.slice(0, limit))))
+        print_cut(console, min(limit, found.missing.num_rows), found.missing.num_rows, "files")
+    if not found.has_listed:
+        print_note(console, "the files were not looked at; --files does")
+    if found.opens and not found.is_checkpoint_read:
+        print_note(console, "the checkpoint is large and was not read whole; --files does")
+
+
+def _repair(row: Row) -> str:
+    return row["repair"] or ""
+
+
+_FINDINGS = (
+    Column(
+        title="",
+        render=lambda row: row["severity"],
+        style=lambda row: _COLOURS[row["severity"]],
+    ),
+    Column(title="finding", render=lambda row: row["problem"], shrinks=True, limit=600),
+    Column(title="evidence", render=lambda row: row["evidence"] or "", shrinks=True),
+    Column(title="mended by", render=_repair),
+    Column(title="why", render=lambda row: row["reason"], shrinks=True, limit=600, from_width=160),
+)
+_BYTES = (
+    Column(title="log files", render=lambda row: row["kind"], style=lambda _: "bold"),
+    Column(title="number", render=lambda row: render_count(row["num_files"]), align="right"),
+    Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+    Column(title="oldest (UTC)", render=lambda row: render_time(row["oldest"])),
+    Column(title="newest (UTC)", render=lambda row: render_time(row["newest"])),
+)
+_MISSING = (
+    Column(title="missing", render=lambda row: row["what"]),
+    Column(title="file", render=lambda row: row["file"], shrinks=True),
+    Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
+    Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+)

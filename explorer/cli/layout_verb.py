@@ -1,0 +1,175 @@
+"""`layout`: sizes of files, which partition to optimize first, and how well rows are clustered."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.options import (
+    AsJson,
+    Limit,
+    StorageOptions,
+    Timestamp,
+    Uri,
+    Version,
+    check_one_point_in_time,
+    parse_storage_options,
+)
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_time
+from explorer.errors import InvalidArgumentError
+from explorer.protocol.byte_sizes import parse_byte_size
+
+_SCREENFUL = 20
+_BAR = 30
+
+Target = Annotated[
+    str | None,
+    typer.Option(metavar="SIZE", help="The size that files should have, such as 128mb."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column", "-c", metavar="NAME", help="Look at this column; may be given several times."
+    ),
+]
+
+
+def layout(  # noqa: PLR0913  # the options of a command
+    uri: Uri,
+    *,
+    target: Target = None,
+    column: Columns = None,
+    version: Version = None,
+    timestamp: Timestamp = None,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Sizes of the files, small ones by partition, overlap by column, and what OPTIMIZE did.
+
+    Example: delta-explorer layout ./orders --target 128mb --column amount
+    """
+    check_one_point_in_time(version, timestamp)
+    wanted = None if target is None else _parse_target(target)
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
+        found = look.file_layout(snapshot, wanted)
+        depth = look.clustering_depth(snapshot, column or None, progress=progress)
+        effects = look.optimize_effects(table, progress=progress)
+    shown = limit or (None if as_json else _SCREENFUL)
+    partitions = found.partitions if shown is None else found.partitions.slice(0, shown)
+    document = {
+        "uri": table.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "num_files": found.num_files,
+        "size_in_bytes": found.size_in_bytes,
+        "target": found.target,
+        "target_source": found.target_source,
+        "median": found.median,
+        "sizes": list(plain_rows(found.sizes)),
+        "num_partitions": found.partitions.num_rows,
+        "partitions": list(plain_rows(partitions)),
+        "columns": list(plain_rows(depth)),
+        "optimize": list(plain_rows(effects)),
+    }
+    if as_json:
+        print_document(document)
+    else:
+        _print(document)
+
+
+def _parse_target(text: str) -> int:
+    try:
+        return parse_byte_size(text)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"The size {text[:60]!r} is not readable.",
+            reason=f"As a size, {error}.",
+            remedy="Write it as 128mb or 1gb.",
+        ) from error
+
+
+def _print(document: Row) -> None:
+    console = build_console(sys.stdout)
+    console.print(Text(printable(document["sentence"]), style="bold"))
+    if document["sizes"]:
+        most = max(row["num_files"] for row in document["sizes"])
+        print_listing(console, _SIZES, [{**row, "most": most} for row in document["sizes"]])
+    rows = document["partitions"]
+    if document["num_partitions"] > 1:
+        print_listing(console, _PARTITIONS, rows)
+        print_cut(console, len(rows), document["num_partitions"], "partitions")
+    if document["columns"]:
+        print_listing(console, _COLUMNS, document["columns"])
+    if document["optimize"]:
+        print_listing(console, _EFFECTS, document["optimize"])
+    else:
+        print_note(console, "the log that is left knows no OPTIMIZE")
+
+
+def _bar(row: Row) -> str:
+    length: int = max(1, round(_BAR * row["num_files"] / row["most"]))
+    return "▪" * length
+
+
+def _partition(row: Row) -> str:
+    pairs = row["partition"].items()
+    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in pairs)
+
+
+def _depth(row: Row) -> str:
+    return UNKNOWN if row["mean_depth"] is None else f"{row['mean_depth']:,.1f}"
+
+
+_SIZES = (
+    Column(title="from", render=lambda row: render_size(row["from_bytes"]), align="right"),
+    Column(title="below", render=lambda row: render_size(row["below_bytes"]), align="right"),
+    Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
+    Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+    Column(title="", render=_bar),
+)
+_PARTITIONS = (
+    Column(title="partition", render=_partition, style=lambda _: "bold", shrinks=True),
+    Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
+    Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+    Column(title="small", render=lambda row: render_count(row["small_files"]), align="right"),
+    Column(title="would be", render=lambda row: render_count(row["files_after"]), align="right"),
+    Column(title="rewrites", render=lambda row: render_size(row["small_bytes"]), align="right"),
+    Column(title="saves per GiB", render=lambda row: f"{row['saved_per_gib']:,.1f}", align="right"),
+)
+_COLUMNS = (
+    Column(title="column", render=lambda row: row["column"], style=lambda _: "bold"),
+    Column(title="", render=lambda row: "clustered by" if row["is_clustering"] else ""),
+    Column(title="files per value", render=_depth, align="right"),
+    Column(title="at most", render=lambda row: render_count(row["max_depth"]), align="right"),
+    Column(title="alone", render=lambda row: render_count(row["files_alone"]), align="right"),
+    Column(
+        title="without bounds",
+        render=lambda row: render_count(row["files_without_bounds"]),
+        align="right",
+    ),
+)
+_EFFECTS = (
+    Column(title="OPTIMIZE", render=lambda row: f"version {row['version']}"),
+    Column(title="time (UTC)", render=lambda row: render_time(row["timestamp"])),
+    Column(title="files", render=lambda row: render_count(row["files_before"]), align="right"),
+    Column(title="after", render=lambda row: render_count(row["files_after"]), align="right"),
+    Column(title="mean size", render=lambda row: render_size(row["mean_before"]), align="right"),
+    Column(title="after", render=lambda row: render_size(row["mean_after"]), align="right"),
+    Column(title="written", render=lambda row: render_size(row["bytes_after"]), align="right"),
+    Column(
+        title="vectors removed",
+        render=lambda row: render_count(row["deletion_vectors_removed"]),
+        align="right",
+    ),
+)

@@ -1,0 +1,128 @@
+"""`reach`: how far time travel and the change data feed go."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.listings import Column, Row, print_listing, print_note
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import printable, render_time
+
+if TYPE_CHECKING:
+    from explorer.inspect.reachability import Reachability
+
+_SCREENFUL = 50
+_COLOURS = {
+    "promised": "green",
+    "readable": "green",
+    "unprotected": "yellow",
+    "readable, unprotected": "yellow",
+    "not read yet": "dim",
+    "not enabled": "dim",
+}
+
+WithFiles = Annotated[
+    bool,
+    typer.Option("--files", help="Read every commit and list the files, to see which are gone."),
+]
+
+
+def reach(  # the options of a command
+    uri: Uri,
+    *,
+    files: WithFiles = False,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """How far time travel and the change feed go, what stops them, and until when the rest stays.
+
+    Example: delta-explorer reach ./orders --files
+    """
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        ask = look.reach_by_files if files else look.reach_by_log
+        found = ask(table, progress=progress)
+    if as_json:
+        print_document(_document(found, limit))
+    else:
+        _print(found, limit or _SCREENFUL)
+
+
+def _document(found: Reachability, limit: int | None) -> Row:
+    ranges = found.ranges if limit is None else found.ranges.slice(0, limit)
+    return {
+        "uri": found.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "has_listed": found.has_listed,
+        "files_outside": found.files_outside,
+        "problem": found.problem,
+        "windows": list(plain_rows(found.windows)),
+        "num_ranges": found.ranges.num_rows,
+        "ranges": list(plain_rows(ranges)),
+    }
+
+
+def _print(found: Reachability, limit: int) -> None:
+    console = build_console(sys.stdout)
+    console.print(Text(printable(found.sentence), style="bold"))
+    print_listing(console, _RANGES, list(plain_rows(found.ranges.slice(0, limit))))
+    if found.ranges.num_rows > limit:
+        print_note(console, f"{limit:,} of {found.ranges.num_rows:,} ranges; --limit shows more")
+    print_listing(console, _WINDOWS, list(plain_rows(found.windows)))
+    if found.files_outside:
+        print_note(
+            console,
+            f"{found.files_outside:,} actions name files outside of the table's folder: "
+            "nobody looked there",
+        )
+    if not found.has_listed:
+        print_note(console, "the files were not looked at; --files does")
+
+
+def _versions(row: Row) -> str:
+    return str(row["first"]) if row["first"] == row["last"] else f"{row['first']}–{row['last']}"
+
+
+def _until(row: Row) -> str:
+    first, last = row["first_until"], row["last_until"]
+    if row["state"] in {"unprotected", "readable, unprotected"}:
+        return "the next vacuum"
+    if first is None:
+        return "" if "gone" in row["state"] or row["state"] == "not enabled" else "no end"
+    if first == last:
+        return render_time(first)
+    return f"{render_time(first)} to {'no end' if last is None else render_time(last)}"
+
+
+_RANGES = (
+    Column(title="what", render=lambda row: row["what"], style=lambda _: "bold"),
+    Column(title="versions", render=_versions, align="right"),
+    Column(
+        title="state",
+        render=lambda row: row["state"],
+        style=lambda row: _COLOURS.get(row["state"], "red"),
+    ),
+    Column(title="stays at least until (UTC)", render=_until),
+)
+_WINDOWS = (
+    Column(title="retention", render=lambda row: row["property"]),
+    Column(title="is", render=lambda row: row["value"], limit=60),
+    Column(title="by", render=lambda row: row["source"]),
+    Column(title="reaches back to (UTC)", render=lambda row: render_time(row["cutoff"])),
+    Column(
+        title="from version",
+        render=lambda row: "" if row["first_version"] is None else str(row["first_version"]),
+        align="right",
+    ),
+    Column(title="meaning", render=lambda row: row["meaning"], shrinks=True, from_width=140),
+)

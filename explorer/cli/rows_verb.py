@@ -1,0 +1,122 @@
+"""`rows`: when rows were written, changed or deleted, by a search through all versions."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.row_listing import list_rows
+from explorer.cli.row_values import row_objects
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import printable, render_count, render_time
+
+if TYPE_CHECKING:
+    from explorer.inspect.row_search import RowHistory
+
+_SCREENFUL = 50
+
+Where = Annotated[
+    str,
+    typer.Argument(metavar="WHERE", help='Which rows, as "order_id = 4711".'),
+]
+From = Annotated[
+    int | None,
+    typer.Option("--from", metavar="N", help="Begin with this version, not with the oldest."),
+]
+MostFiles = Annotated[
+    int | None,
+    typer.Option("--files", min=1, metavar="N", help="Read at most N data files; 1,000 else."),
+]
+
+
+def rows(  # noqa: PLR0913  # the options of a command
+    uri: Uri,
+    where: Where,
+    *,
+    first: From = None,
+    files: MostFiles = None,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """When rows were written, changed or deleted: a search that reads what may hold them.
+
+    Example: delta-explorer rows ./orders "order_id = 4711"
+    """
+    from explorer.inspect.row_search import MOST_FILES  # noqa: PLC0415  # brings Arrow
+
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        found = look.search_rows(
+            table,
+            where,
+            from_version=first,
+            most_files=files or MOST_FILES,
+            progress=progress,
+        )
+    if as_json:
+        print_document(_document(found, limit))
+    else:
+        _print(found, limit or _SCREENFUL)
+
+
+def _document(found: RowHistory, limit: int | None) -> Row:
+    shown = found.rows if limit is None else found.rows.slice(0, limit)
+    before = found.at_start
+    return {
+        "where": found.where,
+        "sentence": found.sentence,
+        "first": found.first,
+        "last": found.last,
+        "latest": found.latest,
+        "is_cut": found.is_cut,
+        "num_files": found.num_files,
+        "files_read": found.files_read,
+        "bytes_read": found.bytes_read,
+        "versions": list(plain_rows(found.versions)),
+        "num_rows": found.rows.num_rows,
+        "rows": list(row_objects(shown)),
+        "at_start": None if before is None else list(row_objects(before)),
+        "unread": list(plain_rows(found.unread)),
+    }
+
+
+def _print(found: RowHistory, limit: int) -> None:
+    console = build_console(sys.stdout)
+    console.print(Text(printable(found.sentence), style="bold"))
+    if found.versions.num_rows:
+        print_listing(console, _VERSIONS, list(plain_rows(found.versions)))
+        names = found.rows.column_names
+        # what happened comes first: the screen may be narrow
+        shown = found.rows.select([*names[-3:], *names[:-3]]).slice(0, limit)
+        hidden = list_rows(console, shown)
+        print_cut(console, shown.num_rows, found.rows.num_rows, "changed rows")
+        if hidden:
+            print_note(console, f"{hidden:,} more columns; --json shows all")
+    if found.unread.num_rows:
+        print_listing(console, _UNREAD, list(plain_rows(found.unread.slice(0, limit))))
+
+
+_VERSIONS = (
+    Column(title="version", render=lambda row: str(row["version"]), align="right"),
+    Column(title="time (UTC)", render=lambda row: render_time(row["timestamp"])),
+    Column(title="operation", render=lambda row: row["operation"] or "", limit=40),
+    Column(title="wrote", render=lambda row: render_count(row["inserted"]), align="right"),
+    Column(title="changed", render=lambda row: render_count(row["updated"]), align="right"),
+    Column(title="deleted", render=lambda row: render_count(row["deleted"]), align="right"),
+    Column(title="by", render=lambda row: row["user_name"] or "", shrinks=True, limit=60),
+    Column(title="log file", render=lambda row: row["log_file"], from_width=120),
+)
+_UNREAD = (
+    Column(title="version", render=lambda row: str(row["version"]), align="right"),
+    Column(title="could not be read", render=lambda row: row["path"], shrinks=True),
+    Column(title="why", render=lambda row: row["reason"], shrinks=True),
+)

@@ -1,0 +1,89 @@
+"""`why`: why a file is still here, and from when on it may be deleted."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+import explorer
+import explorer.inspect as look
+from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.listings import Column, print_cut, print_listing
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import printable, render_time
+
+if TYPE_CHECKING:
+    from explorer.inspect.file_fates import FileReason
+
+_SCREENFUL = 50
+
+File = Annotated[
+    str,
+    typer.Argument(
+        metavar="FILE", help="A path below the table, as it lies there or as the log has it."
+    ),
+]
+
+
+def why(  # the options of a command
+    uri: Uri,
+    file: File,
+    *,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """Why a file is still here: which versions need it, and from when on it may be deleted.
+
+    Example: delta-explorer why ./orders part-00000.parquet
+    """
+    table = explorer.open_table(uri, parse_storage_options(option))
+    with show_progress() as progress:
+        found = look.why_here(table, file, progress=progress)
+    if as_json:
+        print_document(_document(found, limit))
+    else:
+        _print(found, limit or _SCREENFUL)
+
+
+def _document(found: FileReason, limit: int | None) -> dict[str, Any]:
+    evidence = found.evidence if limit is None else found.evidence.slice(0, limit)
+    return {
+        "path": found.path,
+        "is_there": found.is_there,
+        "size": found.size,
+        "modified": found.modified,
+        "kind": found.kind,
+        "sentence": found.sentence,
+        "versions": [list(pair) for pair in found.versions],
+        "deletable_from": found.deletable_from,
+        "reference_from": found.reference_from,
+        "num_evidence": found.evidence.num_rows,
+        "evidence": list(plain_rows(evidence)),
+    }
+
+
+def _print(found: FileReason, limit: int) -> None:
+    console = build_console(sys.stdout)
+    console.print(Text(printable(found.sentence), style="bold"))
+    rows = list(plain_rows(found.evidence.slice(0, limit)))
+    if rows:
+        print_listing(console, _LINES, rows)
+        print_cut(console, len(rows), found.evidence.num_rows, "lines")
+
+
+_LINES = (
+    Column(title="version", render=lambda row: str(row["version"]), align="right"),
+    Column(title="action", render=lambda row: row["action"], style=lambda _: "bold"),
+    Column(title="names it as", render=lambda row: row["role"]),
+    Column(
+        title="time (UTC)",
+        render=lambda row: "" if row["time"] is None else render_time(row["time"]),
+    ),
+    Column(title="log file", render=lambda row: f"{row['log_file']}:{row['line']}"),
+    Column(title="data file", render=lambda row: row["data_file"], shrinks=True, from_width=120),
+)
