@@ -1,4 +1,14 @@
-// Keeps the browser's address and the page's state the same, both ways.
+// Keeps the browser's address and the page's state the same, both ways; and the theme:
+// it begins as the person chose it last, else as the system prefers it.
+
+const THEME = "delta-explorer-theme"
+
+const remembered = () => {
+  try { return window.localStorage.getItem(THEME) } catch { return null }
+}
+const remember = (theme) => {
+  try { window.localStorage.setItem(THEME, theme) } catch { /* the next page asks the system */ }
+}
 
 export function render({model}) {
   let rendered = false
@@ -10,6 +20,12 @@ export function render({model}) {
   }
   const back = () => model.send_msg({search: window.location.search})
   window.addEventListener("popstate", back)
+  const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)").matches
+  const begun = remembered() ?? (prefers_dark ? "dark" : "light")
+  let asked = begun === "dark" && !model.dark
+  if (asked) { model.send_msg({theme: "dark"}) }
+  // what was asked for here is no choice of a person
+  model.on("dark", () => { if (asked) { asked = false } else { remember(model.dark ? "dark" : "light") } })
   model.on("search", show)
   model.on("remove", () => window.removeEventListener("popstate", back))
   show()

@@ -5,6 +5,8 @@
 // [data-key] is clicked by that key anywhere on the page; [data-copy] copies
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
 // its value is new; [data-greet] sends the host's theme once, if anyone listens.
+// [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
+// each field that is required or [data-expected] holds what it must.
 
 const TYPING_PAUSE = 250
 const EDITABLE = "input, textarea, select, [contenteditable]"
@@ -20,6 +22,15 @@ export function render({model}) {
     model.send_msg({action: element.dataset.do, value: value ?? element.dataset.value ?? ""})
   }
 
+  const fields_of = (form) => [...form.querySelectorAll("[name]")]
+  const collect = (form) => JSON.stringify(Object.fromEntries(fields_of(form).map((field) => [field.name, field.value])))
+  const is_filled = (field) =>
+    (field.dataset.expected ?? field.value) === field.value && (!field.required || field.value.trim() !== "")
+  const check = (form) => {
+    const whole = fields_of(form).every(is_filled)
+    for (const button of form.querySelectorAll("[data-submit]")) { button.disabled = !whole }
+  }
+
   const focused = () => root.getRootNode().activeElement
   const name_of = (element) =>
     element?.dataset?.do === undefined ? null : [element.dataset.do, element.dataset.value, element.dataset.as].join("|")
@@ -27,6 +38,7 @@ export function render({model}) {
   const draw = () => {
     const had = name_of(focused())
     root.innerHTML = model.html
+    root.querySelectorAll("[data-form]").forEach(check)
     if (had !== null) {
       const all = [...root.querySelectorAll("[data-do]")]
       const again = all.find((element) => name_of(element) === had)
@@ -63,10 +75,12 @@ export function render({model}) {
   root.addEventListener("click", (event) => {
     const element = event.target.closest("[data-do], [data-copy]")
     if (element === null || element.disabled || element.matches("input, select")) { return }
-    if (element.dataset.copy) { copy(element) } else { send(element) }
+    if (element.dataset.copy) { copy(element); return }
+    send(element, element.dataset.submit === undefined ? undefined : collect(element.closest("[data-form]")))
   })
   root.addEventListener("input", (event) => {
     const element = event.target
+    if (element.closest("[data-form]") !== null) { check(element.closest("[data-form]")) }
     if (!element.matches("input[data-do]") || element.dataset.when === "enter") { return }
     clearTimeout(timer)
     timer = setTimeout(() => send(element, element.value), TYPING_PAUSE)
@@ -77,6 +91,9 @@ export function render({model}) {
   root.addEventListener("keydown", (event) => {
     const element = event.target
     if (event.key === "Enter" && element.matches("input[data-do]")) { send(element, element.value) }
+    if (event.key === "Enter" && element.matches("[data-form] input[name]")) {
+      element.closest("[data-form]").querySelector("[data-submit][data-enter]")?.click()
+    }
     if (!element.matches("tr[data-do]")) { return }
     if (event.key === "Enter" || event.key === " ") { event.preventDefault(); send(element) }
     const next = {ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling"}[event.key]

@@ -16,13 +16,18 @@ from bokeh.document import Document
 from panel_material_ui.template.base import Page
 from tornado.web import OutputTransform
 
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance.state_folder import StateFolder
 from explorer.storage.location import parse_location
 from widgets.components.address_bar import AddressBar
 from widgets.components.live_html import LiveHtml
 from widgets.components.pieces import render_problem
 from widgets.services.access import Access, is_loopback
 from widgets.services.desk import Desk, Shelf
+from widgets.services.maintenance import Maintenance
 from widgets.services.recents import Recents, state_file
+from widgets.services.runs import Runs
+from widgets.services.tokens import UNLOCK, Gate, Unlock
 from widgets.services.work import BackgroundRunner, unexpected
 from widgets.state import (
     ADDRESSED,
@@ -70,6 +75,7 @@ def serve(
     address: str = "127.0.0.1",
     open_browser: bool = True,
     storage_options: Mapping[str, Any] | None = None,
+    maintenance: bool = False,
 ) -> None:
     """Serve the page until interrupted.
 
@@ -78,13 +84,28 @@ def serve(
     tables and what lies below them can be opened. `storage_options` go to fsspec
     with every table that is opened.
 
-    Raises `InvalidArgumentError` for a place that cannot be one, and `OSError`
-    where the port is taken.
+    With `maintenance` the browser that opens the printed link first may carry out
+    plans; its link works once. What is being carried out when the server is stopped
+    ends between two changes, with a receipt.
+
+    Raises `InvalidArgumentError` for a place that cannot be one and for maintenance
+    beyond this machine, and `OSError` where the port is taken.
     """
     offered = (uris,) if isinstance(uris, str) else tuple(uris)
-    server = build_server(offered, port=port, address=address, storage_options=storage_options)
-    link = page_link(address, server.port, offered[:1])
-    print(f"Delta Explorer is at {link}", flush=True)  # noqa: T201 - the line that people wait for
+    runs = Runs()
+    gate = Gate(port or _free_port(address)) if maintenance else None
+    server = build_server(
+        offered,
+        port=port if gate is None else gate.port,
+        address=address,
+        storage_options=storage_options,
+        gate=gate,
+        runs=runs,
+    )
+    link = page_link(address, server.port, offered[:1], gate)
+    _say(f"Delta Explorer is at {link}")
+    if gate is not None:
+        _say("Maintenance is on: the browser that opens this link first may change tables.")
     if open_browser:
         server.io_loop.add_callback(server.show, _path_of(link))
     # Each of the many short turns of the serving thread waits this long for every busy
@@ -92,7 +113,15 @@ def serve(
     sys.setswitchinterval(SWITCH_SECONDS)
     # Themed plots come back from the browser as models that the server has already.
     warnings.filterwarnings("ignore", message="reference already known")
-    server.run_until_shutdown()  # stops itself, by Ctrl-C and by SIGTERM
+    try:
+        server.run_until_shutdown()  # stops itself, by Ctrl-C and by SIGTERM
+    finally:
+        if runs.stop():
+            _say("What was being carried out has ended; its receipt says how far it came.")
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - the lines that people wait for
 
 
 def build_server(
@@ -101,26 +130,43 @@ def build_server(
     port: int = 0,
     address: str = "127.0.0.1",
     storage_options: Mapping[str, Any] | None = None,
+    gate: Gate | None = None,
+    runs: Runs | None = None,
 ) -> Any:
-    """A Panel server that is ready but not started; port 0 takes a free one."""
+    """A Panel server that is ready but not started; port 0 takes a free one.
+
+    Pages that `gate` admits may carry out plans, and `runs` has what they do. Raises
+    `InvalidArgumentError` for a gate where other machines reach the page.
+    """
     local = is_loopback(address)
+    if gate is not None and not local:
+        raise _unguarded(address)
     for uri in uris:
         parse_location(uri)
     shelf = Shelf(storage_options)
     access = Access(roots=None if local else tuple(uris))
     # On a page that others reach, one person's tables are nobody else's business.
     recents_file = state_file() if local else None
+    kept = StateFolder() if local else None
+    runs = runs or Runs()
     port = port or _free_port(address)
 
     def build() -> Any:
         runner = BackgroundRunner(_document())
         pn.state.onload(runner.release)
+        is_unlocked = gate is not None and gate.admits(_request())
         desk = Desk(
             runner=runner,
             shelf=shelf,
             access=access,
             recents=Recents(recents_file),
             offered=tuple(uris),
+            maintenance=Maintenance(
+                is_unlocked=lambda: is_unlocked,
+                runs=runs,
+                state=kept,
+                storage_options=storage_options,
+            ),
         )
         return build_page(desk)
 
@@ -133,6 +179,10 @@ def build_server(
         location=False,
         show=False,
         start=False,
+        extra_patterns=[] if gate is None else [(UNLOCK, Unlock, {"gate": gate})],
+        # What a browser sends to prove itself must not come back within the page.
+        include_cookies=[],
+        exclude_headers=["Cookie"],
     )
     server._tornado.add_transform(_FrameGuard)
     return server
@@ -146,11 +196,23 @@ def build_page(desk: Desk) -> Any:
         return Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))])
 
 
-def page_link(address: str, port: int, uris: Sequence[str]) -> str:
-    """Where the page is, with the table that it opens on; free of secrets."""
+def page_link(address: str, port: int, uris: Sequence[str], gate: Gate | None = None) -> str:
+    """Where the page is, with the table that it opens on; free of secrets but for the token
+    of a `gate`, which is worth nothing once it was used."""
     host = "localhost" if is_loopback(address) or address in {"", "0.0.0.0", "::"} else address
-    query = "?" + urlencode({"table": parse_location(uris[0]).shown}) if uris else ""
-    return f"http://{host}:{port}/{query}"
+    query = {} if gate is None else {"token": gate.token}
+    query |= {"table": parse_location(uris[0]).shown} if uris else {}
+    path = "/" if gate is None else UNLOCK
+    return f"http://{host}:{port}{path}{'?' + urlencode(query) if query else ''}"
+
+
+def _unguarded(address: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        "Maintenance is not offered to other machines.",
+        reason=f"The address {address} is reached from elsewhere, and nobody would have to say "
+        "who they are before they change tables.",
+        remedy="Serve it on this machine alone, without --address, or leave out --maintenance.",
+    )
 
 
 def _build_shell(desk: Desk) -> Any:
@@ -179,8 +241,10 @@ def _build_shell(desk: Desk) -> Any:
     )
     page.param.watch(lambda event: state.param.update(dark=bool(event.new)), "dark_theme")
     state.dark = bool(page.dark_theme)
+    bar.keep_theme(page, desk.runner.post)
     _follow_address(state, bar)
     pn.state.on_session_destroyed(lambda _: explorer.close())
+    pn.state.on_session_destroyed(lambda _: desk.maintenance.close())
     wanted, complaints = parse_address(_asked_for())
     if wanted.table or desk.offered:
         table = wanted.table or desk.offered[0]
@@ -253,6 +317,16 @@ def _asked_for() -> str:
         [(name, value.decode("utf-8", "replace")) for name, values in arguments.items()
          for value in values]
     )  # fmt: skip
+
+
+def _request() -> Any:
+    """The HTTP request behind this session, as the browser sent it.
+
+    What Bokeh offers by that name takes cookies and arguments from the session's token,
+    which whoever opens the session may have written.
+    """
+    context = _document().session_context
+    return None if context is None else getattr(context.request, "_request", None)
 
 
 def _document() -> Document:

@@ -8,11 +8,13 @@ from typing import Any
 
 import panel as pn
 
+from explorer.maintenance.state_folder import StateFolder
 from explorer.storage.location import parse_location
 from explorer.table.table import Table
 from widgets.components.live_html import LiveHtml
 from widgets.services.access import Access
 from widgets.services.desk import Desk, Shelf, adopt
+from widgets.services.maintenance import Maintenance
 from widgets.services.recents import Recents
 from widgets.services.work import InlineRunner
 from widgets.state import VIEW_TITLES, VIEWS, Address, PageState
@@ -25,7 +27,8 @@ class TableExplorer(pn.viewable.Viewer):
 
     `table` is a path, a URL or an open `explorer.Table`. It works in a first and
     only cell: what the page needs is put into the notebook itself, so that an
-    exported notebook shows it without a network too.
+    exported notebook shows it without a network too. With `maintenance` plans can be
+    carried out from it; whoever reaches the kernel may do that anyway.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class TableExplorer(pn.viewable.Viewer):
         *,
         version: int | None = None,
         storage_options: dict[str, Any] | None = None,
+        maintenance: bool = False,
     ) -> None:
         super().__init__()
         # The default comm: with ipywidgets the first cell races its extension.
@@ -44,6 +48,11 @@ class TableExplorer(pn.viewable.Viewer):
             shelf=Shelf(storage_options),
             access=Access(),
             recents=Recents(),
+            maintenance=Maintenance(
+                is_unlocked=lambda: maintenance and not _is_served(),
+                state=StateFolder(),
+                storage_options=storage_options,
+            ),
         )
         self._explorer = Explorer(desk, self._state)
         self._tabs = LiveHtml(margin=0)
@@ -96,6 +105,12 @@ class TableExplorer(pn.viewable.Viewer):
             '<button type="button" class="dx-icon dx-mode" data-do="dark" '
             'aria-label="Light or dark" title="Light or dark"></button></nav>'
         )
+
+
+def _is_served() -> bool:
+    """Whether a server shows this explorer to whoever asks, instead of a kernel to its owner."""
+    document = pn.state.curdoc
+    return document is not None and document.session_context is not None
 
 
 def _render_foot(table: str | os.PathLike[str] | Table) -> str:

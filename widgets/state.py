@@ -1,7 +1,7 @@
 """What the page shows, as parameters, and its form in the address.
 
-The address is `?table=…&version=…&view=…`, and `older`, `where` and `file` where
-something is selected by them. What it says is a wish of whoever wrote the link:
+The address is `?table=…&version=…&view=…`, and `older`, `where`, `file` and `column`
+where something is selected by them. What it says is a wish of whoever wrote the link:
 every part is checked, a part that cannot be meant becomes a notice, and the
 address is written anew from the state.
 """
@@ -19,9 +19,18 @@ from widgets.text import cut
 
 _NAMES = (
     ("timeline", "Timeline", "timeline"),
+    ("compare", "Compare", "difference"),
     ("files", "Files", "grid_view"),
+    ("rows", "Rows", "table_rows"),
+    ("layout", "Layout", "dashboard"),
+    ("statistics", "Statistics", "bar_chart"),
+    ("vectors", "Deletion vectors", "layers_clear"),
     ("protocol", "Protocol", "verified_user"),
+    ("engines", "Engines", "hub"),
+    ("reach", "Reach", "history"),
+    ("health", "Health", "monitor_heart"),
     ("log", "Log", "list_alt"),
+    ("maintenance", "Maintenance", "build"),
 )
 """Each view: its name in the address, its title, and its icon in the navigation."""
 
@@ -42,7 +51,7 @@ class Address:
     """A place in the explorer; None and empty where the address says nothing.
 
     `older` is the version to compare with, `where` a condition on rows as SQL, `file`
-    the path of one file as the log has it.
+    the path of one file as the log has it, `column` the way to one column.
     """
 
     table: str = ""
@@ -51,7 +60,10 @@ class Address:
     older: int | None = None
     where: str = ""
     file: str = ""
+    column: str = ""
 
+
+_TEXTS = ("where", "file", "column")
 
 ADDRESSED = tuple(field.name for field in fields(Address))
 """What of the page's state its address holds."""
@@ -90,7 +102,7 @@ def parse_address(search: str) -> tuple[Address, list[str]]:
         complaints.append(f"{cut(last('version'), 40)!r} is not a version; the latest is shown.")
     if last("older") and older is None:
         complaints.append(f"{cut(last('older'), 40)!r} is not a version to compare with.")
-    texts = {name: last(name).strip() for name in ("where", "file")}
+    texts = {name: last(name).strip() for name in _TEXTS}
     for name, text in texts.items():
         if len(text) > LONGEST_TEXT:
             complaints.append(f"What it says for {name!r} is longer than any that is taken.")
@@ -125,9 +137,7 @@ def render_address(address: Address) -> str:
     parts["view"] = address.view
     if address.older is not None:
         parts["older"] = str(address.older)
-    parts |= {
-        name: text for name, text in (("where", address.where), ("file", address.file)) if text
-    }
+    parts |= {name: text for name in _TEXTS if (text := getattr(address, name))}
     return "?" + urlencode(parts)
 
 
@@ -141,6 +151,8 @@ class PageState(param.Parameterized):
     older = param.Integer(default=None, allow_None=True, doc="The version to compare with.")
     where = param.String(default="", doc="A condition on rows, as SQL.")
     file = param.String(default="", doc="The selected file, its path as in the log.")
+    column = param.String(default="", doc="The selected column, as `address.city`.")
+    changes = param.Integer(default=0, doc="How often this page has changed the table.")
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
     notice = param.ClassSelector(
         class_=Notice, default=None, allow_None=True, doc="Above the views."

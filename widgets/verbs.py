@@ -34,14 +34,27 @@ def register_serve(app: typer.Typer) -> None:
             list[str] | None,
             typer.Option("--option", metavar="KEY=VALUE", help="A storage option; repeatable."),
         ] = None,
+        maintenance: Annotated[  # noqa: FBT002 - a flag of the command line
+            bool,
+            typer.Option(
+                "--maintenance", help="Let the browser that opens the link change tables."
+            ),
+        ] = False,
     ) -> None:
         """Show tables in a browser: versions, files, protocol and log.
 
         Listens on this machine only unless --address says otherwise; then only
-        the tables named here can be opened.
+        the tables named here can be opened. Nothing can be changed unless
+        --maintenance is given; then the link that is printed works once.
         """
-        options = parse_storage_options(option)
-        open_page(uris or [], port=port, address=address, show=show, storage_options=options)
+        open_page(
+            uris or [],
+            port=port,
+            address=address,
+            show=show,
+            storage_options=parse_storage_options(option),
+            maintenance=maintenance,
+        )
 
 
 def open_page(
@@ -51,6 +64,7 @@ def open_page(
     address: str,
     show: bool,
     storage_options: Mapping[str, Any] | None,
+    maintenance: bool = False,
 ) -> None:
     """Show tables in a browser; returns when the server has been stopped.
 
@@ -67,6 +81,7 @@ def open_page(
             address=address,
             open_browser=show,
             storage_options=storage_options,
+            maintenance=maintenance,
         )
     except OSError as error:
         raise StorageError(

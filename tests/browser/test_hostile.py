@@ -233,3 +233,35 @@ def test_exports_hold_no_cell_that_a_spreadsheet_would_run(
     assert f"'{formula}" in text
     assert f",{formula}" not in text
     assert ",@x" not in text
+
+
+@pytest.mark.parametrize(
+    ("view", "more", "buttons"),
+    [
+        ("compare", {"version": 1, "older": 0}, ["Show what it would do"]),
+        ("statistics", {"where": f"`{EVIL}1` = '<img src=/evil onerror=window.ran=14>'"}, []),
+        ("statistics", {"where": EVIL, "column": f"`{EVIL}1`"}, []),
+        ("vectors", {"version": 0, "file": f"0{EVIL}"}, []),
+        ("vectors", {"file": EVIL}, []),
+        ("reach", {"file": EVIL}, ["Look at the files themselves", "List the folder"]),
+        ("health", {}, ["Look at the files too"]),
+    ],
+)
+def test_nothing_runs_in_what_a_view_shows_on_demand(
+    evil_page: tuple[Page, Guard],
+    evil_server: Server,
+    table: Path,
+    view: str,
+    more: dict[str, object],
+    buttons: list[str],
+) -> None:
+    page, _ = evil_page
+    page.goto(evil_server.address(table=table, view=view, **more))
+    expect(page.locator(".dx-figure").nth(4)).to_be_visible()
+    for name in buttons:
+        page.get_by_role("button", name=name).click()
+    expect(page.locator(".dx-waiting")).to_have_count(0)
+    for summary in page.locator("summary").all():
+        if summary.is_visible():
+            summary.click()
+    visible_attack(page)

@@ -1,4 +1,4 @@
-"""The browser's address, kept equal to the page's state."""
+"""The browser's address and theme, kept equal to the page's state."""
 
 from __future__ import annotations
 
@@ -19,14 +19,30 @@ class AddressBar(pn.custom.JSComponent):
     """
 
     search = param.String(default="", doc="The query string with its question mark.")
+    dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
 
     _esm = (static_folder() / "address_bar.js").read_text(encoding="utf-8")
 
     def __init__(self, on_back: Callable[[str], None], **params: Any) -> None:
         super().__init__(width=0, height=0, margin=0, visible=True, **params)
         self._on_back = on_back
+        self._darken: Callable[[], None] = lambda: None
+
+    def keep_theme(self, page: Any, post: Callable[[Callable[[], None]], None]) -> None:
+        """Begin with the theme that the browser remembers, and let it remember the next.
+
+        `page` has the parameter `dark_theme`; `post` calls a function where and when the
+        page may be changed, which may be later than the browser asks.
+        """
+        self._darken = lambda: post(lambda: page.param.update(dark_theme=True))
+        self.dark = bool(page.dark_theme)
+        page.param.watch(lambda event: self.param.update(dark=bool(event.new)), "dark_theme")
 
     def _handle_msg(self, data: Any) -> None:
-        search = data.get("search") if isinstance(data, dict) else None
+        if not isinstance(data, dict):
+            return
+        search = data.get("search")
         if isinstance(search, str):
             self._on_back(search)
+        if data.get("theme") == "dark":
+            self._darken()

@@ -6,12 +6,21 @@ from typing import Any
 
 import panel as pn
 
+from widgets.components.live_html import LiveHtml
 from widgets.theme import read_style
 
 
 def build_card(*children: Any, place: str = "") -> pn.Column:
     """A card with a hairline border; `place` orders the cards of a closed split."""
     return _box(f"dx-card {place}".strip(), children)
+
+
+def build_filled_card(part: LiveHtml) -> pn.Column:
+    """A card that is there while its part has something to show."""
+    card = build_card(part)
+    card.visible = bool(part.html)
+    part.param.watch(lambda event: card.param.update(visible=bool(event.new)), "html")
+    return card
 
 
 def build_stack(*children: Any) -> pn.Column:

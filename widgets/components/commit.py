@@ -90,6 +90,9 @@ def render_commit_buttons(evidence: str) -> str:
         '<div class="dx-buttons">'
         '<button type="button" class="dx-primary" data-do="actions" data-value="">Show actions'
         "</button>"
+        '<button type="button" class="dx-outlined" data-do="compare" data-value="previous">'
+        "Compare with previous</button>"
+        '<button type="button" data-do="compare" data-value="latest">Compare with latest</button>'
         '<button type="button" class="dx-outlined" data-do="files" data-value="">Files</button>'
         '<button type="button" data-do="raw" data-value="">Raw JSON</button></div>'
         f'<p class="dx-evidence">Recorded in <code>{esc(evidence)}</code></p>'

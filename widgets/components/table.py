@@ -29,12 +29,15 @@ class Column:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """Plain text, escaped when it is drawn. `title` is shown on hover; `lane` puts
-    the colour of an operation beside it."""
+    the colour of an operation beside it, `share` (0 to 1) a bar before it, `tone` a colour
+    that says the same as the text."""
 
     text: str
     title: str | None = None
     lane: str | None = None
     muted: bool = False
+    share: float | None = None
+    tone: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +123,11 @@ def _render_cell(column: Column, cell: Cell) -> str:
     title = f' title="{esc(cell.title)}"' if cell.title else ""
     dot = f'<i class="dx-dot dx-{esc(cell.lane.lower())}"></i>' if cell.lane else ""
     muted = " dx-muted" if cell.muted else ""
-    return f'<td class="{_classes(column)}{muted}"{title}>{dot}{esc(cell.text)}</td>'
+    bar = f'<i class="dx-dot dx-tone-{esc(cell.tone)}"></i>' if cell.tone else ""
+    if cell.share is not None:
+        share = min(max(cell.share, 0.0), 1.0)
+        bar = f'<i class="dx-share" style="--share:{share:.1%}"></i>'
+    return f'<td class="{_classes(column)}{muted}"{title}>{dot}{bar}{esc(cell.text)}</td>'
 
 
 def _classes(column: Column) -> str:

@@ -11,6 +11,7 @@ import explorer
 from explorer.storage.location import parse_location
 from explorer.table.table import Table
 from widgets.services.access import Access
+from widgets.services.maintenance import Maintenance
 from widgets.services.recents import Recents
 from widgets.services.tables import TableService
 from widgets.services.work import Runner
@@ -58,9 +59,11 @@ class Desk:
         access: Access,
         recents: Recents,
         offered: tuple[str, ...] = (),
+        maintenance: Maintenance | None = None,
     ) -> None:
         self.runner = runner
         self.recents = recents
+        self.maintenance = maintenance or Maintenance()
         self._shelf = shelf
         self._access = access
         self._targets: dict[str, str] = {}

@@ -116,6 +116,11 @@ class TableService:
         """The place as it may be shown."""
         return self._table.uri
 
+    @property
+    def table(self) -> Table:
+        """The table itself, for the questions that other services ask."""
+        return self._table
+
     def listing(self) -> LogListing:
         """The log folder now."""
         return self._table.listing()

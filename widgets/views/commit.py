@@ -20,9 +20,10 @@ from widgets.components.commit import (
     render_commit_title,
 )
 from widgets.components.live_html import LiveHtml
+from widgets.components.paging import Pages
 from widgets.components.pieces import render_notice, render_problem, render_waiting
 from widgets.components.records import read_records
-from widgets.components.table import PAGE_ROWS, Cell, Column, Row, render_pager, render_table
+from widgets.components.table import PAGE_ROWS, Cell, Column, Row, render_table
 from widgets.figures.commits import Commits
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
@@ -67,6 +68,7 @@ class CommitView:
         self._buttons.on("actions", lambda _: self.actions.open("table"))
         self._buttons.on("raw", lambda _: self.actions.open("raw"))
         self._buttons.on("files", self._show_files)
+        self._buttons.on("compare", self._compare)
         state.param.watch(lambda *_: self._select(), "version")
         history.param.watch(lambda *_: self._draw(), ["commits", "sizes"])
 
@@ -78,6 +80,13 @@ class CommitView:
 
     def _show_files(self, _: str) -> None:
         self._state.view = "files"
+
+    def _compare(self, other: str) -> None:
+        if other == "latest":
+            version, latest = self._state.version, self._state.latest
+            self._state.param.update(older=version, version=latest, view="compare")
+        elif other == "previous":
+            self._state.param.update(older=None, view="compare")
 
     def _step(self, by: str) -> None:
         if by in {"-1", "1"}:
@@ -168,12 +177,11 @@ class ActionsView:
         self._service: TableService | None = None
         self._frame: pa.Table | None = None
         self._mode = "table"
-        self._offset = 0
         self._line: int | None = None
         self._html = LiveHtml(margin=0)
+        self._pages = Pages(self._html, "lines", self._draw)
         self.panel = build_card(self._html, place="dx-third")
         self.panel.visible = False
-        self._html.on("page", self._turn)
         self._html.on("line", self._choose)
         self._html.on("close", lambda _: self._close())
         self._html.on("export", lambda _: self._export())
@@ -200,7 +208,8 @@ class ActionsView:
         service, version = self._service, self._state.version
         if service is None or version is None or not self.panel.visible:
             return
-        self._offset, self._line, self._frame = 0, None, None
+        self._line, self._frame = None, None
+        self._pages.rewind()
         self._html.html = self._render_head(version) + render_waiting("Reading the commit")
 
         def done(frame: pa.Table) -> None:
@@ -214,12 +223,6 @@ class ActionsView:
 
         self._desk.runner.run(lambda: service.read_actions(version), done, failed)
 
-    def _turn(self, offset: str) -> None:
-        at = parse_version(offset)
-        if at is not None:
-            self._offset = at
-            self._draw()
-
     def _choose(self, line: str) -> None:
         chosen = parse_version(line)
         self._line = None if chosen == self._line else chosen
@@ -229,12 +232,10 @@ class ActionsView:
         frame, version = self._frame, self._state.version
         if frame is None or version is None:
             return
-        limit = RAW_SHOWN if self._mode == "raw" else PAGE_ROWS
-        self._offset = min(self._offset, max(0, frame.num_rows - 1) // limit * limit)
-        page = read_records(frame.slice(self._offset, limit))
+        self._pages.limit = RAW_SHOWN if self._mode == "raw" else PAGE_ROWS
+        page = read_records(frame.slice(*self._pages.span(frame.num_rows)))
         body = _render_raw(page) if self._mode == "raw" else self._render_rows(page)
-        pager = render_pager("lines", self._offset, frame.num_rows, limit)
-        self._html.html = self._render_head(version) + body + pager
+        self._html.html = self._render_head(version) + body + self._pages.render(frame.num_rows)
 
     def _render_head(self, version: int) -> str:
         other, label = ("raw", "Raw JSON") if self._mode == "table" else ("table", "As a table")

@@ -8,8 +8,9 @@ import pyarrow.compute as pc
 
 from widgets.components.boxes import build_card
 from widgets.components.live_html import LiveHtml
+from widgets.components.paging import Pages
 from widgets.components.records import read_records
-from widgets.components.table import PAGE_ROWS, Cell, Column, Row, render_pager, render_table
+from widgets.components.table import Cell, Column, Row, render_table
 from widgets.figures.commits import Commits, Flags, Ints, read_flags
 from widgets.state import HistoryState, PageState, parse_version
 from widgets.text import (
@@ -50,7 +51,6 @@ class CommitsView:
         self._state = state
         self._history = history
         self._filter = ""
-        self._offset = 0
         self._head = LiveHtml(
             '<div class="dx-head"><h3>Commits</h3><input type="search" data-do="filter" '
             'aria-label="Filter commits" '
@@ -59,23 +59,18 @@ class CommitsView:
             margin=0,
         )
         self._table = LiveHtml(margin=0)
+        self._pages = Pages(self._table, "commits", self._draw)
         self.panel = build_card(self._head, self._table, place="dx-fourth")
         self._head.on("filter", self._set_filter)
         self._head.on("export", lambda _: self._export())
-        self._table.on("page", self._turn)
         self._table.on("select", self._select)
         history.param.watch(lambda *_: self._draw(), "commits")
         state.param.watch(lambda *_: self._follow(), "version")
 
     def _set_filter(self, text: str) -> None:
-        self._filter, self._offset = text.strip(), 0
+        self._filter = text.strip()
+        self._pages.rewind()
         self._draw()
-
-    def _turn(self, offset: str) -> None:
-        at = parse_version(offset)
-        if at is not None:
-            self._offset = at
-            self._draw()
 
     def _select(self, version: str) -> None:
         chosen = parse_version(version)
@@ -90,7 +85,7 @@ class CommitsView:
         shown = self._found(commits)
         at = np.flatnonzero(commits.version[shown] == self._state.version)
         if len(at):
-            self._offset = int(at[0]) // PAGE_ROWS * PAGE_ROWS
+            self._pages.reach(int(at[0]))
         self._draw()
 
     def _found(self, commits: Commits) -> Ints:
@@ -107,13 +102,13 @@ class CommitsView:
             self._table.html = ""
             return
         shown = self._found(commits)
-        self._offset = min(self._offset, max(0, len(shown) - 1) // PAGE_ROWS * PAGE_ROWS)
-        page = shown[self._offset : self._offset + PAGE_ROWS]
+        offset, limit = self._pages.span(len(shown))
+        page = shown[offset : offset + limit]
         frame = commits.frame.take(pa.array(page))
         rows = [_row(entry, self._state.version) for entry in read_records(frame)]
         self._table.html = render_table(
             "Commits, newest first", COLUMNS, rows, empty="No commit matches the filter."
-        ) + render_pager("commits", self._offset, len(shown))
+        ) + self._pages.render(len(shown))
 
     def _export(self) -> None:
         commits: Commits | None = self._history.commits

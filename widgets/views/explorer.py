@@ -17,11 +17,20 @@ from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT, read_style, render_tokens
 from widgets.views.commit import CommitView
 from widgets.views.commits import CommitsView
+from widgets.views.compare import CompareView
+from widgets.views.engines import EnginesView
 from widgets.views.files import FilesView
 from widgets.views.header import HeaderView
+from widgets.views.health import HealthView
+from widgets.views.layout import LayoutView
 from widgets.views.log import LogView
+from widgets.views.maintenance import MaintenanceView
 from widgets.views.protocol import ProtocolView
+from widgets.views.reach import ReachView
+from widgets.views.rows import RowsView
+from widgets.views.statistics import StatisticsView
 from widgets.views.timeline import TimelineView
+from widgets.views.vectors import VectorsView
 
 T = TypeVar("T")
 
@@ -36,9 +45,18 @@ class _View(Protocol):
 
 
 _BUILDERS: dict[str, Callable[[Desk, PageState], _View]] = {
+    "compare": CompareView,
     "files": FilesView,
+    "layout": LayoutView,
+    "rows": RowsView,
+    "statistics": StatisticsView,
+    "vectors": VectorsView,
     "protocol": ProtocolView,
+    "engines": EnginesView,
+    "reach": ReachView,
+    "health": HealthView,
     "log": LogView,
+    "maintenance": MaintenanceView,
 }
 """Every view but the first, which stands in the explorer itself."""
 
@@ -72,6 +90,7 @@ class Explorer:
         self.panel = _build_page(self._header.panel, self._body)
         state.param.watch(lambda *_: self._show_view(), ["view", "table", "opening"])
         state.param.watch(lambda *_: self._paint(), "dark")
+        state.param.watch(lambda *_: self._follow_change(), "changes")
         self._paint()
         self._show_view()
 
@@ -120,6 +139,11 @@ class Explorer:
         """Look at the open table anew; the selection stays."""
         if self._state.table:
             self.open(self._state.address)
+
+    def _follow_change(self) -> None:
+        """The table was changed from here: who looked at the newest version sees the new one."""
+        at = None if self._state.version == self._state.latest else self._state.version
+        self.open(replace(self._state.address, version=at))
 
     def close(self) -> None:
         """The page is gone: stop what still reads for it."""
@@ -177,6 +201,7 @@ class Explorer:
             older=older,
             where=address.where,
             file=address.file,
+            column=address.column,
             opening="",
             notice=_complain([*complaints, *wrong, *unknown]),
         )

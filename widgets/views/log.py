@@ -11,13 +11,14 @@ import pyarrow.compute as pc
 from explorer.errors import Problem
 from widgets.components.boxes import build_card
 from widgets.components.live_html import LiveHtml
+from widgets.components.paging import Pages
 from widgets.components.pieces import render_problem, render_waiting
 from widgets.components.records import read_records
-from widgets.components.table import PAGE_ROWS, Cell, Column, Row, render_pager, render_table
+from widgets.components.table import Cell, Column, Row, render_table
 from widgets.figures.commits import read_flags
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
-from widgets.state import PageState, parse_version
+from widgets.state import PageState
 from widgets.text import (
     cut,
     cut_middle,
@@ -52,13 +53,12 @@ class LogView:
         self._frame: pa.Table | None = None
         self._filter = ""
         self._sort: tuple[str, bool] = ("name", True)
-        self._offset = 0
         self._head = LiveHtml(margin=0)
         self._table = LiveHtml(margin=0)
+        self._pages = Pages(self._table, "log files", self._draw)
         self.panel = build_card(self._head, self._table)
         self._head.on("filter", self._set_filter)
         self._head.on("export", lambda _: self._export())
-        self._table.on("page", self._turn)
         self._table.on("sort", self._set_sort)
         state.param.watch(lambda *_: self._refresh(), "view")
 
@@ -71,7 +71,8 @@ class LogView:
         service = self._service
         if service is None or self._state.view != "log" or self._frame is not None:
             return
-        self._offset, self._filter = 0, ""
+        self._filter = ""
+        self._pages.rewind()
         self._head.html = _render_head(None)
         self._table.html = render_waiting("Listing the log")
 
@@ -88,19 +89,14 @@ class LogView:
         self._desk.runner.run(service.read_log_files, done, failed)
 
     def _set_filter(self, text: str) -> None:
-        self._filter, self._offset = text.strip(), 0
+        self._filter = text.strip()
+        self._pages.rewind()
         self._draw()
-
-    def _turn(self, offset: str) -> None:
-        at = parse_version(offset)
-        if at is not None:
-            self._offset = at
-            self._draw()
 
     def _set_sort(self, key: str) -> None:
         if any(column.key == key and column.sortable for column in COLUMNS):
             self._sort = (key, not self._sort[1] if key == self._sort[0] else False)
-            self._offset = 0
+            self._pages.rewind()
             self._draw()
 
     def _found(self, frame: pa.Table) -> pa.Table:
@@ -117,11 +113,12 @@ class LogView:
         if self._frame is None:
             return
         found = self._found(self._frame)
-        self._offset = min(self._offset, max(0, found.num_rows - 1) // PAGE_ROWS * PAGE_ROWS)
-        rows = [_row(entry) for entry in read_records(found.slice(self._offset, PAGE_ROWS))]
+        rows = [
+            _row(entry) for entry in read_records(found.slice(*self._pages.span(found.num_rows)))
+        ]
         self._table.html = render_table(
             "Files of the log", COLUMNS, rows, sort=self._sort, empty="No file matches the filter."
-        ) + render_pager("log files", self._offset, found.num_rows)
+        ) + self._pages.render(found.num_rows)
 
     def _export(self) -> None:
         if self._frame is None:

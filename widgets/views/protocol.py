@@ -22,6 +22,7 @@ from widgets.components.pieces import (
 from widgets.components.records import read_records
 from widgets.components.table import Cell, Column, Row, render_table
 from widgets.services.desk import Desk
+from widgets.services.engines import EngineAnswer, read_engines
 from widgets.services.tables import TableService
 from widgets.state import PageState
 from widgets.text import UNKNOWN, cut, esc, format_count, format_time
@@ -69,13 +70,15 @@ class ProtocolView:
         self._service: TableService | None = None
         self._shown: int | None = None
         self._protocol = LiveHtml(margin=0)
+        self._engines = LiveHtml(margin=0)
         self._features = LiveHtml(margin=0)
         self._schema = LiveHtml(margin=0)
         self._state_html = LiveHtml(margin=0)
         self.panel = build_stack(
-            *(build_card(part) for part in
-              (self._protocol, self._features, self._schema, self._state_html))
-        )  # fmt: skip
+            build_card(self._protocol, self._engines),
+            *(build_card(part) for part in (self._features, self._schema, self._state_html)),
+        )
+        self._engines.on("engines", self._show_engines)
         state.param.watch(lambda *_: self._refresh(), ["version", "view"])
 
     def show(self, service: TableService) -> None:
@@ -94,6 +97,7 @@ class ProtocolView:
 
     def _wait(self, version: int) -> None:
         waiting = render_waiting(f"Reading version {format_count(version)}")
+        self._engines.html = ""
         for part in (self._protocol, self._schema, self._state_html):
             part.html = waiting
         self._features.html = _FEATURES_HEAD + render_waiting(
@@ -118,7 +122,21 @@ class ProtocolView:
 
         runner = self._desk.runner
         runner.run(lambda: _read_facts(service, version), show_facts, self._fail)
+        self._read_engines(service, version)
         runner.run(lambda: service.read_features(version), show_features, no_features)
+
+    def _read_engines(self, service: TableService, version: int) -> None:
+        def done(answer: EngineAnswer) -> None:
+            if service is self._service and version == self._shown:
+                self._engines.html = _render_engines(answer)
+
+        def failed(_: Problem) -> None:
+            """The protocol's own card says what is wrong."""
+
+        self._desk.runner.run(lambda: read_engines(service, version), done, failed)
+
+    def _show_engines(self, _: str) -> None:
+        self._state.view = "engines"
 
     def _fail(self, problem: Problem) -> None:
         self._protocol.html = render_problem(problem)
@@ -170,6 +188,15 @@ def _render_protocol(facts: _Facts, version: int) -> str:
     )
     chips = render_chips([cut(name, 60) for name in names]) if names else ""
     return f'{head}<p class="dx-lead">{esc(sentence)}</p>{chips}{_render_identity(facts.metadata)}'
+
+
+def _render_engines(answer: EngineAnswer) -> str:
+    inner = (
+        f"<p>{esc(cut(answer.sentence, 600))}</p>"
+        '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="engines" '
+        'data-value="">Every engine</button></div>'
+    )
+    return render_section("Who can read and write it", inner)
 
 
 def _render_identity(metadata: Metadata | Problem) -> str:

@@ -1,0 +1,60 @@
+"""Two versions compared in a real browser: by link, by keyboard, from a commit."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NARROW, Server
+
+
+def test_a_link_shows_the_comparison_that_it_names(page: Page, server: Server, shop: Path) -> None:
+    page.goto(server.address(table=shop, version=74, older=40, view="compare"))
+    expect(page.get_by_text("From version 40 to 74:", exact=False)).to_be_visible()
+    expect(page.get_by_role("cell", name="unit_price (was price)")).to_be_visible()
+    expect(page.get_by_role("heading", name="Statistics")).to_be_visible()
+    expect(page).to_have_url(re.compile("older=40"))
+
+
+def test_versions_are_typed_and_the_back_button_goes_back(
+    page: Page, server: Server, shop: Path
+) -> None:
+    page.goto(server.address(table=shop, version=74, older=40, view="compare"))
+    typed = page.get_by_role("textbox", name="From version")
+    typed.fill("60")
+    typed.press("Enter")
+    expect(page.get_by_text("From version 60 to 74:", exact=False)).to_be_visible()
+    expect(page).to_have_url(re.compile("older=60"))
+    page.go_back()
+    expect(page.get_by_text("From version 40 to 74:", exact=False)).to_be_visible()
+    expect(page.get_by_role("textbox", name="From version")).to_have_value("40")
+
+
+def test_a_commit_is_compared_with_the_one_before(page: Page, server: Server, shop: Path) -> None:
+    page.goto(server.address(table=shop, version=50))
+    page.get_by_role("button", name="Compare with previous").click()
+    expect(page.get_by_text("From version 49 to 50:", exact=False)).to_be_visible()
+    page.get_by_role("button", name="Show what it would do").click()
+    expect(page.get_by_text("Makes version 49 the newest one again", exact=False)).to_be_visible()
+    page.get_by_text("The same as a command, Python, Spark SQL").click()
+    expect(page.get_by_text("TO VERSION AS OF 49", exact=False)).to_be_visible()
+
+
+def test_the_files_that_differ_are_exported(
+    page: Page, server: Server, shop: Path, tmp_path: Path
+) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.goto(server.address(table=shop, version=74, older=40, view="compare"))
+    page.get_by_role("button", name="Went").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    target = tmp_path / "files.csv"
+    download.value.save_as(target)
+    with target.open(encoding="utf-8", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    assert len(rows) == 83
+    assert {row["kind"] for row in rows} == {"went"}
+    assert all(row["size_before"] and not row["size_after"] for row in rows)

@@ -1,0 +1,109 @@
+"""The health of a log as pieces of the page: what opening costs, findings, bytes by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from widgets.components.pieces import KeyFigure
+from widgets.components.table import Cell, Column, Row
+from widgets.text import (
+    UNKNOWN,
+    cut,
+    cut_middle,
+    esc,
+    format_age,
+    format_bytes,
+    format_count,
+    format_minute,
+    format_time,
+)
+
+DASH = "\N{EN DASH}"
+
+BYTES_COLUMNS = (
+    Column(key="kind", label="Kind"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+    Column(key="oldest", label="Oldest (UTC)"),
+    Column(key="newest", label="Newest (UTC)"),
+)
+MISSING_COLUMNS = (
+    Column(key="what", label="Missing"),
+    Column(key="file", label="File", mono=True),
+    Column(key="records", label="Rows lost", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+)
+_TONES = {"error": "gone", "warning": "risk", "note": "none"}
+
+
+def health_figures(found: Any, now: datetime) -> list[KeyFigure]:
+    """What opening the latest version costs; unknown where it cannot be put together."""
+    findings = found.findings.column("severity").to_pylist()
+    worst = [f"{findings.count(word)} {word}{'s' if findings.count(word) != 1 else ''}"
+             for word in ("error", "warning", "note") if word in findings]  # fmt: skip
+    log_bytes = sum(found.log_bytes.column("bytes").to_pylist())
+    num_files = sum(found.log_bytes.column("num_files").to_pylist())
+    cost = found.cost or {}
+    checkpoint = cost.get("checkpoint_version")
+    age = format_age(cost.get("checkpoint_time"), now)
+    kind = str(cost.get("checkpoint_kind") or "")
+    return [
+        KeyFigure(name="Findings", value=format_count(len(findings)),
+                  remark=", ".join(worst) or "nothing is wrong"),
+        KeyFigure(name="Opening reads", value=format_count(cost.get("commits")),
+                  remark=f"commits, {format_bytes(cost.get('commit_bytes'))}"),
+        KeyFigure(name="Checkpoint", value="none" if cost and checkpoint is None
+                  else format_count(checkpoint),
+                  remark=f"{kind}, {age}" if checkpoint is not None else ""),
+        KeyFigure(name="Checkpoint reads", value=format_bytes(cost.get("checkpoint_bytes"))
+                  if cost else UNKNOWN, remark="of its files"),
+        KeyFigure(name="Log", value=format_bytes(log_bytes),
+                  remark=f"{format_count(num_files)} files"),
+    ]  # fmt: skip
+
+
+def render_finding(row: Mapping[str, Any]) -> str:
+    """One finding: what, why, where that stands, and what mends it."""
+    severity = str(row["severity"])
+    evidence = f"<code>{esc(cut(str(row['evidence']), 300))}</code>" if row["evidence"] else ""
+    spec = f" Specification: {esc(row['spec'])}." if row["spec"] else ""
+    repair = f' <span class="dx-chip">{esc(row["repair"])}</span>' if row["repair"] else ""
+    return (
+        f'<li><p><i class="dx-dot dx-tone-{_TONES.get(severity, "none")}"></i>'
+        f"<strong>{esc(cut(str(row['problem']), 600))}</strong> "
+        f'<span class="dx-muted">{esc(severity)}: {esc(row["finding"])}</span></p>'
+        f"<p>{esc(cut(str(row['reason'] or ''), 1000))}</p>"
+        f"<p>{esc(cut(str(row['remedy'] or ''), 600))}{repair}</p>"
+        f'<p class="dx-evidence">{evidence}{spec}</p></li>'
+    )
+
+
+def build_bytes_row(row: Mapping[str, Any], total: int) -> Row:
+    """One kind of log file."""
+    return Row(
+        cells=(
+            Cell(text=str(row["kind"])),
+            Cell(text=format_count(row["num_files"])),
+            Cell(text=format_bytes(row["bytes"]), title=format_count(row["bytes"]),
+                 share=row["bytes"] / total if total else 0.0),
+            Cell(text=format_minute(row["oldest"]), title=format_time(row["oldest"])),
+            Cell(text=format_minute(row["newest"]), title=format_time(row["newest"])),
+        )
+    )  # fmt: skip
+
+
+def build_missing_row(row: Mapping[str, Any]) -> Row:
+    """A live file that is not there; a click asks why."""
+    file = str(row["file"])
+    return Row(
+        action="file",
+        value=str(row["path"]),
+        cells=(
+            Cell(text=str(row["what"]), tone="gone"),
+            Cell(text=cut_middle(file, 60), title=cut(file, 1000)),
+            Cell(text=format_count(row["num_records"]), muted=row["num_records"] is None),
+            Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
+        ),
+    )

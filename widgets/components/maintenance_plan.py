@@ -1,0 +1,324 @@
+"""A plan as a person reviews it: what becomes impossible first, then why, then every file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from explorer.maintenance.plan import Plan, Step, Verdict
+from widgets.components.pieces import render_section
+from widgets.components.table import Cell, Column, Row, render_table
+from widgets.text import (
+    cut,
+    cut_middle,
+    esc,
+    format_bytes,
+    format_count,
+    format_minute,
+    format_time,
+    read_moment,
+)
+
+FILE_COLUMNS = (
+    Column(key="path", label="File", sortable=True, mono=True),
+    Column(key="bytes", label="Size", align="right", sortable=True),
+    Column(key="reason", label="Why", wraps=True),
+)
+TIME_COLUMN = Column(key="deletable_from", label="May go from (UTC)", sortable=True, wide=True)
+"""Behind them where a plan tells from when files may go."""
+
+ACTION_COLUMN = Column(key="action", label="What happens")
+"""In front where files with different actions are listed."""
+
+EXPORTED = ("action", "path", "bytes", "reason", "deletable_from", "modified")
+"""Columns of the CSV."""
+
+STEP_COLUMNS = (
+    Column(key="number", label="Step", align="right"),
+    Column(key="what", label="What"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Size", align="right"),
+    Column(key="why", label="Why", wraps=True),
+)
+ACTIONS = {
+    "delete": "deleted for good",
+    "remove": "leaves the table",
+    "add": "joins the table",
+    "write": "is written",
+    "leave": "stays",
+}
+"""What happens to a file, in words."""
+
+_TOGETHER = {
+    "delete": "deleted for good",
+    "remove": "leave the table",
+    "add": "join the table",
+    "write": "are written",
+    "leave": "stay",
+}
+"""The same of many."""
+
+_NAMES = {
+    "unreadable_versions": "Versions that become unreadable",
+    "unreadable_changes": "Change feed that is lost",
+    "readable_from": "Readable from version",
+    "left": "Files listed and left alone",
+    "reference_deletes_also": "Delta Spark would delete also",
+    "retention_ms": "Files are kept for",
+    "retention_from": "That retention comes from",
+    "mode": "Looked at",
+    "before": "Opening reads now",
+    "after": "Opening reads then",
+    "what": "What is repaired",
+    "undo": "The way back",
+}
+_MODES = {"full": "everything in the table's folder", "lite": "only what the log names"}
+_IN_SUMMARY = {"num_files", "num_bytes", "files_added_again", "files_removed"}
+"""What the first sentence says already."""
+
+_SHOWN = 400
+_LONGEST = 20
+
+
+def render_consequence(plan: Plan, *, is_grave: bool) -> str:
+    """The first sentence of a review: what is done, and what becomes impossible."""
+    kind = "dx-destroys" if is_grave and plan.steps and not plan.refusals else "dx-harmless"
+    if plan.refusals:
+        kind = "dx-refused"
+    return f'<p class="dx-consequence {kind}">{esc(cut(plan.summary, 2000))}</p>'
+
+
+def render_review(plan: Plan) -> str:
+    """The guards, the facts and the steps of a plan."""
+    facts = "".join(
+        f"<div><dt>{esc(name)}</dt><dd>{esc(value)}</dd></div>" for name, value in _facts(plan)
+    )
+    facts = f'<dl class="dx-facts">{facts}</dl>'
+    return (
+        f"{_render_verdicts(plan.verdicts)}{render_section('What it rests on', facts)}"
+        f"{_render_steps(plan.steps)}"
+    )
+
+
+def _render_verdicts(verdicts: Sequence[Verdict]) -> str:
+    loud = [one for one in verdicts if one.outcome != "allow"]
+    quiet = [one for one in verdicts if one.outcome == "allow"]
+    html = ""
+    if loud:
+        html += f'<ul class="dx-guards">{"".join(map(_render_verdict, loud))}</ul>'
+    if quiet:
+        title = f"{len(quiet)} guard{'s' if len(quiet) != 1 else ''} let it pass"
+        items = "".join(map(_render_verdict, quiet))
+        html += f'<details><summary>{title}</summary><ul class="dx-guards">{items}</ul></details>'
+    return html
+
+
+_OUTCOMES = {"allow": "passes", "warn": "warns", "refuse": "refuses"}
+
+
+def _render_verdict(verdict: Verdict) -> str:
+    remedy = f" <em>{esc(cut(verdict.remedy, 600))}</em>" if verdict.remedy else ""
+    return (
+        f'<li class="dx-{verdict.outcome}"><strong>{esc(cut(verdict.guard, 60))} '
+        f"{_OUTCOMES[verdict.outcome]}</strong> {esc(cut(verdict.message, 1200))}{remedy}</li>"
+    )
+
+
+def _render_steps(steps: Sequence[Step]) -> str:
+    if not steps:
+        return ""
+    rows = [_step_row(number, step) for number, step in enumerate(steps, start=1)]
+    names = ", ".join(_step_name(step) for step in steps[:_LONGEST])
+    title = "1 step" if len(steps) == 1 else f"{format_count(len(steps))} steps, in this order"
+    return (
+        f"<details><summary>{title}: {esc(cut(names, 200))}</summary><div>"
+        f"{render_table('Steps of the plan', STEP_COLUMNS, rows)}</div></details>"
+    )
+
+
+def _step_name(step: Step) -> str:
+    return cut(str(step.arguments.get("operation") or step.kind.replace("_", " ")), 60)
+
+
+def _step_row(number: int, step: Step) -> Row:
+    return Row(
+        cells=(
+            Cell(text=str(number)),
+            Cell(text=_step_name(step)),
+            Cell(text=format_count(step.num_files) if step.num_files else "\N{EN DASH}"),
+            Cell(text="\N{EN DASH}" if step.num_bytes is None else format_bytes(step.num_bytes)),
+            Cell(text=cut(step.reason, 400)),
+        )
+    )
+
+
+def _facts(plan: Plan) -> list[tuple[str, str]]:
+    pairs = [("Made on version", format_count(plan.anchor.version))]
+    pairs.append(("Made at", format_time(read_moment(plan.planned_at))))
+    for source in (plan.parameters, plan.effect):
+        for key, value in source.items():
+            if key not in _IN_SUMMARY and (shown := _fact(key, value)):
+                pairs.append((_NAMES.get(key, cut(key.replace("_", " ").capitalize(), 60)), shown))
+    return pairs
+
+
+def _fact(key: str, value: Any) -> str:
+    """A value in words; empty where it says nothing."""
+    if key == "undo" and "`" in str(value):
+        return ""  # it speaks of the plan's document
+    if not value or (isinstance(value, Mapping) and not any(value.values())):
+        return ""
+    if key == "mode":
+        return _MODES.get(str(value), str(value))
+    if key in {"unreadable_versions", "unreadable_changes"}:
+        return _ranges(value) if value else "none"
+    if key.endswith("_ms") and isinstance(value, int):
+        return _duration(value)
+    return _plain(key, value)
+
+
+def _plain(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        is_size = "bytes" in key or key.endswith("_size")
+        return format_bytes(value) if is_size else format_count(value)
+    if isinstance(value, Mapping):
+        parts = [f"{name.replace('_', ' ')} {_plain(name, one)}" for name, one in value.items()]
+        return cut(", ".join(parts[:_LONGEST]), _SHOWN)
+    if isinstance(value, str):
+        return cut(value, _SHOWN)
+    return cut(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
+
+
+def _ranges(found: Any) -> str:
+    shown = []
+    for lost in found[:_LONGEST]:
+        first, last = lost["first"], lost["last"]
+        shown.append(
+            format_count(first)
+            if first == last
+            else f"{format_count(first)}\N{EN DASH}{format_count(last)}"
+        )
+    more = f" and {len(found) - _LONGEST:,} more ranges" if len(found) > _LONGEST else ""
+    return ", ".join(shown) + more
+
+
+def _duration(milliseconds: int) -> str:
+    for unit, size in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
+        if milliseconds >= size and milliseconds % size == 0:
+            count = milliseconds // size
+            return f"{format_count(count)} {unit}{'' if count == 1 else 's'}"
+    return f"{milliseconds / 1000:,.0f} seconds"
+
+
+def render_files_head(counts: Sequence[tuple[str, int, int | None]], action: str | None) -> str:
+    """What to look at: files by what happens to them, a filter, the export. `counts` has
+    actions with their files and bytes."""
+    total = sum(number for _, number, _ in counts)
+    options = [(name, _TOGETHER.get(name, name), number, size) for name, number, size in counts]
+    options.append(("", "all", total, None))
+    buttons = "".join(
+        f'<button type="button" data-do="action" data-value="{esc(name)}" '
+        f'aria-pressed="{"true" if name == (action or "") else "false"}"'
+        f'{_title(size)}>{esc(label)} {format_count(number)}</button>'
+        for name, label, number, size in options
+    )  # fmt: skip
+    which = f'<span class="dx-segments" role="group" aria-label="Which files">{buttons}</span>'
+    if len(counts) == 1:
+        _, label, number, _ = options[0]
+        which = f"<span>{format_count(number)} {esc(label)}</span>"
+    return (
+        f'<div class="dx-head dx-plan-files"><h3>Every file, with its reason</h3>{which}'
+        '<input type="search" data-do="filter" aria-label="Filter the files of the plan" '
+        'placeholder="Filter by path or reason">'
+        '<button type="button" data-do="export" data-value="">CSV</button></div>'
+    )
+
+
+def _title(size: int | None) -> str:
+    return "" if size is None else f' title="{format_bytes(size)}"'
+
+
+def build_file_row(entry: Mapping[str, Any], *, with_action: bool, with_time: bool) -> Row:
+    """One file of a plan; `entry` has the columns of the plan's list."""
+    action = Cell(
+        text=ACTIONS.get(str(entry["action"]), cut(str(entry["action"]), 30)),
+        muted=entry["action"] == "leave",
+    )
+    path, reason, size = str(entry["path"]), str(entry["reason"]), entry["bytes"]
+    moment = entry["deletable_from"]
+    time = Cell(
+        text="\N{EN DASH}" if moment is None else format_minute(moment),
+        title=None if moment is None else format_time(moment),
+    )
+    return Row(
+        cells=(
+            *([action] if with_action else []),
+            Cell(text=cut_middle(path, 54), title=cut(path, 1000)),
+            Cell(
+                text=format_bytes(size),
+                title=None if size is None else f"{format_count(size)} bytes",
+            ),
+            Cell(text=cut(reason, 200)),
+            *([time] if with_time else []),
+        )
+    )
+
+
+def build_export_row(entry: Mapping[str, Any]) -> list[object]:
+    """One file as a line of CSV, in the order of `EXPORTED`."""
+    return [
+        value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
+        for value in (entry[name] for name in EXPORTED)
+    ]
+
+
+def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: bool) -> str:
+    """What a person types, and the button that names what it does. The digest goes with it."""
+    kind = "dx-danger" if asks_for_name else "dx-primary"
+    warning = "This cannot be undone. " if is_final else ""
+    name = _render_name(plan.subject.name, warning) if asks_for_name else ""
+    reason = (
+        '<label><span>The reason, which the receipt keeps</span><input type="text" name="reason" '
+        'required autocomplete="off" maxlength="2000"></label>'
+        if plan.asks_for_name
+        else ""
+    )
+    return (
+        f'<div class="dx-form dx-approval" data-form="">{name}{reason}'
+        f'<input type="hidden" name="digest" value="{esc(plan.digest)}">'
+        '<div class="dx-buttons">'
+        f'<button type="button" class="{kind}" data-do="approve" data-value="" data-submit="">'
+        f"{esc(button)}</button>"
+        '<button type="button" data-do="back" data-value="">Do nothing</button></div></div>'
+    )
+
+
+def _render_name(name: str, warning: str) -> str:
+    return (
+        f"<label><span>{esc(warning)}To approve it, type the table's name: "
+        f'<code>{esc(name)}</code></span><input type="text" name="table_name" '
+        f'data-expected="{esc(name)}" autocomplete="off" spellcheck="false" '
+        'aria-label="Type the table\'s name"></label>'
+    )
+
+
+def is_typeable(name: str) -> bool:
+    """Whether a person can enter the name in a line of text as it is."""
+    return name.isprintable() and bool(name)
+
+
+def render_digest(plan: Plan) -> str:
+    """What tells this plan from every other."""
+    return (
+        f'<p class="dx-evidence">Plan <code>{esc(plan.digest[:12])}</code>, '
+        f"of the table with id <code>{esc(cut(plan.subject.id, 80))}</code></p>"
+    )
+
+
+def render_sentence(text: str, *, kind: str = "dx-muted") -> str:
+    """Why there is nothing to approve."""
+    return f'<p class="{esc(kind)}">{esc(text)}</p>'

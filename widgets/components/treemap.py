@@ -1,0 +1,102 @@
+"""Areas in proportion to values, as rectangles of HTML (a squarified treemap)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from widgets.text import cut, esc
+
+_SHAPE = 3.2
+"""Width by height of the map, as the style sheet draws it in a wide card."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """One rectangle: its name and what is said of it; `heat` from 0 to 1 colours it."""
+
+    value: float
+    name: str
+    note: str
+    heat: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rectangle:
+    """A place in the map; left, top, width and height from 0 to 1."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+def render_treemap(label: str, areas: Sequence[Area]) -> str:
+    """The map; areas without a value are left out."""
+    shown = sorted((area for area in areas if area.value > 0), key=lambda area: -area.value)
+    places = build_rectangles([area.value for area in shown])
+    drawn = "".join(
+        f'<div style="left:{place.left:.3%};top:{place.top:.3%};width:{place.width:.3%};'
+        f'height:{place.height:.3%};--heat:{area.heat:.0%}" '
+        f'title="{esc(area.name)}: {esc(area.note)}">{_render_name(area, place)}</div>'
+        for area, place in zip(shown, places, strict=True)
+    )
+    return f'<div class="dx-map" role="img" aria-label="{esc(label)}">{drawn}</div>'
+
+
+def _render_name(area: Area, place: Rectangle) -> str:
+    # what would not fit stands in the table and on hover
+    if place.width < 0.06 or place.height < 0.16:
+        return ""
+    return f"<span>{esc(cut(area.name, 60))}</span><small>{esc(area.note)}</small>"
+
+
+def build_rectangles(values: Sequence[float]) -> list[Rectangle]:
+    """Places of descending positive values that fill the map without overlap."""
+    total = sum(values)
+    if not values or total <= 0:
+        return []
+    left, top, width, height = 0.0, 0.0, _SHAPE, 1.0
+    areas = [value / total * _SHAPE for value in values]
+    places: list[Rectangle] = []
+    while areas:
+        is_wide = width >= height
+        side = height if is_wide else width
+        row = _best_row(areas, side)
+        thick = sum(areas[:row]) / side
+        offset = 0.0
+        for area in areas[:row]:
+            length = area / thick
+            if is_wide:
+                found = (left, top + offset, thick, length)
+            else:
+                found = (left + offset, top, length, thick)
+            places.append(
+                Rectangle(
+                    left=found[0] / _SHAPE, top=found[1], width=found[2] / _SHAPE, height=found[3]
+                )
+            )
+            offset += length
+        if is_wide:
+            left, width = left + thick, width - thick
+        else:
+            top, height = top + thick, height - thick
+        areas = areas[row:]
+    return places
+
+
+def _best_row(areas: Sequence[float], side: float) -> int:
+    """How many of the areas make a row whose worst shape is nearest to a square."""
+    best, worst = 1, _worst(areas[:1], side)
+    for count in range(2, len(areas) + 1):
+        shape = _worst(areas[:count], side)
+        if shape > worst:
+            break
+        best, worst = count, shape
+    return best
+
+
+def _worst(row: Sequence[float], side: float) -> float:
+    thick = sum(row) / side
+    lengths = [area / thick for area in row]
+    return max(max(thick / length, length / thick) for length in lengths)

@@ -1,0 +1,80 @@
+"""The one question that a part of a view has open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from explorer.errors import DeltaError, Problem
+from explorer.progress import Cancel, Progress, Watch
+from widgets.services.work import Runner
+
+REPORT_SECONDS = 0.2
+"""Between two reports of progress: each is a message to the browser."""
+
+T = TypeVar("T")
+
+
+class Question:
+    """Asks one thing at a time: a newer question takes the place of an open one, which is
+    told to stop, and whose answer is dropped."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._cancel = Cancel()
+
+    def ask(
+        self,
+        work: Callable[[Watch], T],
+        done: Callable[[T], None],
+        failed: Callable[[Problem], None],
+        report: Callable[[Progress], None] | None = None,
+    ) -> None:
+        """Run `work` beside the page; `done`, `failed` and `report` are called where the
+        page may be changed, and only while this is the open question."""
+        self.drop()
+        cancel = self._cancel
+
+        def if_open(change: Callable[[T], None]) -> Callable[[T], None]:
+            return lambda answer: change(answer) if cancel is self._cancel else None
+
+        def if_still_asked(change: Callable[[Problem], None]) -> Callable[[Problem], None]:
+            return lambda problem: change(problem) if cancel is self._cancel else None
+
+        watch = Watch(cancel=cancel)
+        if report is not None:
+            watch = Watch(progress=self._throttled(cancel, report), cancel=cancel)
+        self._runner.run(lambda: work(watch), if_open(done), if_still_asked(failed))
+
+    def drop(self) -> None:
+        """Nobody waits for the answer any more."""
+        self._cancel.cancel()
+        self._cancel = Cancel()
+
+    def _throttled(
+        self, cancel: Cancel, report: Callable[[Progress], None]
+    ) -> Callable[[Progress], None]:
+        last = 0.0
+
+        def tell(progress: Progress) -> None:
+            if cancel is self._cancel:
+                report(progress)
+
+        def told(progress: Progress) -> None:
+            nonlocal last
+            now = time.monotonic()
+            if now - last >= REPORT_SECONDS:
+                last = now
+                self._runner.post(partial(tell, progress))
+
+        return told
+
+
+def attempt_fact(read: Callable[[], T]) -> T | Problem:
+    """A fact, or what keeps it from being had: the others are shown all the same."""
+    try:
+        return read()
+    except DeltaError as error:
+        return Problem.of(error)

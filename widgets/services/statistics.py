@@ -1,0 +1,181 @@
+"""What statistics cover, how the ranges of one column lie over the files, and what a
+condition leaves to be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import explorer
+import explorer.inspect as look
+from explorer.scan.statistics import parsed_statistics
+from widgets.services.tables import TableService
+
+BINS = 60
+"""Parts of a column's range: as many bars as a card of the page shows apart."""
+
+CUT_LENGTH = 32
+"""Characters that writers keep of a string's bounds by default."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangePart:
+    """One part of a column's range, and how many files may hold a value of it."""
+
+    first: str
+    last: str
+    num_files: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnRanges:
+    """How the ranges of one column lie over the files of a version.
+
+    `parts` divide its whole range, evenly by value; those of text evenly by the bounds
+    that there are. `unbounded` files have no range: they may hold any value, and count in
+    every part. `mean_files` is how many files may hold one value, on average over the
+    range. `cut` is how many files have a bound of text as long as writers cut it, None for
+    other types.
+    """
+
+    num_files: int
+    unbounded: int
+    parts: tuple[RangePart, ...]
+    mean_files: float | None
+    cut: int | None
+
+
+def read_coverage(service: TableService, version: int) -> look.StatisticsReport:
+    """A row per column, see `explorer.inspect.column_statistics`."""
+    return look.column_statistics(service.snapshot(version))
+
+
+def plan_scan(service: TableService, version: int, where: str) -> explorer.ScanPlan:
+    """Which files a query with this condition has to read; raises `InvalidArgumentError`
+    for a condition that cannot be understood."""
+    return explorer.plan_scan(service.snapshot(version), where)
+
+
+def read_ranges(service: TableService, version: int, column: str) -> ColumnRanges:
+    """The ranges of one column, by its path; raises `InvalidArgumentError` where there is
+    none that statistics may speak of."""
+    frame = parsed_statistics(service.snapshot(version), [column])
+    if f"min.{column}" not in frame.column_names:
+        return _without_ranges(frame.num_rows)
+    return measure_ranges(frame.column(f"min.{column}"), frame.column(f"max.{column}"))
+
+
+def measure_ranges(least: pa.ChunkedArray, most: pa.ChunkedArray) -> ColumnRanges:
+    """Ranges of files by their bounds, one row a file; a file without one of them has no
+    range."""
+    num_files = len(least)
+    both = pc.and_(least.is_valid(), most.is_valid())
+    low, high = (side.filter(both).combine_chunks() for side in (least, most))
+    if not len(low):
+        return _without_ranges(num_files)
+    scale = _text_scale(low, high) if pa.types.is_string(low.type) else _NumberScale(low.type)
+    low_at, high_at = scale.places(low), scale.places(high)
+    edges = np.linspace(low_at.min(), high_at.max(), BINS + 1)
+    if scale.is_stepped:
+        edges = np.unique(np.round(edges))
+    starts, ends = (edges[:-1], edges[1:]) if len(edges) > 1 else (edges, edges)
+    unbounded = num_files - len(low)
+    # a file reaches into a part unless it begins behind it or ends before it
+    low_at.sort()
+    high_at.sort()
+    over = _count_over(low_at, high_at, starts, ends) + unbounded
+    points = (starts + ends) / 2
+    if scale.is_stepped:
+        points = np.floor(points)
+    at_points = _count_over(low_at, high_at, points, points) + unbounded
+    parts = tuple(
+        RangePart(first=scale.label(start), last=scale.label(end), num_files=int(count))
+        for start, end, count in zip(starts, ends, over, strict=True)
+    )
+    return ColumnRanges(
+        num_files=num_files,
+        unbounded=unbounded,
+        parts=parts,
+        mean_files=float(at_points.mean()),
+        cut=_count_cut(low, high) if pa.types.is_string(low.type) else None,
+    )
+
+
+def _count_over(low: Floats, high: Floats, starts: Floats, ends: Floats) -> npt.NDArray[np.int64]:
+    begun = np.searchsorted(low, ends, side="right")
+    ended = np.searchsorted(high, starts, side="left")
+    return np.asarray(begun - ended, dtype=np.int64)
+
+
+class _NumberScale:
+    """Numbers, dates and times at their own place."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind = kind
+        self.is_stepped = pa.types.is_integer(kind) or pa.types.is_date(kind)
+
+    def places(self, values: pa.Array) -> Floats:
+        """Where values lie."""
+        if pa.types.is_timestamp(values.type):
+            values = values.cast(pa.int64())
+        elif pa.types.is_date(values.type):
+            values = values.cast(pa.int32())
+        elif pa.types.is_boolean(values.type):
+            values = values.cast(pa.uint8())
+        return np.array(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+
+    def label(self, place: float) -> str:
+        """A place as a person reads it."""
+        whole = pa.array([round(place)], pa.int64())
+        if pa.types.is_timestamp(self._kind):
+            return _in_calendar(whole, self._kind)
+        if pa.types.is_date(self._kind):
+            return _in_calendar(whole.cast(pa.int32()), self._kind)
+        return f"{round(place):,}" if self.is_stepped else f"{place:,.6g}"
+
+
+class _TextScale:
+    """Text at the place that it has among all bounds."""
+
+    is_stepped = True
+
+    def __init__(self, known: pa.Array) -> None:
+        self._known = known
+
+    def places(self, values: pa.Array) -> Floats:
+        """Where values lie."""
+        found = pc.index_in(values, value_set=self._known)
+        return np.array(found.cast(pa.float64()).to_numpy(zero_copy_only=False))
+
+    def label(self, place: float) -> str:
+        """A place as a person reads it."""
+        return str(self._known[round(place)].as_py())
+
+
+def _text_scale(low: pa.Array, high: pa.Array) -> _TextScale:
+    known = pc.unique(pa.concat_arrays([low, high]))
+    return _TextScale(known.take(pc.array_sort_indices(known)))
+
+
+def _in_calendar(value: pa.Array, kind: pa.DataType) -> str:
+    """A date or time; Arrow says by itself where one lies beyond the calendar."""
+    return str(pc.cast(value.cast(kind), pa.string())[0].as_py())
+
+
+def _count_cut(low: pa.Array, high: pa.Array) -> int:
+    lengths = (pc.utf8_length(side) for side in (low, high))
+    limit = pa.scalar(CUT_LENGTH, pa.int32())
+    long_ones = pc.or_(*(pc.greater_equal(length, limit) for length in lengths))
+    return int(pc.sum(long_ones).as_py() or 0)
+
+
+def _without_ranges(num_files: int) -> ColumnRanges:
+    return ColumnRanges(
+        num_files=num_files, unbounded=num_files, parts=(), mean_files=None, cut=None
+    )

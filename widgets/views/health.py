@@ -1,0 +1,183 @@
+"""Whether the log is sound, what opening the table costs, and what would mend it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from explorer.errors import Problem
+from explorer.inspect import Health
+from explorer.progress import Progress
+from widgets.components.boxes import build_card, build_filled_card, build_stack
+from widgets.components.health import (
+    BYTES_COLUMNS,
+    MISSING_COLUMNS,
+    build_bytes_row,
+    build_missing_row,
+    health_figures,
+    render_finding,
+)
+from widgets.components.live_html import LiveHtml
+from widgets.components.paging import Pages
+from widgets.components.pieces import render_key_figures, render_problem
+from widgets.components.progress import render_progress
+from widgets.components.records import read_records
+from widgets.components.table import render_table
+from widgets.components.ways import command_line, python_line, render_ways
+from widgets.services.asking import Question
+from widgets.services.desk import Desk
+from widgets.services.health import read_health, read_health_of_files
+from widgets.services.tables import TableService
+from widgets.state import PageState
+from widgets.text import esc, render_csv
+
+FINDINGS_SHOWN = 200
+"""Findings that are listed; the export has every one."""
+
+EXPORT_LIMIT = 100_000
+"""Missing files in one CSV, as in the view of files."""
+
+
+class HealthView:
+    """The log's answer at once; that of the files when it is asked for."""
+
+    def __init__(self, desk: Desk, state: PageState) -> None:
+        self._state = state
+        self._service: TableService | None = None
+        self._asked: tuple[TableService, int | None] | None = None
+        self._found: Health | None = None
+        self._question = Question(desk.runner)
+        self._answer, self._missing = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._bytes = LiveHtml(margin=0)
+        self._pages = Pages(self._missing, "files", self._draw_missing)
+        self.panel = build_stack(
+            build_card(self._answer), build_filled_card(self._missing),
+            build_filled_card(self._bytes),
+        )  # fmt: skip
+        self._answer.on("files", lambda _: self._ask(read_health_of_files, _WHOLE))
+        self._answer.on("cancel", lambda _: self._ask(read_health, _LOG))
+        self._answer.on("maintain", self._maintain)
+        self._answer.on("export", lambda _: self._export())
+        self._missing.on("file", self._choose)
+        self._missing.on("export", lambda _: self._export_missing())
+        state.param.watch(lambda *_: self._refresh(), ["latest", "view"])
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._service, self._asked = service, None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        service = self._service
+        if service is None or self._state.view != "health":
+            return
+        if self._asked != (service, self._state.latest):
+            self._asked = (service, self._state.latest)
+            self._ask(read_health, _LOG)
+
+    def _ask(self, read: Any, label: str) -> None:
+        service = self._service
+        if service is None:
+            return
+
+        def report(progress: Progress) -> None:
+            self._answer.html = _HEAD + render_progress(progress)
+
+        def failed(problem: Problem) -> None:
+            self._answer.html = _HEAD + render_problem(problem)
+
+        self._missing.html = self._bytes.html = ""
+        report(Progress(done=0, total=None, label=label))
+        self._question.ask(lambda watch: read(service, watch), self._tell, failed, report)
+
+    def _tell(self, found: Health) -> None:
+        service = self._service
+        if service is None:
+            return
+        self._found = found
+        self._pages.rewind()
+        findings = read_records(found.findings.slice(0, FINDINGS_SHOWN))
+        items = "".join(map(render_finding, findings))
+        listed = f'<ul class="dx-findings">{items}</ul>' if items else ""
+        mended = any(row["repair"] for row in findings)
+        more = found.findings.num_rows - FINDINGS_SHOWN
+        flags = ["--files"] if found.has_listed else []
+        call = "look.files_health(table)" if found.has_listed else "look.log_health(table)"
+        ways = {
+            "a command": command_line("health", service.uri, flags),
+            "Python": python_line(service.uri, f"import explorer.inspect as look\n{call}.findings"),
+        }
+        self._answer.html = (
+            f'{_HEAD}<p class="dx-lead">{esc(found.sentence)}</p>'
+            f"{render_key_figures(health_figures(found, datetime.now(UTC)))}"
+            + ("" if found.is_checkpoint_read or not found.opens else _CHECKPOINT_LEFT)
+            + listed
+            + (f'<p class="dx-muted">{more:,} more are not listed.</p>' if more > 0 else "")
+            + _render_buttons(has_listed=found.has_listed, mended=mended)
+            + render_ways("health", ways)
+        )
+        total = sum(found.log_bytes.column("bytes").to_pylist())
+        rows = [build_bytes_row(row, total) for row in read_records(found.log_bytes)]
+        table = render_table("Log files by kind", BYTES_COLUMNS, rows, empty="The log is empty.")
+        self._bytes.html = f"<h3>Bytes of the log by kind</h3>{table}"
+        self._draw_missing()
+
+    def _draw_missing(self) -> None:
+        missing = None if self._found is None else self._found.missing
+        if missing is None or not missing.num_rows:
+            self._missing.html = ""
+            return
+        offset, limit = self._pages.span(missing.num_rows)
+        rows = [build_missing_row(row) for row in read_records(missing.slice(offset, limit))]
+        self._missing.html = (
+            '<div class="dx-head"><h3>Files that the latest version needs and that are gone</h3>'
+            '<span class="dx-hint">click one to ask why</span>'
+            '<button type="button" data-do="export" data-value="">CSV</button></div>'
+            + render_table("Missing files", MISSING_COLUMNS, rows)
+            + self._pages.render(missing.num_rows)
+        )
+
+    def _choose(self, path: str) -> None:
+        self._state.param.update(file=path, view="reach")
+
+    def _maintain(self, _: str) -> None:
+        self._state.view = "maintenance"
+
+    def _export(self) -> None:
+        if self._found is not None:
+            frame = self._found.findings
+            rows = [list(row.values()) for row in read_records(frame)]
+            self._answer.download("findings.csv", render_csv(frame.column_names, rows))
+
+    def _export_missing(self) -> None:
+        missing = None if self._found is None else self._found.missing
+        if missing is not None:
+            rows = [list(row.values()) for row in read_records(missing.slice(0, EXPORT_LIMIT))]
+            self._missing.download("missing-files.csv", render_csv(missing.column_names, rows))
+
+
+_LOG = "Looking at the log"
+_WHOLE = "Reading the whole checkpoint and listing the folder"
+_HEAD = (
+    '<div class="dx-head"><h3>Log health</h3><span class="dx-hint"></span>'
+    '<button type="button" data-do="export" data-value="">CSV</button></div>'
+)
+_CHECKPOINT_LEFT = (
+    '<p class="dx-muted">The checkpoint is large, and its content was not read to see whether it '
+    "can be.</p>"
+)
+
+
+def _render_buttons(*, has_listed: bool, mended: bool) -> str:
+    buttons = ""
+    if not has_listed:
+        buttons += (
+            '<button type="button" class="dx-outlined" data-do="files" data-value="">'
+            "Look at the files too</button>"
+        )
+    if mended:
+        buttons += (
+            '<button type="button" class="dx-outlined" data-do="maintain" data-value="">'
+            "Plan the repair in Maintenance</button>"
+        )
+    return f'<div class="dx-buttons">{buttons}</div>' if buttons else ""

@@ -1,0 +1,222 @@
+"""Sizes of files against the target, bytes by partition, overlap, and what OPTIMIZE did."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from explorer.errors import Problem
+from explorer.inspect import Layout
+from explorer.progress import Progress
+from widgets.components.boxes import build_card, build_filled_card, build_stack
+from widgets.components.files import render_partition
+from widgets.components.layout import (
+    AREAS,
+    DEPTH_COLUMNS,
+    EFFECT_COLUMNS,
+    PARTITION_COLUMNS,
+    build_depth_row,
+    build_effect_row,
+    build_partition_row,
+    layout_figures,
+    render_partition_map,
+    render_sizes,
+)
+from widgets.components.live_html import LiveHtml
+from widgets.components.paging import Pages
+from widgets.components.pieces import render_key_figures, render_problem, render_section
+from widgets.components.pieces import render_waiting as waiting
+from widgets.components.progress import render_progress
+from widgets.components.records import read_records
+from widgets.components.table import render_table
+from widgets.components.ways import command_line, python_line, render_ways, sql_name
+from widgets.services.asking import Question
+from widgets.services.desk import Desk
+from widgets.services.layout import (
+    FREE_COMMITS,
+    largest_partitions,
+    read_depth,
+    read_effects,
+    read_layout,
+)
+from widgets.services.tables import TableService
+from widgets.state import PageState, parse_version
+from widgets.text import esc, format_count, render_csv
+
+EXPORT_LIMIT = 100_000
+"""Partitions in one CSV, as of files in the view of files."""
+
+EFFECTS_SHOWN = 200
+
+
+class LayoutView:
+    """What the log says of sizes at once; overlap and history follow."""
+
+    def __init__(self, desk: Desk, state: PageState) -> None:
+        self._state = state
+        self._service: TableService | None = None
+        self._version: int | None = None
+        self._layout: Layout | None = None
+        self._questions = [Question(desk.runner) for _ in range(3)]
+        self._answer, self._partitions = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._depth, self._effects = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._pages = Pages(self._partitions, "partitions", self._draw_partitions)
+        self.panel = build_stack(
+            build_card(self._answer),
+            *(build_filled_card(part) for part in (self._partitions, self._depth, self._effects)),
+        )
+        self._partitions.on("export", lambda _: self._export())
+        self._effects.on("effects", lambda _: self._read_effects())
+        self._effects.on("cancel", lambda _: self._offer_effects())
+        self._effects.on("version", self._compare)
+        state.param.watch(lambda *_: self._refresh(), ["version", "view"])
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._service, self._version = service, None
+        self._effects.html = ""
+        self._refresh()
+
+    def _refresh(self) -> None:
+        service, version = self._service, self._state.version
+        if service is None or version is None or self._state.view != "layout":
+            return
+        if self._version == version:
+            return
+        self._version, self._layout = version, None
+        self._pages.rewind()
+        self._partitions.html = self._depth.html = ""
+        self._answer.html = _render_head(version) + waiting("Reading the sizes of the files")
+        self._questions[0].ask(lambda _: read_layout(service, version), self._tell, self._fail)
+        self._read_depth(service, version)
+        if not self._effects.html:
+            self._offer_effects()
+            if (self._state.latest or 0) < FREE_COMMITS:
+                self._read_effects()
+
+    def _fail(self, problem: Problem) -> None:
+        if self._version is not None:
+            self._answer.html = _render_head(self._version) + render_problem(problem)
+
+    def _tell(self, layout: Layout) -> None:
+        service = self._service
+        if service is None:
+            return
+        self._layout = layout
+        ways = {
+            "a command": command_line("layout", service.uri, ["--version", str(layout.version)]),
+            "Python": python_line(
+                service.uri,
+                "import explorer.inspect as look\n"
+                f"look.file_layout(table.snapshot(version={layout.version})).partitions",
+            ),
+            "Spark SQL": f"OPTIMIZE {sql_name(service.uri)}",
+        }
+        rows = read_records(layout.sizes)
+        self._answer.html = (
+            f'{_render_head(layout.version)}<p class="dx-lead">{esc(layout.sentence)}</p>'
+            f"{render_key_figures(layout_figures(layout))}"
+            f"{render_section('Files by size', render_sizes(rows, layout.target))}"
+            f"{render_ways('layout', ways)}"
+        )
+        self._draw_partitions()
+
+    def _draw_partitions(self) -> None:
+        layout = self._layout
+        if layout is None or not layout.num_files:
+            return
+        total = layout.partitions.num_rows
+        drawn = ""
+        if total > 1:
+            largest = read_records(largest_partitions(layout.partitions, AREAS))
+            drawn = render_partition_map(largest, layout) + _LEGEND
+        offset, limit = self._pages.span(total)
+        rows = [
+            build_partition_row(row) for row in read_records(layout.partitions.slice(offset, limit))
+        ]
+        table = render_table("Partitions, best gain first", PARTITION_COLUMNS, rows)
+        self._partitions.html = (
+            '<div class="dx-head"><h3>Bytes by partition</h3>'
+            '<span class="dx-hint">those first that gain most per byte written again</span>'
+            '<button type="button" data-do="export" data-value="">CSV</button></div>'
+            f"{drawn}{table}{self._pages.render(total)}"
+        )
+
+    def _read_depth(self, service: TableService, version: int) -> None:
+        def done(frame: pa.Table) -> None:
+            rows = [build_depth_row(row) for row in read_records(frame)]
+            self._depth.html = _DEPTH + render_table(
+                "Overlap by column", DEPTH_COLUMNS, rows, empty="No column has an order."
+            )
+
+        def failed(problem: Problem) -> None:
+            self._depth.html = _DEPTH + render_problem(problem)
+
+        self._depth.html = _DEPTH + waiting("Reading the ranges of the files")
+        self._questions[1].ask(lambda watch: read_depth(service, version, watch), done, failed)
+
+    def _offer_effects(self) -> None:
+        self._questions[2].drop()
+        self._effects.html = (
+            f'{_EFFECTS}<p class="dx-muted">The whole history is read for it.</p>'
+            '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="effects" '
+            'data-value="">Find every OPTIMIZE of the log</button></div>'
+        )
+
+    def _read_effects(self) -> None:
+        service = self._service
+        if service is None:
+            return
+
+        def report(progress: Progress) -> None:
+            self._effects.html = _EFFECTS + render_progress(progress)
+
+        def done(frame: pa.Table) -> None:
+            rows = [build_effect_row(row) for row in read_records(frame.slice(0, EFFECTS_SHOWN))]
+            more = frame.num_rows - EFFECTS_SHOWN
+            note = (
+                f'<p class="dx-muted">{more:,} older ones are not listed.</p>' if more > 0 else ""
+            )
+            table = render_table(
+                "What each OPTIMIZE did, newest first", EFFECT_COLUMNS, rows,
+                empty="The log that is left knows no OPTIMIZE.",
+            )  # fmt: skip
+            self._effects.html = _EFFECTS + (_CLICK if rows else "") + table + note
+
+        def failed(problem: Problem) -> None:
+            self._effects.html = _EFFECTS + render_problem(problem)
+
+        report(Progress(done=0, total=None, label="Reading the history"))
+        self._questions[2].ask(lambda watch: read_effects(service, watch), done, failed, report)
+
+    def _compare(self, version: str) -> None:
+        chosen = parse_version(version)
+        if chosen is not None and chosen <= (self._state.latest or 0):
+            self._state.param.update(version=chosen, older=None, view="compare")
+
+    def _export(self) -> None:
+        layout = self._layout
+        if layout is None:
+            return
+        frame = layout.partitions.slice(0, EXPORT_LIMIT)
+        rows = [
+            [render_partition(row["partition"]), *list(row.values())[1:]]
+            for row in read_records(frame)
+        ]
+        name = f"partitions-{layout.version}.csv"
+        self._partitions.download(name, render_csv(frame.column_names, rows))
+
+
+_DEPTH = (
+    '<div class="dx-head"><h3>Overlap by column</h3><span class="dx-hint">among the files of one '
+    "partition; one file for one value where they do not overlap</span></div>"
+)
+_EFFECTS = "<h3>What each OPTIMIZE did</h3>"
+_CLICK = '<p class="dx-muted">Click one to compare it with the version before.</p>'
+_LEGEND = (
+    '<p class="dx-legend"><i class="dx-heat-none"></i>in files that are large enough'
+    '<i class="dx-heat-full"></i>in small files</p>'
+)
+
+
+def _render_head(version: int) -> str:
+    return f'<div class="dx-head"><h3>Layout of version {format_count(version)}</h3></div>'

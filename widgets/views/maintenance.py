@@ -1,0 +1,331 @@
+"""Maintenance: choose, plan, review, approve, run, receipt; one thing at a time."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+from explorer.errors import DeltaError, Problem
+from explorer.maintenance.plan import Plan
+from explorer.maintenance.receipt import Receipt
+from explorer.progress import Cancel, Progress
+from widgets.components.boxes import build_card, build_stack
+from widgets.components.live_html import LiveHtml
+from widgets.components.maintenance import (
+    parse_answers,
+    render_buttons,
+    render_choices,
+    render_form,
+    render_head,
+    render_progress,
+)
+from widgets.components.maintenance_plan import (
+    render_consequence,
+    render_review,
+    render_sentence,
+)
+from widgets.components.pieces import render_problem
+from widgets.components.receipt import render_receipt, undo_version
+from widgets.services.desk import Desk
+from widgets.services.maintenance import Consent
+from widgets.services.operations import Operation, find_operation, needs_name
+from widgets.services.planners import Answers
+from widgets.services.runs import Run
+from widgets.services.tables import TableService
+from widgets.state import PageState
+from widgets.views.maintenance_documents import DocumentsView
+from widgets.views.maintenance_files import PlanFilesView
+from widgets.views.maintenance_review import (
+    build_fields,
+    list_choices,
+    render_decision,
+    render_lock_of,
+    render_ways_on,
+)
+from widgets.views.maintenance_run import Pace, RunWatcher
+
+Stage = Literal["choose", "form", "planning", "review", "running", "receipt"]
+
+_STEP: dict[Stage, int] = {
+    "choose": 0,
+    "form": 1,
+    "planning": 1,
+    "review": 2,
+    "running": 3,
+    "receipt": 3,
+}
+_BUSY = {"planning", "running"}
+
+
+class MaintenanceView:
+    """One operation at a time, from its choice to its receipt. What is shown here is what
+    may be approved here; the service decides."""
+
+    def __init__(self, desk: Desk, state: PageState) -> None:
+        self._desk = desk
+        self._state = state
+        self._service: TableService | None = None
+        self._stage: Stage = "choose"
+        self._operation: Operation | None = None
+        self._answers: Answers = {}
+        self._asked: str | None = None
+        self._plan: Plan | None = None
+        self._receipt: Receipt | None = None
+        self._cancel = Cancel()
+        self._watcher = RunWatcher(desk, self._draw_run, self._end)
+        self._top = LiveHtml(margin=0)
+        self._bottom = LiveHtml(margin=0)
+        self._files = PlanFilesView(desk)
+        self._documents = DocumentsView(
+            desk, on_plan=self._open_plan, on_receipt=self._open_receipt, on_run=self._open_run
+        )
+        self.panel = build_stack(
+            build_card(self._top, self._files.panel, self._bottom), self._documents.panel
+        )
+        self._listen()
+
+    def _listen(self) -> None:
+        for part in (self._top, self._bottom):
+            part.on("back", lambda _: self._begin_anew())
+            part.on("choose", self._choose)
+            part.on("plan", self._make_plan)
+            part.on("again", lambda _: self._plan_again())
+            part.on("stop", lambda _: self._stop())
+            part.on("approve", self._approve)
+            part.on("undo", lambda _: self._undo())
+            part.on("receipt", self._open_receipt)
+        self._state.param.watch(lambda *_: self._look(), "view")
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened, or looked at anew: then what is shown here stays."""
+        before, self._service = self._service, service
+        if before is None or before.uri != service.uri:
+            self._begin_anew()
+        else:
+            self._look()
+
+    def _look(self) -> None:
+        if self._service is not None and self._state.view == "maintenance":
+            self._documents.show(self._service)
+
+    def _begin_anew(self) -> None:
+        """Back to the choice; a run goes on without being watched."""
+        self._cancel.cancel()
+        self._watcher.leave()
+        self._plan, self._receipt, self._operation, self._answers = None, None, None, {}
+        self._go("choose")
+        uri = "" if self._service is None else self._service.uri
+        lead = render_sentence(
+            "Every change is planned first. You see what becomes impossible, and every file with "
+            "its reason; only a plan that you approve is carried out.",
+            kind="dx-lead",
+        )
+        self._top.html = (
+            self._head() + lead + render_lock_of(self._desk, uri) + render_choices(list_choices())
+        )
+        self._look()
+
+    def _go(self, stage: Stage) -> None:
+        """The next stage; outside of a review there is nothing to approve."""
+        self._stage = stage
+        if stage != "review":
+            self._plan = None
+            self._desk.maintenance.show(None)
+            self._files.clear()
+            self._bottom.html = ""
+
+    def _head(self) -> str:
+        title = "Maintenance" if self._operation is None else self._operation.title
+        return render_head(title, _STEP[self._stage], is_back=self._stage != "choose")
+
+    def _choose(self, name: str) -> None:
+        operation = find_operation(name)
+        if operation is None or self._stage != "choose":
+            return
+        self._operation, self._answers = operation, self._prefilled(operation)
+        self._draw_form(None)
+
+    def _prefilled(self, operation: Operation) -> Answers:
+        version, latest = self._state.version, self._state.latest
+        if operation.name == "restore" and version is not None and version != latest:
+            return {"version": str(version)}
+        return {}
+
+    def _draw_form(self, problem: Problem | None) -> None:
+        operation = self._operation
+        if operation is None:
+            return
+        self._go("form")
+        wrong = "" if problem is None else render_problem(problem)
+        fields = build_fields(operation, self._answers)
+        self._top.html = self._head() + wrong + render_form(operation.does, fields, "Make the plan")
+
+    def _make_plan(self, text: str) -> None:
+        if self._stage == "form":
+            self._answers = parse_answers(text)
+            self._start_planning()
+
+    def _plan_again(self) -> None:
+        if self._stage in {"review", "receipt"} and self._asked is not None:
+            self._start_planning()
+
+    def _undo(self) -> None:
+        receipt = self._receipt
+        if self._stage != "receipt" or receipt is None:
+            return
+        version = undo_version(receipt)
+        if version is not None:
+            self._plan_undo("restore", receipt, {"version": str(version)})
+        elif receipt.operation == "set-properties":
+            work = partial(self._desk.maintenance.undo_properties, receipt)
+            done = partial(self._plan_undo, "set-properties", receipt)
+            self._desk.runner.run(work, done, self._fail)
+
+    def _plan_undo(self, name: str, receipt: Receipt, answers: Answers) -> None:
+        if self._stage == "receipt" and receipt is self._receipt:
+            self._operation, self._answers = find_operation(name), answers
+            self._start_planning()
+
+    def _start_planning(self) -> None:
+        service, operation, answers = self._service, self._operation, self._answers
+        if service is None or operation is None:
+            return
+        cancel = self._cancel = Cancel()
+        pace = Pace()
+        self._asked = None
+        self._go("planning")
+        self._draw_planning(cancel, None)
+
+        def report(progress: Progress) -> None:
+            if pace.is_due(progress.label):
+                self._desk.runner.post(partial(self._draw_planning, cancel, progress))
+
+        def work() -> tuple[Plan, str]:
+            plan = self._desk.maintenance.plan(service, operation, answers, report, cancel)
+            return plan, plan.digest  # for a million files a second that must not pass here
+
+        def done(found: tuple[Plan, str]) -> None:
+            if cancel is self._cancel and self._stage == "planning":
+                plan, self._asked = found
+                self._review(plan, None)
+
+        def failed(problem: Problem) -> None:
+            if cancel is self._cancel and self._stage == "planning":
+                self._draw_form(None if problem.kind == "cancelled" else problem)
+
+        self._desk.runner.run(work, done, failed)
+
+    def _draw_planning(self, cancel: Cancel, progress: Progress | None) -> None:
+        if cancel is self._cancel and self._stage == "planning":
+            lead = "Looking, and changing nothing"
+            self._top.html = self._head() + render_progress(lead, progress, button="Stop planning")
+
+    def _stop(self) -> None:
+        if self._stage == "planning":
+            self._cancel.cancel()
+        else:
+            self._watcher.stop()
+
+    def _review(self, plan: Plan, carried_out: Receipt | None) -> None:
+        """Show a plan; only this one can be approved now."""
+        self._go("review")
+        self._plan = plan
+        self._desk.maintenance.show(plan if carried_out is None else None)
+        consequence = render_consequence(plan, is_grave=needs_name(plan))
+        self._top.html = self._head() + consequence + render_review(plan)
+        self._files.show(plan)
+        self._bottom.html = self._render_decision(plan, carried_out)
+        self._look()
+
+    def _render_decision(self, plan: Plan, carried_out: Receipt | None) -> str:
+        can_repeat = self._asked == plan.digest
+        return render_decision(
+            self._desk, plan.subject.uri, plan, carried_out, can_repeat=can_repeat
+        )
+
+    def _approve(self, text: str) -> None:
+        service, plan = self._service, self._plan
+        if self._stage != "review" or service is None or plan is None:
+            return  # a second click, or one on a page that has moved on
+        given, maintenance = parse_answers(text), self._desk.maintenance
+        consent = Consent(
+            digest=given.get("digest", ""),
+            table_name=given.get("table_name", ""),
+            reason=given.get("reason", ""),
+        )
+        try:
+            run = maintenance.approve(service, consent)
+        except DeltaError as error:
+            problem = render_problem(Problem.of(error))
+            self._bottom.html = problem + self._render_decision(plan, None)
+            return
+        self._go("running")
+        self._watcher.watch(run)
+        try:
+            maintenance.begin(run, in_background=self._desk.runner.is_background)
+        except DeltaError as error:
+            self._watcher.leave()
+            self._fail(Problem.of(error))
+
+    def _draw_run(self, run: Run) -> None:
+        can_stop = self._desk.maintenance.is_unlocked and not run.is_stopping
+        lead = "Stopping between two changes" if run.is_stopping else "Carrying out the plan"
+        button = "Stop between two changes" if can_stop else None
+        self._top.html = self._head() + render_progress(lead, run.progress, button=button)
+
+    def _end(self, outcome: Receipt | Problem) -> None:
+        if isinstance(outcome, Problem):
+            self._fail(outcome)
+            return
+        self._show_receipt(outcome)
+        if any(step.done or step.status == "done" for step in outcome.steps):
+            self._state.changes += 1
+        self._look()
+
+    def _fail(self, problem: Problem) -> None:
+        self._receipt = None
+        self._go("receipt")
+        self._top.html = self._head() + render_problem(problem)
+        self._bottom.html = render_buttons(("back", "", "All operations"))
+
+    def _show_receipt(self, receipt: Receipt) -> None:
+        self._go("receipt")
+        self._receipt, self._operation = receipt, find_operation(receipt.operation)
+        self._top.html = self._head() + render_receipt(receipt)
+        self._bottom.html = render_ways_on(receipt, can_repeat=self._asked == receipt.digest)
+
+    def _open_plan(self, digest: str) -> None:
+        service, maintenance = self._service, self._desk.maintenance
+        if service is None or self._stage in _BUSY:
+            return
+
+        def done(found: tuple[Plan, Receipt | None]) -> None:
+            if service is self._service and self._stage not in _BUSY:
+                plan, carried_out = found
+                self._operation = find_operation(plan.operation)
+                self._review(plan, carried_out)
+
+        self._desk.runner.run(lambda: maintenance.load_plan(service, digest), done, self._fail)
+
+    def _open_receipt(self, identifier: str) -> None:
+        service, maintenance = self._service, self._desk.maintenance
+        if service is None or self._stage in _BUSY:
+            return
+
+        def done(receipt: Receipt) -> None:
+            if service is self._service and self._stage not in _BUSY:
+                self._show_receipt(receipt)
+
+        work = partial(maintenance.load_receipt, service, identifier)
+        self._desk.runner.run(work, done, self._fail)
+
+    def _open_run(self, digest: str) -> None:
+        if self._service is None or self._stage in _BUSY:
+            return
+        for run in self._desk.maintenance.running(self._service.uri):
+            if run.plan.digest == digest:
+                self._operation = find_operation(run.plan.operation)
+                self._go("running")
+                self._watcher.watch(run)
+                return
+        self._look()

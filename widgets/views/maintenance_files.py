@@ -1,0 +1,161 @@
+"""Every file of a plan with its reason: paged, sorted, filtered, exported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from explorer.errors import Problem
+from explorer.maintenance.plan import Plan
+from widgets.components.boxes import build_stack
+from widgets.components.live_html import LiveHtml
+from widgets.components.maintenance_plan import (
+    ACTION_COLUMN,
+    EXPORTED,
+    FILE_COLUMNS,
+    TIME_COLUMN,
+    build_export_row,
+    build_file_row,
+    render_files_head,
+)
+from widgets.components.pieces import render_problem, render_waiting
+from widgets.components.records import read_records
+from widgets.components.table import render_pager, render_table
+from widgets.services.desk import Desk
+from widgets.services.plan_files import (
+    SORTABLE,
+    ActionCount,
+    PlanFiles,
+    PlanFilesPage,
+    PlanFilesQuery,
+)
+from widgets.state import parse_version
+from widgets.text import render_csv
+
+EXPORT_LIMIT = 100_000
+"""Files in one CSV: some 20 MB, which a browser still takes in one message."""
+
+
+class PlanFilesView:
+    """The file list of the plan that is reviewed; invisible where it has none."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._files: PlanFiles | None = None
+        self._counts: Sequence[ActionCount] = ()
+        self._query = PlanFilesQuery()
+        self._name = "plan"
+        self._head = LiveHtml(margin=0)
+        self._table = LiveHtml(margin=0)
+        self.panel = build_stack(self._head, self._table)
+        self.panel.visible = False
+        self._head.on("action", self._choose)
+        self._head.on("filter", self._filter)
+        self._head.on("export", lambda _: self._export())
+        self._table.on("page", self._turn)
+        self._table.on("sort", self._sort)
+
+    def show(self, plan: Plan) -> None:
+        """Review the files of a plan; what is lost stands in front."""
+        self.clear()
+        if not plan.files.num_rows:
+            return
+        self.panel.visible = True
+        self._name = f"{plan.operation}-{plan.digest[:12]}"
+        self._table.html = render_waiting("Sorting the files")
+        arrow = plan.files
+
+        def work() -> tuple[PlanFiles, list[ActionCount]]:
+            files = PlanFiles(arrow)
+            return files, files.count()
+
+        def done(found: tuple[PlanFiles, list[ActionCount]]) -> None:
+            self._files, self._counts = found
+            self._query = PlanFilesQuery(action=self._counts[0].action)
+            self._draw_head()
+            self._ask(self._query)
+
+        self._desk.runner.run(work, done, self._fail)
+
+    def clear(self) -> None:
+        """No plan is reviewed."""
+        self.panel.visible = False
+        self._files, self._counts = None, ()
+        self._head.html = self._table.html = ""
+
+    def _choose(self, action: str) -> None:
+        known = {count.action for count in self._counts}
+        if action in known or not action:
+            self._ask(replace(self._query, action=action or None, offset=0))
+            self._draw_head()
+
+    def _filter(self, text: str) -> None:
+        self._ask(replace(self._query, contains=text.strip(), offset=0))
+
+    def _turn(self, offset: str) -> None:
+        at = parse_version(offset)
+        if at is not None:
+            self._ask(replace(self._query, offset=at))
+
+    def _sort(self, key: str) -> None:
+        if key in SORTABLE:
+            again = key == self._query.sort_by
+            descending = not self._query.descending if again else key == "bytes"
+            self._ask(replace(self._query, sort_by=key, descending=descending, offset=0))
+
+    def _ask(self, query: PlanFilesQuery) -> None:
+        files = self._files
+        if files is None:
+            return
+        self._query = query
+
+        def done(page: PlanFilesPage) -> None:
+            if files is self._files and query == self._query:
+                self._draw(query, page)
+
+        self._desk.runner.run(lambda: files.read(query), done, self._fail)
+
+    def _draw_head(self) -> None:
+        counts = [(one.action, one.num_files, one.num_bytes) for one in self._counts]
+        self._head.html = render_files_head(counts, self._query.action)
+
+    def _draw(self, query: PlanFilesQuery, page: PlanFilesPage) -> None:
+        mixed = query.action is None
+        timed = self._files is not None and self._files.has_times
+        rows = [
+            build_file_row(entry, with_action=mixed, with_time=timed)
+            for entry in read_records(page.rows)
+        ]
+        columns = [*FILE_COLUMNS]
+        columns = [ACTION_COLUMN, *columns] if mixed else columns
+        columns = [*columns, TIME_COLUMN] if timed else columns
+        table = render_table(
+            "Files of the plan",
+            columns,
+            rows,
+            sort=(query.sort_by, query.descending),
+            empty="No file matches the filter.",
+        )
+        pager = render_pager("files", query.offset, page.total, query.limit)
+        self._table.html = f'<div class="dx-plan-table">{table}</div>{pager}'
+
+    def _export(self) -> None:
+        files, name = self._files, self._name
+        if files is None:
+            return
+        everything = replace(self._query, offset=0, limit=EXPORT_LIMIT)
+
+        def work() -> str:
+            page = files.read(everything)
+            rows = [build_export_row(entry) for entry in read_records(page.rows)]
+            if page.total > EXPORT_LIMIT:
+                rows.append([f"cut: {EXPORT_LIMIT} of {page.total} files"])
+            return render_csv(list(EXPORTED), rows)
+
+        def done(text: str) -> None:
+            self._head.download(f"{name}.csv", text)
+
+        self._desk.runner.run(work, done, self._fail)
+
+    def _fail(self, problem: Problem) -> None:
+        self._table.html = render_problem(problem)

@@ -1,0 +1,158 @@
+"""What statistics cover, and what they save: columns, their ranges, the skipping simulator."""
+
+from __future__ import annotations
+
+from explorer.errors import Problem
+from explorer.inspect import StatisticsReport
+from widgets.components.boxes import build_card, build_filled_card, build_stack
+from widgets.components.live_html import LiveHtml
+from widgets.components.paging import Pages
+from widgets.components.pieces import render_problem, render_problems, render_waiting
+from widgets.components.records import read_records
+from widgets.components.statistics import (
+    COVERAGE_COLUMNS,
+    EXPORTED_COLUMNS,
+    build_coverage_row,
+    coverage_sentence,
+    example_conditions,
+    render_ranges,
+)
+from widgets.components.table import render_table
+from widgets.components.ways import command_line, python_line, render_ways
+from widgets.services.asking import Question
+from widgets.services.desk import Desk
+from widgets.services.statistics import ColumnRanges, read_coverage, read_ranges
+from widgets.services.tables import TableService
+from widgets.state import PageState
+from widgets.text import cut, esc, format_count, render_csv
+from widgets.views.statistics_scan import ScanPart
+
+
+class StatisticsView:
+    """The simulator, the columns, and the one that is selected."""
+
+    def __init__(self, desk: Desk, state: PageState) -> None:
+        self._state = state
+        self._service: TableService | None = None
+        self._version: int | None = None
+        self._column: str | None = None
+        self._report: StatisticsReport | None = None
+        self._coverage, self._ranges = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._report_question = Question(desk.runner)
+        self._range_question = Question(desk.runner)
+        self._scan = ScanPart(desk, state)
+        self._pages = Pages(self._coverage, "columns", self._draw)
+        self.panel = build_stack(
+            self._scan.panel, build_card(self._coverage), build_filled_card(self._ranges)
+        )
+        self._coverage.on("column", self._choose)
+        self._coverage.on("export", lambda _: self._export())
+        self._ranges.on("close", lambda _: self._choose(""))
+        state.param.watch(lambda *_: self._refresh(), ["version", "where", "column", "view"])
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._service, self._version = service, None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        service, version = self._service, self._state.version
+        if service is None or version is None or self._state.view != "statistics":
+            return
+        if self._version != version:
+            self._version, self._report, self._column = version, None, None
+            self._pages.rewind()
+            self._coverage.html = _render_head(version) + render_waiting("Reading the statistics")
+            self._report_question.ask(
+                lambda _: read_coverage(service, version), self._cover, self._fail
+            )
+        self._scan.show(service, version)
+        if self._column != self._state.column:
+            self._column = self._state.column
+            self._draw()
+            self._read_ranges(service, version, self._column)
+
+    def _fail(self, problem: Problem) -> None:
+        if self._version is not None:
+            self._coverage.html = _render_head(self._version) + render_problem(problem)
+
+    def _cover(self, report: StatisticsReport) -> None:
+        self._report = report
+        self._scan.offer(example_conditions(read_records(report.columns.slice(0, 100))))
+        names = report.columns.column("path").to_pylist()
+        if self._column in names:
+            self._pages.reach(names.index(self._column))
+        self._draw()
+
+    def _draw(self) -> None:
+        report, service, version = self._report, self._service, self._version
+        if report is None or service is None or version is None:
+            return
+        entries = read_records(report.columns)
+        offset, limit = self._pages.span(len(entries))
+        rows = [
+            build_coverage_row(entry, self._column or "")
+            for entry in entries[offset : offset + limit]
+        ]
+        table = render_table(
+            "Columns and their statistics", COVERAGE_COLUMNS, rows,
+            empty="No column has statistics.",
+        )  # fmt: skip
+        ways = {
+            "a command": command_line("stats", service.uri, ["--version", str(version)]),
+            "Python": python_line(
+                service.uri,
+                "import explorer.inspect as look\n"
+                f"look.column_statistics(table.snapshot(version={version})).columns",
+            ),
+        }
+        self._coverage.html = (
+            f"{_render_head(version)}"
+            f'<p class="dx-lead">{esc(coverage_sentence(report, entries))}</p>'
+            f"{render_problems(report.problems)}{table}{self._pages.render(len(entries))}"
+            f"{render_ways('statistics', ways)}"
+        )
+
+    def _choose(self, column: str) -> None:
+        self._state.column = "" if column == self._state.column else column
+
+    def _read_ranges(self, service: TableService, version: int, column: str) -> None:
+        self._range_question.drop()
+        if not column:
+            self._ranges.html = ""
+            return
+        head = _render_column_head(column)
+        self._ranges.html = head + render_waiting("Reading the ranges of this column")
+
+        def done(ranges: ColumnRanges) -> None:
+            self._ranges.html = head + render_ranges(column, ranges)
+
+        def failed(problem: Problem) -> None:
+            self._ranges.html = head + render_problem(problem)
+
+        self._range_question.ask(lambda _: read_ranges(service, version, column), done, failed)
+
+    def _export(self) -> None:
+        if self._report is None:
+            return
+        frame = self._report.columns.select(list(EXPORTED_COLUMNS))
+        rows = [list(entry.values()) for entry in read_records(frame)]
+        name = f"statistics-{self._version}.csv"
+        self._coverage.download(name, render_csv(list(EXPORTED_COLUMNS), rows))
+
+
+def _render_head(version: int) -> str:
+    return (
+        f'<div class="dx-head"><h3>Statistics of version {format_count(version)}</h3>'
+        '<span class="dx-hint">click a column for its ranges</span>'
+        '<button type="button" data-do="export" data-value="">CSV</button></div>'
+    )
+
+
+def _render_column_head(column: str) -> str:
+    return (
+        f'<div class="dx-head" data-reveal="{esc(column)}"><h3>Ranges of a column</h3>'
+        f'<span class="dx-hint"><code>{esc(cut(column, 200))}</code></span>'
+        '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
+        'aria-label="Close" title="Close"></button></div>'
+    )

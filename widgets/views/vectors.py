@@ -1,0 +1,137 @@
+"""Deletion vectors of a version: density by file, cost, and the selected file's rows."""
+
+from __future__ import annotations
+
+from explorer.errors import Problem
+from widgets.components.boxes import build_card, build_stack
+from widgets.components.live_html import LiveHtml
+from widgets.components.paging import Pages
+from widgets.components.pieces import render_key_figures, render_problem, render_waiting
+from widgets.components.records import read_records
+from widgets.components.table import render_table
+from widgets.components.vectors import (
+    DENSITY_COLUMNS,
+    EXPORTED,
+    build_density_row,
+    vector_figures,
+    vectors_sentence,
+)
+from widgets.components.ways import command_line, python_line, render_ways
+from widgets.services.asking import Question
+from widgets.services.desk import Desk
+from widgets.services.tables import TableService
+from widgets.services.vectors import Vectors, read_vectors
+from widgets.state import PageState
+from widgets.text import esc, format_count, render_csv
+from widgets.views.vector_file import FilePart
+
+EXPORT_LIMIT = 100_000
+"""Files in one CSV, as in the view of files."""
+
+_SORTABLE = {column.key for column in DENSITY_COLUMNS if column.sortable}
+
+
+class VectorsView:
+    """The files with a vector, and below them the one that is selected."""
+
+    def __init__(self, desk: Desk, state: PageState) -> None:
+        self._state = state
+        self._service: TableService | None = None
+        self._version: int | None = None
+        self._vectors: Vectors | None = None
+        self._sort = ("fraction_deleted", True)
+        self._question = Question(desk.runner)
+        self._html = LiveHtml(margin=0)
+        self._pages = Pages(self._html, "files", self._draw)
+        self._file = FilePart(desk, state)
+        self.panel = build_stack(build_card(self._html), self._file.panel)
+        self._html.on("file", self._choose)
+        self._html.on("sort", self._set_sort)
+        self._html.on("export", lambda _: self._export())
+        state.param.watch(lambda *_: self._refresh(), ["version", "file", "view"])
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._service, self._version = service, None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        service, version = self._service, self._state.version
+        if service is None or version is None or self._state.view != "vectors":
+            return
+        if self._version != version:
+            self._version, self._vectors = version, None
+            self._pages.rewind()
+            self._html.html = _render_head(version) + render_waiting("Reading the log")
+            self._question.ask(lambda _: read_vectors(service, version), self._answer, self._fail)
+        else:
+            self._draw()
+        self._file.show(service, version)
+
+    def _fail(self, problem: Problem) -> None:
+        if self._version is not None:
+            self._html.html = _render_head(self._version) + render_problem(problem)
+
+    def _answer(self, vectors: Vectors) -> None:
+        self._vectors = vectors
+        self._draw()
+
+    def _draw(self) -> None:
+        vectors, service, version = self._vectors, self._service, self._version
+        if vectors is None or service is None or version is None:
+            return
+        lead = f'<p class="dx-lead">{esc(vectors_sentence(vectors))}</p>'
+        if not vectors.frame.num_rows:
+            self._html.html = _render_head(version) + lead
+            return
+        total = vectors.frame.num_rows
+        offset, limit = self._pages.span(total)
+        entries = read_records(vectors.frame.slice(offset, limit))
+        rows = [build_density_row(entry, self._state.file) for entry in entries]
+        table = render_table("Files with a deletion vector", DENSITY_COLUMNS, rows, sort=self._sort)
+        ways = {
+            "a command": command_line("dv", service.uri, ["--version", str(version)]),
+            "Python": python_line(
+                service.uri,
+                "import explorer.inspect as look\n"
+                f"look.deletion_vectors(table.snapshot(version={version}))",
+            ),
+        }
+        self._html.html = (
+            f"{_render_head(version)}{lead}{render_key_figures(vector_figures(vectors))}{table}"
+            f"{self._pages.render(total)}{render_ways('vectors', ways)}"
+        )
+
+    def _choose(self, path: str) -> None:
+        self._state.file = "" if path == self._state.file else path
+
+    def _set_sort(self, key: str) -> None:
+        vectors = self._vectors
+        if key not in _SORTABLE or vectors is None:
+            return
+        descending = not self._sort[1] if key == self._sort[0] else key != "path"
+        self._sort = (key, descending)
+        order = "descending" if descending else "ascending"
+        self._vectors = vectors.sorted([(key, order), ("path", "ascending")])
+        self._pages.rewind()
+        self._draw()
+
+    def _export(self) -> None:
+        if self._vectors is None:
+            return
+        frame = self._vectors.frame.select(list(EXPORTED))
+        rows: list[list[object]] = [
+            list(entry.values()) for entry in read_records(frame.slice(0, EXPORT_LIMIT))
+        ]
+        if frame.num_rows > EXPORT_LIMIT:
+            rows.append([f"cut: {EXPORT_LIMIT} of {frame.num_rows}; `delta-explorer dv` has all"])
+        name = f"deletion-vectors-{self._version}.csv"
+        self._html.download(name, render_csv(list(EXPORTED), rows))
+
+
+def _render_head(version: int) -> str:
+    return (
+        f'<div class="dx-head"><h3>Deletion vectors of version {format_count(version)}</h3>'
+        '<span class="dx-hint">click a file for its rows</span>'
+        '<button type="button" data-do="export" data-value="">CSV</button></div>'
+    )
