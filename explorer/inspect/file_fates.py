@@ -22,11 +22,18 @@ from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
 from explorer.storage.ports import ObjectInfo
 from explorer.table.commit_times import commit_times
-from explorer.table.listed_files import CHANGE_FOLDER, is_hidden
+from explorer.table.listed_files import CHANGE_FOLDER, is_hidden, other_table_of
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.times import in_commit_times, render_time
-from explorer.table.unkept_files import HIDDEN, REASONS, Ages, judge_unkept, partition_names
+from explorer.table.unkept_files import (
+    HIDDEN,
+    OTHER_TABLE,
+    REASONS,
+    Ages,
+    judge_unkept,
+    partition_names,
+)
 
 COLUMNS: dict[str, Column] = {
     "version": (int64_column, pa.int64()),
@@ -222,7 +229,8 @@ def _unknown(look: FileLook) -> FileReason:
     )
     names = partition_names(look.snapshot)
     judged = judge_unkept(files, look.snapshot.uri, (), names, ages)
-    reason = REASONS[int(judged.reasons[0])]
+    is_other = other_table_of(look.snapshot.store, look.wanted.name) is not None
+    reason = OTHER_TABLE if is_other else REASONS[int(judged.reasons[0])]
     theirs = None if reason == HIDDEN else look.info.modified_ms + look.own_ms
     if reason.startswith("foreign"):
         return _reason(look, "foreign", _foreign(look, reason, theirs), None, theirs)

@@ -18,13 +18,12 @@ from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.log_folder import log_files
 from explorer.log.columns import TIME, bool_column, int64_column, string_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.storage.ports import ReadStore
 from explorer.table.file_events import CHANGE, FileEvents, read_events
 from explorer.table.frames import sum_of
 from explorer.table.kept_files import is_kept, kept_files
-from explorer.table.listed_files import CHANGE_FOLDER, ListedFiles, list_files
+from explorer.table.listed_files import CHANGE_FOLDER, ListedFiles, in_other_tables, list_files
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.store_paths import Places, file_of_each
 from explorer.table.table import Table
@@ -258,7 +257,7 @@ def _frame(
 def _kinds(paths: pa.ChunkedArray, reasons: npt.NDArray[np.int64]) -> pa.Array:
     """What each file seems to be, by its name and by what lies above it."""
     names = [OTHER_TABLE]
-    masks = [_in_other_table(paths)]
+    masks = [flags_of(in_other_tables(paths))]
     stray = np.isin(reasons, [REASONS.index(reason) for reason in _STRAYS])
     for kind, pattern in (
         (ORPHANED_CHANGES, rf"^{CHANGE_FOLDER}/"),
@@ -275,19 +274,8 @@ def _kinds(paths: pa.ChunkedArray, reasons: npt.NDArray[np.int64]) -> pa.Array:
     return string_column(names).take(pa.array(codes.astype(np.int64)))
 
 
-def _in_other_table(paths: pa.ChunkedArray) -> Flags:
-    """Files below a folder that has a log of its own."""
-    inside = paths.filter(pc.match_substring(paths, f"/{LOG_FOLDER}/"))
-    roots = pc.unique(pc.replace_substring_regex(inside, rf"/{LOG_FOLDER}/.*$", "/")).to_pylist()
-    found = np.zeros(len(paths), np.bool_)
-    for root in sorted(roots)[:_MOST_TABLES]:
-        found |= flags_of(pc.starts_with(paths, root))
-    return found
-
-
 _VECTOR: Final = r"(?:^|/)deletion_vector_[^/]*\.bin$"
 _STRAYS: Final = (*REASONS[:MAY_GO], UNKNOWN_AGE, YOUNG)
-_MOST_TABLES: Final = 1_000
 _MEANINGS: Final = {
     "live": "what the latest version needs: data files as the log says, and deletion vectors",
     "kept": "removed from the table, and kept for versions within retention",

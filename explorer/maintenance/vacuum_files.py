@@ -25,6 +25,7 @@ from explorer.table.unkept_files import (
     REASONS,
     REFERENCE,
     STILL_KEPT,
+    THEIR_DANGER,
     Ages,
     flags_of,
     judge_unkept,
@@ -44,7 +45,7 @@ class Verdicts:
     @property
     def reference_deletes(self) -> tuple[int, int]:
         """How many files, and bytes, the reference would delete beyond these."""
-        more = [_with_reason(part, REFERENCE) for part in self.leave]
+        more = [_with_reasons(part, (REFERENCE, THEIR_DANGER)) for part in self.leave]
         return (
             sum(part.num_rows for part in more),
             sum(pc.sum(part.column("bytes")).as_py() or 0 for part in more),
@@ -133,9 +134,9 @@ def _still_kept(listed: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages)
     )
 
 
-def _with_reason(files: pa.Table, reason: str) -> pa.Table:
+def _with_reasons(files: pa.Table, reasons: Sequence[str]) -> pa.Table:
     texts = pc.cast(files.column("reason"), pa.string())
-    return files.filter(pc.equal(texts, string_column([reason])[0]))
+    return files.filter(pc.is_in(texts, value_set=string_column(list(reasons))))
 
 
 def _filled(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,20 +4,21 @@ Files, Deletion Vector File Storage Format, Change Data Files).
 Stray is what looks like a file of a table and no version references: `*.parquet`,
 `deletion_vector_*.bin`, and everything under `_change_data`. All else that the log does
 not know is foreign, and so is whatever lies under a folder with `_` or `.` at its
-beginning, `_change_data` and the folders of partition columns left out.
+beginning, `_change_data` and the folders of partition columns left out, and below a folder
+with a log of its own: the files of another table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import UnsupportedError
-from explorer.log.columns import int64_column, string_column
+from explorer.errors import NotFoundError, UnsupportedError
+from explorer.log.columns import bool_column, int64_column, string_column
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.storage.ports import ReadStore
@@ -117,6 +118,40 @@ def is_stray_by_name(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.or_(
         pc.match_substring_regex(paths, _STRAY), pc.starts_with(paths, f"{CHANGE_FOLDER}/")
     )
+
+
+def in_other_tables(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which files lie below a folder that has a log of its own among `paths`, and so belong
+    to another table."""
+    logs = paths.filter(pc.match_substring(paths, f"/{LOG_FOLDER}/")) if len(paths) else paths
+    if not len(logs):
+        return pa.chunked_array([pa.array(np.zeros(len(paths), np.bool_))])
+    roots = set(pc.unique(pc.replace_substring_regex(logs, rf"/{LOG_FOLDER}/.*$", "")).to_pylist())
+    whole = pc.replace_substring_regex(paths, r"/?[^/]*$", "").combine_chunks()
+    folders = pc.dictionary_encode(whole)
+    inside = [not roots.isdisjoint(_with_parents(text)) for text in folders.dictionary.to_pylist()]
+    return pa.chunked_array([bool_column(inside).take(folders.indices)])
+
+
+def other_table_of(store: ReadStore, path: str) -> str | None:
+    """The folder above the file `path`, the root left out, that has a log of its own; None
+    without one, or where the store cannot list."""
+    if not isinstance(store, TreeStore):
+        return None
+    for folder in _with_parents(path.rpartition("/")[0]):
+        try:
+            if folder and any(piece.files for piece in store.list_pieces(f"{folder}/{LOG_FOLDER}")):
+                return folder
+        except NotFoundError:
+            continue
+    return None
+
+
+def _with_parents(folder: str) -> Iterator[str]:
+    yield folder
+    while folder:
+        folder = folder.rpartition("/")[0]
+        yield folder
 
 
 def is_older(times_ms: pa.ChunkedArray, cutoff_ms: int) -> pa.ChunkedArray:

@@ -4,7 +4,8 @@
 - removed from the table longer ago than the retention: may go
 - stray (see `explorer.table.listed_files`) and older than the retention: may go
 - removed or stray, and younger: stays, with the time from which it may go
-- everything else that no version references is foreign: never touched
+- everything else that no version references is foreign: never touched, the files of
+  another table below this one's root among it
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ from explorer.protocol.features.column_mapping import column_mapping_mode, physi
 from explorer.table.commit_times import commit_times
 from explorer.table.file_events import ADD, CHANGE, REMOVE, FileEvents
 from explorer.table.kept_files import KeptFiles
-from explorer.table.listed_files import CHANGE_FOLDER, is_hidden, is_older, is_stray_by_name
+from explorer.table.listed_files import (
+    CHANGE_FOLDER,
+    in_other_tables,
+    is_hidden,
+    is_older,
+    is_stray_by_name,
+)
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import NOWHERE, Places, data_places, file_of_each, places_of
 from explorer.table.table import contiguous_run
@@ -36,12 +43,28 @@ OLD_CHANGES = "change data of commits that are older than the retention"
 STILL_KEPT = "removed from the table, and kept until its retention has passed"
 YOUNG = "no version knows it, and it may belong to a writer that has not committed yet"
 HIDDEN = "foreign: below a folder, or with a name, that hides it"
+OTHER_TABLE = "foreign: below a folder that is a table of its own"
+THEIR_DANGER = (
+    "foreign: below a folder that is a table of its own, and old enough that the reference "
+    "would delete it"
+)
 FOREIGN = "foreign: not a file of a table"
 REFERENCE = "foreign: not a file of a table, and old enough that the reference would delete it"
 ODD = "foreign: no plain file, or a name that is no text"
 UNKNOWN_AGE = "foreign: nobody knows how old it is"
 
-REASONS = (REMOVED, STRAY, OLD_CHANGES, HIDDEN, UNKNOWN_AGE, YOUNG, REFERENCE, FOREIGN)
+REASONS = (
+    REMOVED,
+    STRAY,
+    OLD_CHANGES,
+    HIDDEN,
+    THEIR_DANGER,
+    OTHER_TABLE,
+    UNKNOWN_AGE,
+    YOUNG,
+    REFERENCE,
+    FOREIGN,
+)
 """What `UnkeptFiles.reasons` count."""
 MAY_GO = 3
 """Reasons before this one say that a file may go."""
@@ -97,15 +120,16 @@ def judge_unkept(
     hidden = flags_of(is_hidden(paths, partition_columns))
     removed_at = _removal_times(paths, removals, root)
     removed = ~hidden & (removed_at >= 0)
-    stray = ~hidden & ~removed & flags_of(is_stray_by_name(paths))
+    theirs = ~hidden & ~removed & flags_of(in_other_tables(paths))
+    stray = ~hidden & ~removed & ~theirs & flags_of(is_stray_by_name(paths))
     old = flags_of(is_older(times, ages.cutoff_ms))
     dated = flags_of(pc.fill_null(pc.not_equal(times, 0), False))  # noqa: FBT003  # a value
     changes = flags_of(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
     goes = removed | (stray & old)
     reasons = np.select(
-        [removed, goes & changes, goes, hidden, stray & ~dated, stray, old],
-        [0, 2, 1, 3, 4, 5, 6],
-        7,
+        [removed, goes & changes, goes, hidden, theirs & old, theirs, stray & ~dated, stray, old],
+        [0, 2, 1, 3, 4, 5, 6, 7, 8],
+        9,
     )
     return UnkeptFiles(
         files=files,

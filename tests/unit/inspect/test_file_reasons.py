@@ -130,6 +130,18 @@ def test_orphan_and_foreign_files_are_told_apart(lake: Lake) -> None:
     assert why(lake, "_temporary/x.parquet").reference_from is None
 
 
+def test_file_of_a_table_below_this_one_is_foreign(lake: Lake) -> None:
+    start(lake, lake.add("a"))
+    lake.file("sub/_delta_log/00000000000000000000.json")
+    lake.file("sub/day=1/part.parquet", age_days=40)
+    lake.file("beside/part.parquet", age_days=40)
+    found = why(lake, "sub/day=1/part.parquet")
+    assert found.kind == "foreign"
+    assert "a table of its own" in found.sentence
+    assert "the reference's deletes it" in found.sentence
+    assert why(lake, "beside/part.parquet").kind == "orphaned file"
+
+
 def test_missing_file_is_told_apart_from_one_that_never_was(lake: Lake) -> None:
     start(lake, lake.add("a"), lake.add("b"))
     lake.commit(1, [lake.remove("b", age_days=20)], age_days=20)

@@ -117,6 +117,32 @@ def test_stray_files_go_by_their_age_and_foreign_files_never(lake: Lake) -> None
     assert all(lake.there(path) for path in ("live.parquet", "young.parquet", *foreign))
 
 
+def test_files_of_a_table_below_this_one_are_never_touched(lake: Lake) -> None:
+    start(lake, lake.add("live.parquet"), lake.add("in/one/removed.parquet"))
+    lake.commit(1, [lake.remove("in/one/removed.parquet", age_days=8)], age_days=8)
+    theirs = [
+        "in/one/_delta_log/00000000000000000000.json",
+        "in/one/part.parquet",
+        "in/one/day=1/part.parquet",
+        "in/one/day=1/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin",
+    ]
+    for path in theirs:
+        lake.file(path)
+    lake.file("in/one/young.parquet", age_days=1)
+    for path in ("in/part.parquet", "in/oneself/part.parquet"):
+        lake.file(path)
+    plan = vacuum(lake)
+    # what this log removed is this table's, wherever it lies
+    assert set(planned(plan)) == {
+        "in/one/removed.parquet",
+        "in/part.parquet",
+        "in/oneself/part.parquet",
+    }
+    assert plan.effect["reference_deletes_also"] == {"num_files": 3, "num_bytes": 300}
+    assert lake.execute(plan).status == "completed"
+    assert all(lake.there(path) for path in (*theirs, "in/one/young.parquet", "live.parquet"))
+
+
 def test_folder_of_a_partition_column_with_an_underscore_hides_nothing(lake: Lake) -> None:
     start(
         lake,
