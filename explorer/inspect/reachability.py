@@ -51,7 +51,6 @@ from explorer.table.commit_times import commit_times
 from explorer.table.file_events import ADD, REMOVE, FileEvents, read_events
 from explorer.table.listed_files import list_files
 from explorer.table.reach import Reach, build_reach, missing_files
-from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp
 
@@ -129,8 +128,8 @@ def reach_by_files(
     except CorruptLogError as error:
         return _answer(known, feeds, problem=f"{error.problem} {error.reason}")
     present = list_files(table.store, watch).paths
-    data, vectors = missing_files(events, present, table.uri)
-    paths, _ = file_of_each(events.table, table.uri)
+    data, vectors = missing_files(events, present)
+    paths, _ = events.files
     seen = _Seen(
         first=events.first,
         data=build_reach(events, data),

@@ -106,9 +106,9 @@ class LogWatch:
 
     def _names_a_planned_file(self, data: bytes, version: int, tail: Any) -> bool:
         root = self.store.uri
-        found = [places_of(tail.adds, root).inside, places_of(tail.removes, root).inside]
+        found = [places_of(tail.adds, root).names, places_of(tail.removes, root).names]
         if changes := _change_files(data, version):
-            found.append(data_places(string_column(changes), root).inside)
+            found.append(data_places(string_column(changes), root).names)
         named = pa.chunked_array([chunk for each in found for chunk in each.chunks], pa.string())
         if not len(named):
             return False

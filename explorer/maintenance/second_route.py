@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -55,8 +56,7 @@ def go_second_route(
         verdict = unknown_route(f"{error.problem} {error.reason}")
         return SecondRoute(events=None, further=NOWHERE, verdict=verdict)
     first = kept.places
-    only_first = _without(first.inside, every.inside)
-    further = _without(every.inside, first.inside)
+    only_first, further = _differences(first.inside, every.inside)
     only_second = (
         further.filter(pc.is_in(further, value_set=strict.inside)) if len(further) else further
     )
@@ -68,7 +68,9 @@ def go_second_route(
     )
     return SecondRoute(
         events=events,
-        further=Places(inside=pa.chunked_array([further]), outside=every.outside),
+        further=Places(
+            inside=pa.chunked_array([further]), written=every.written, outside=every.outside
+        ),
         verdict=judge_routes(len(only_first), len(only_second), examples),
         evidence=evidence,
     )
@@ -82,11 +84,24 @@ def _kept(newest: pa.Table, cutoff_ms: int) -> pa.Table:
     return newest.filter(pc.or_(added, pc.and_(pc.equal(kinds, _number(REMOVE)), young)))
 
 
-def _without(paths: pa.ChunkedArray, others: pa.ChunkedArray) -> pa.Array:
-    if not others.num_chunks:
-        others = pa.chunked_array([string_column([])], pa.string())
-    found = paths.filter(pc.invert(pc.is_in(paths, value_set=others)))
-    return pc.unique(found) if len(found) else string_column([])
+def _differences(one: pa.ChunkedArray, two: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
+    """The names that are in one of both alone, each once."""
+    at = pc.index_in(one, value_set=_filled(two))
+    only_one = one.filter(at.is_null())
+    # a name that stands in `two` twice is found where it stands first
+    found = np.zeros(len(two), np.bool_)
+    found[at.drop_null().to_numpy()] = True
+    rest = two.filter(pa.array(~found))
+    only_two = rest.filter(pc.invert(pc.is_in(rest, value_set=_filled(one)))) if len(rest) else rest
+    return _once(only_one), _once(only_two)
+
+
+def _filled(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return texts if texts.num_chunks else pa.chunked_array([string_column([])], pa.string())
+
+
+def _once(texts: pa.ChunkedArray) -> pa.Array:
+    return pc.unique(texts) if len(texts) else string_column([])
 
 
 def _number(value: int) -> pa.Scalar:

@@ -6,11 +6,13 @@ Full mode lists everything below the table's root; lite mode takes what the log 
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 from uuid import UUID, uuid4, uuid5
 
+import numpy as np
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
@@ -33,8 +35,10 @@ from explorer.maintenance.vacuum_effect import Consequence, consequence_of, newe
 from explorer.maintenance.vacuum_files import Verdicts, judge_listed, judge_removed
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
-from explorer.table.kept_files import kept_files
+from explorer.table.file_events import FileEvents
+from explorer.table.kept_files import KeptFiles, kept_files
 from explorer.table.listed_files import ListedFiles, list_files
+from explorer.table.reach import Flags, events_without_file
 from explorer.table.retention import retention_floor
 from explorer.table.table import Table
 from explorer.table.unkept_files import Ages, partition_names, removals_of, young_changes
@@ -95,21 +99,16 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
     retention = retention_floor(configuration) if asked is None else asked
     cutoff_ms = look.now_ms - retention // _MS
     ages = Ages(cutoff_ms=cutoff_ms, retention_ms=retention // _MS)
-    kept = kept_files(look.snapshot, cutoff_ms)
-    expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
-    second = go_second_route(look, kept, cutoff_ms, expire_ms)
-    places = kept.places.joined(second.further)
-    columns = partition_names(look.snapshot)
-    places = places.joined(young_changes(look.snapshot, look.listing, second.events, cutoff_ms))
-    listed: ListedFiles | None = None
-    if mode == "full":
-        listed = list_files(look.store, look.watch)
-        removals = removals_of(second.events, kept)
-        files = judge_listed(listed, look.store, places, kept, removals, columns, ages)
-    else:
-        candidates = removed_files(look.store, kept, second.events, places, cutoff_ms)
-        files = judge_removed(candidates, columns, ages)
-    present = None if listed is None else listed.paths
+    with ThreadPoolExecutor(1) as beside:
+        # the listing waits for the system, the log for the decoder
+        looking = beside.submit(list_files, look.store, look.watch) if mode == "full" else None
+        kept = kept_files(look.snapshot, cutoff_ms)
+        listed = None if looking is None else looking.result()
+        expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
+        second = go_second_route(look, kept, cutoff_ms, expire_ms)
+        comparing = beside.submit(_missing, second.events, listed)
+        files = _judged(look, ages, kept, second, listed)
+        missing = comparing.result()
     return _Search(
         retention=retention,
         is_given=asked is not None,
@@ -117,8 +116,32 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
         listed=listed,
         files=files,
         second=second,
-        consequence=consequence_of(look, second.events, files.delete.column("path"), present),
+        consequence=consequence_of(look, second.events, files.delete.column("path"), missing),
     )
+
+
+def _judged(
+    look: Look, ages: Ages, kept: KeptFiles, second: SecondRoute, listed: ListedFiles | None
+) -> Verdicts:
+    """The fate of what was listed; in lite mode of what the log says was removed."""
+    places = kept.places.joined(second.further)
+    columns = partition_names(look.snapshot)
+    cutoff_ms = ages.cutoff_ms
+    places = places.joined(young_changes(look.snapshot, look.listing, second.events, cutoff_ms))
+    if listed is None:
+        candidates = removed_files(look.store, kept, second.events, places, cutoff_ms)
+        return judge_removed(candidates, columns, ages)
+    removals = removals_of(second.events, kept)
+    return judge_listed(listed, look.store, places, kept, removals, columns, ages)
+
+
+def _missing(events: FileEvents | None, listed: ListedFiles | None) -> Flags:
+    """For each event, whether a file of it is gone; without a listing none is."""
+    if events is None:
+        return np.zeros(0, np.bool_)
+    if listed is None:
+        return np.zeros(events.table.num_rows, np.bool_)
+    return events_without_file(events, listed.paths)
 
 
 def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:

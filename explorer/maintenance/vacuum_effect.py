@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,7 +16,7 @@ from explorer.maintenance.planning import Look
 from explorer.protocol.filenames import LOG_FOLDER, parse_commit_version
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.file_events import CHANGE, FileEvents
-from explorer.table.reach import build_reach, events_of_files, events_without_file
+from explorer.table.reach import Flags, build_reach, events_of_files
 from explorer.table.table import contiguous_run
 from explorer.table.times import commit_time, in_commit_times, render_time
 
@@ -73,19 +72,14 @@ def consequence_of(
     look: Look,
     events: FileEvents | None,
     deleted: pa.ChunkedArray,
-    present: pa.ChunkedArray | None,
+    missing: Flags,
 ) -> Consequence:
-    """What the deletion of files costs, where `present` is all that lies there; None where
-    nobody listed it, and then every file counts as present."""
+    """What the deletion of files costs, where `missing` says of each event whether a file of
+    it is gone already."""
     if events is None:
         return Consequence(versions=(), changes=(), readable_from=None, is_known=False)
-    root = look.table.uri
-    if present is None:
-        missing = np.zeros(events.table.num_rows, np.bool_)
-    else:
-        missing = events_without_file(events, present, root)
     before = build_reach(events, missing)
-    after = build_reach(events, missing | events_of_files(events, deleted, root))
+    after = build_reach(events, missing | events_of_files(events, deleted))
     versions, changes = before.losses_to(after)
     if not _has_feed(look, events):
         changes = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from stat import S_ISREG
 from typing import Protocol, runtime_checkable
 
@@ -107,21 +108,21 @@ def _pieces(store: TreeStore, folder: str) -> Iterator[FolderPiece]:
 
 def scan_local(place: str, folder: str) -> Iterator[FolderPiece]:
     """`list_pieces` of the local folder `place`, called `folder` by the store."""
-    folders: list[str] = []
-    files: list[str] = []
-    others: list[str] = []
     with os.scandir(place) as entries:
-        for entry in entries:
-            if entry.is_file(follow_symlinks=False):
-                files.append(entry.name)
-                if len(files) == _PIECE:
-                    yield _local_piece(folder, folders, files, others)
-                    folders, files, others = [], [], []
-            elif entry.is_dir(follow_symlinks=False):
-                folders.append(entry.name)
-            else:
-                others.append(entry.name)
-    yield _local_piece(folder, folders, files, others)
+        while True:
+            piece = list(islice(entries, _PIECE))
+            files = [entry.name for entry in piece if entry.is_file(follow_symlinks=False)]
+            folders: list[str] = []
+            others: list[str] = []
+            if len(files) < len(piece):
+                for entry in piece:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.name)
+                    elif not entry.is_file(follow_symlinks=False):
+                        others.append(entry.name)
+            yield _local_piece(folder, folders, files, others)
+            if len(piece) < _PIECE:
+                return
 
 
 def _local_piece(

@@ -26,6 +26,7 @@ from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
 from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.ports import ReadStore
+from explorer.table.store_paths import file_of_each
 from explorer.table.table import contiguous_run
 
 ADD, REMOVE, CHANGE = 0, 1, 2
@@ -43,8 +44,8 @@ EVENTS = pa.schema(
     ]
 )
 
-_BLOCK = 8 * 2**20
-_PARSED_AT_ONCE = 4 * 2**20
+_BLOCK = 32 * 2**20
+_PARSED_AT_ONCE = 2 * 2**20
 _KINDS = {ADD: "add", REMOVE: "remove", CHANGE: "cdc"}
 _TIMES = {ADD: "modificationTime", REMOVE: "deletionTimestamp", CHANGE: None}
 _VECTOR = pa.struct(
@@ -78,12 +79,18 @@ class FileEvents:
 
     `time` is an add's modification time or a remove's deletion timestamp, in milliseconds.
     Where the log does not begin with version 0, `first` is that of a checkpoint, and what
-    it holds stands before everything else, as of its version.
+    it holds stands before everything else, as of its version. `root` is the table's place.
     """
 
     first: int
     last: int
     table: pa.Table
+    root: str
+
+    @cached_property
+    def files(self) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
+        """`file_of_each` of all rows."""
+        return file_of_each(self.table, self.root)
 
     @cached_property
     def file_codes(self) -> npt.NDArray[np.int64]:
@@ -97,6 +104,8 @@ class FileEvents:
         files = self.table.column("kind").to_numpy() != CHANGE
         last = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
         last[codes[files]] = order[files]  # of equal codes, the last one stays
+        if len(last) == len(order) and files.all():
+            return self.table
         return self.table.take(pa.array(np.sort(last[last >= 0])))
 
 
@@ -110,7 +119,7 @@ def read_events(store: ReadStore, listing: LogListing, watch: Watch = UNWATCHED)
     if newest is None:
         raise _no_beginning("The log is empty.")
     if run and run[0] == 0 and run[-1] == newest:
-        return _events(0, newest, [], _read_commits(store, run, watch))
+        return _events(store, (0, newest), [], _read_commits(store, run, watch))
     lowest = run[0] - 1 if run and run[-1] == newest else newest
     reason = "No checkpoint is there."
     for found in listing.checkpoints:
@@ -122,51 +131,49 @@ def read_events(store: ReadStore, listing: LogListing, watch: Watch = UNWATCHED)
             reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
             continue
         versions = [version for version in run if version > found.version]
-        return _events(found.version, newest, base, _read_commits(store, versions, watch))
+        return _events(store, (found.version, newest), base, _read_commits(store, versions, watch))
     raise _no_beginning(reason)
 
 
 def _events(
-    first: int, last: int, base: Sequence[pa.Table], newer: Iterable[pa.Table]
+    store: ReadStore, span: tuple[int, int], base: Sequence[pa.Table], newer: Iterable[pa.Table]
 ) -> FileEvents:
     table = pa.concat_tables([pa.Table.from_batches([], EVENTS), *base, *newer])
-    return FileEvents(first=first, last=last, table=table)
+    return FileEvents(first=span[0], last=span[1], table=table, root=store.uri)
 
 
 def _read_commits(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[pa.Table]:
     block: list[bytes] = []
-    counts: list[int] = []
     first, held = 0, 0
     files = store.read_many(map(render_commit_path, versions))
     for done, data in enumerate(files):
         watch.step(done, len(versions), "Reading every commit once more")
-        lines = _lines(data)
-        block.append(lines)
-        counts.append(lines.count(b"\n"))
-        held += len(lines)
+        block.append(data if not data or data.endswith(b"\n") else data + b"\n")
+        held += len(data)
         if held >= _BLOCK or done + 1 == len(versions):
-            numbers = np.repeat(np.asarray(versions[first : done + 1], np.int64), counts)
-            joined = lines if len(block) == 1 else b"".join(block)
-            # what was joined need not be held twice while it is parsed
-            block, counts, first, held = [], [], done + 1, 0
-            yield from _parse(joined, numbers)
+            numbers = np.asarray(versions[first : done + 1], np.int64)
+            # what was read need not be held twice while it is parsed
+            whole, block, first, held = block, [], done + 1, 0
+            yield from _parse(whole, numbers)
 
 
-def _lines(data: bytes) -> bytes:
-    """The same lines, each with its end, without blank ones."""
-    if b"\n\n" in data or b"\r" in data or data[:1] in b" \n\t" or data[-2:-1].isspace():
-        kept = [line for line in data.split(b"\n") if line and not line.isspace()]
-        return b"".join(line + b"\n" for line in kept)
-    return data if not data or data.endswith(b"\n") else data + b"\n"
-
-
-def _parse(data: bytes, versions: npt.NDArray[np.int64]) -> Iterator[pa.Table]:
-    if not data:
+def _parse(block: list[bytes], versions: npt.NDArray[np.int64]) -> Iterator[pa.Table]:
+    """The events of whole commits, whose versions these are."""
+    counts = [data.count(b"\n") for data in block]
+    joined = block[0] if len(block) == 1 else b"".join(block)
+    if not joined:
         return
-    table = _read_json(data)
-    if table.num_rows != len(versions):
-        table = _read_one_by_one(data)
-    yield _as_events(table, pa.array(versions))
+    table = _read_json(joined)
+    if table.num_rows != sum(counts):  # blank lines, or what pyarrow reads in another way
+        plain = [_without_blanks(data) for data in block]
+        counts = [data.count(b"\n") for data in plain]
+        table = _read_one_by_one(b"".join(plain))
+    yield _as_events(table, pa.array(np.repeat(versions, counts)))
+
+
+def _without_blanks(data: bytes) -> bytes:
+    kept = [line for line in data.split(b"\n") if line and not line.isspace()]
+    return b"".join(line + b"\n" for line in kept)
 
 
 def _read_json(data: bytes) -> pa.Table:
@@ -214,6 +221,8 @@ def _as_events(lines: pa.Table, versions: pa.Array) -> pa.Table:
             places.append(at)
     if not parts:
         return pa.Table.from_batches([], EVENTS)
+    if len(parts) == 1:
+        return parts[0]
     joined = pa.concat_tables(parts)
     return joined.take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
 
@@ -247,9 +256,7 @@ def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Ta
     for name in files.names:
         path = f"{LOG_FOLDER}/{name}"
         rows = (
-            _read_json(_lines(store.read(path)))
-            if name.endswith(".json")
-            else _read_parquet(store, path)
+            _read_json(store.read(path)) if name.endswith(".json") else _read_parquet(store, path)
         )
         named = pc.struct_field(rows.column("sidecar").combine_chunks(), "path").drop_null()
         sidecars += pc.unique(named).to_pylist()
@@ -307,8 +314,10 @@ def _fit(structs: pa.StructArray, wanted: pa.StructType) -> pa.StructArray:
 
 def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
     paths = table.column("path").combine_chunks()
-    local = pc.match_substring_regex(paths, r"^(?:/|(?i:file):)")
-    if pc.any(local).as_py():
+    # looking for one character is many times cheaper than an expression
+    absolute = pc.or_(pc.starts_with(paths, "/"), pc.match_substring(paths, ":"))
+    if pc.any(absolute).as_py():
+        local = pc.match_substring_regex(paths, r"^(?:/|(?i:file):)")
         plain = pc.replace_substring_regex(paths, r"^(?i:file:)?/*", "file:/")
         paths = pc.if_else(local, plain, paths)
     codes = _indices(pc.dictionary_encode(paths))

@@ -61,6 +61,11 @@ def is_kept(paths: pa.ChunkedArray, places: Places) -> pa.ChunkedArray:
     same one, because a place can have several names.
     """
     kept = pc.is_in(paths, value_set=_whole(places.inside))
+    if len(places.written):
+        # only a name with a `%` in it can be one that was not encoded: hardly ever are any left
+        odd = pc.and_not(pc.match_substring(paths, "%"), kept)
+        if pc.any(odd).as_py():
+            kept = pc.or_(kept, pc.and_(odd, pc.is_in(paths, value_set=places.written)))
     outside = _whole(places.outside)
     if not len(outside):
         return kept

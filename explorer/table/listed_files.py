@@ -29,6 +29,7 @@ CHANGE_FOLDER = "_change_data"
 _STRAY = r"(?:\.parquet|(?:^|/)deletion_vector_[^/]*\.bin)$"
 _LIKE_A_URL = r"^[A-Za-z][A-Za-z0-9+.-]*:"
 _STAT_AT_ONCE = 65_536
+_NAMES_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,7 @@ class ListedFiles:
 def list_files(store: ReadStore, watch: Watch = UNWATCHED) -> ListedFiles:
     """List all of it; raises `UnsupportedError` for a store that cannot."""
     chunks: list[pa.Array] = []
+    names: list[str] = []
     sizes: list[pa.Array] = []
     times: list[pa.Array] = []
     others: list[str] = []
@@ -66,15 +68,15 @@ def list_files(store: ReadStore, watch: Watch = UNWATCHED) -> ListedFiles:
         watch.step(count, None, "Listing files")
         start = f"{piece.folder}/" if piece.folder else ""
         others += [start + name for name in piece.others]
-        if not piece.files:
-            continue
-        names = string_column(piece.files)
-        if start:
-            names = pc.binary_join_element_wise(string_column([start])[0], names, _NOTHING)
-        chunks.append(names)
+        names += [start + name for name in piece.files] if start else piece.files
+        if len(names) >= _NAMES_AT_ONCE:
+            chunks.append(string_column(names))
+            names = []
         if piece.sizes is not None and piece.modified_ms is not None:
             sizes.append(int64_column(piece.sizes))
             times.append(int64_column(piece.modified_ms))
+    if names:
+        chunks.append(string_column(names))
     known = bool(sizes)
     return ListedFiles(
         paths=pa.chunked_array(chunks, pa.string()),
@@ -176,6 +178,3 @@ def _tree(store: ReadStore) -> TreeStore:
         remedy="Open the table where it lies.",
         kind="store_unsupported",
     )
-
-
-_NOTHING = string_column([""])[0]

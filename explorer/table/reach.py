@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
 from explorer.table.file_events import ADD, CHANGE, FileEvents
-from explorer.table.store_paths import file_of_each
 
 Flags = npt.NDArray[np.bool_]
 
@@ -68,10 +67,10 @@ def build_reach(events: FileEvents, missing: Flags) -> Reach:
     return Reach(first=events.first, readable=~gone, changes=~lost)
 
 
-def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray, root: str) -> Flags:
+def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray) -> Flags:
     """For each event, whether its data file or its deletion vector is among `files` (paths
     below the table's root, as a listing has them)."""
-    paths, vectors = file_of_each(events.table, root)
+    paths, vectors = events.files
     if not len(files):
         return np.zeros(events.table.num_rows, np.bool_)
     touched: Flags = pc.is_in(paths, value_set=files).to_numpy()
@@ -80,17 +79,17 @@ def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray, root:
     return touched
 
 
-def events_without_file(events: FileEvents, present: pa.ChunkedArray, root: str) -> Flags:
+def events_without_file(events: FileEvents, present: pa.ChunkedArray) -> Flags:
     """For each event, whether its data file or its deletion vector is not `present`; files
     outside of the table's root count as present, because nobody looked."""
-    data, vectors = missing_files(events, present, root)
+    data, vectors = missing_files(events, present)
     return data | vectors
 
 
-def missing_files(events: FileEvents, present: pa.ChunkedArray, root: str) -> tuple[Flags, Flags]:
+def missing_files(events: FileEvents, present: pa.ChunkedArray) -> tuple[Flags, Flags]:
     """The two halves of `events_without_file`: whether the data file is gone, and whether
     the deletion vector is."""
-    paths, vectors = file_of_each(events.table, root)
+    paths, vectors = events.files
     there = present if present.num_chunks else pa.chunked_array([string_column([])], pa.string())
     without = np.zeros(events.table.num_rows, np.bool_)
     return _lacking(paths, there), without if vectors is None else _lacking(vectors, there)

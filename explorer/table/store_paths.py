@@ -8,6 +8,7 @@ per file. What only a folder or a name with escapes needs is done once per folde
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,37 +18,58 @@ import pyarrow.compute as pc
 from explorer.errors import CorruptLogError
 from explorer.log.columns import bool_column, int64_column, string_column
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.protocol.paths import decode_path, normalise_path
+from explorer.protocol.paths import normalise_path
+from explorer.table.decoded_paths import decode_as_text, decode_in_pieces, decode_paths
 
 _NOTHING = string_column([""])[0]
 _FALSE = bool_column([False])[0]
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)"
-_FOLDER_AND_NAME = r"^(?P<folder>(?s:.*)/)?(?P<name>(?s:[^/]*))$"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where files lie: `inside` below the table's root, decoded; `outside` are the names
-    alone (the last part of the path) of files named by another place.
+    """Where files lie: `inside` below the table's root, decoded; `written` are relative paths
+    as the log has them, wherever a `%` stands in some of them; `outside` are the names alone
+    (the last part of the path) of files named by another place.
 
-    Another place may be the same one under another name (a link, another scheme), so that
-    whoever deletes spares files with such a name too.
+    A writer that does not encode means a path as it stands, and another place may be the
+    same one under another name (a link, another scheme), so that whoever deletes spares such
+    files too.
     """
 
     inside: pa.ChunkedArray
+    written: pa.ChunkedArray
     outside: pa.ChunkedArray
+
+    @property
+    def names(self) -> pa.ChunkedArray:
+        """What lies inside, under all names that it may have."""
+        return _both(self.inside, self.written)
 
     def joined(self, other: Places) -> Places:
         """Both."""
         return Places(
-            inside=pa.chunked_array([*self.inside.chunks, *other.inside.chunks], pa.string()),
-            outside=pa.chunked_array([*self.outside.chunks, *other.outside.chunks], pa.string()),
+            inside=_both(self.inside, other.inside),
+            written=_both(self.written, other.written),
+            outside=_both(self.outside, other.outside),
         )
 
 
-NOWHERE = Places(
-    inside=pa.chunked_array([], pa.string()), outside=pa.chunked_array([], pa.string())
-)
+def _places(
+    inside: Sequence[pa.Array], written: Sequence[pa.Array] = (), outside: Sequence[pa.Array] = ()
+) -> Places:
+    return Places(
+        inside=pa.chunked_array(inside, pa.string()),
+        written=pa.chunked_array(written, pa.string()),
+        outside=pa.chunked_array(outside, pa.string()),
+    )
+
+
+def _both(one: pa.ChunkedArray, two: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([*one.chunks, *two.chunks], pa.string())
+
+
+NOWHERE = _places([])
 
 
 def places_of(files: pa.Table, root: str) -> Places:
@@ -66,12 +88,9 @@ def data_places(paths: pa.Array, root: str) -> Places:
     """The files of paths as the log has them."""
     absolute = _are_absolute(paths)
     relative, others = _split(paths, absolute)
-    inside = [_decoded(relative)]
-    # a writer that does not encode means the path as it stands: both are spared
-    odd = relative.filter(pc.match_substring(relative, "%"))
-    if len(odd):
-        inside.append(odd)
-    around = relative.filter(_may_be_roundabout(relative))
+    inside = [decode_paths(relative)]
+    written = [] if inside[0] is relative else [relative]
+    around = _roundabout(relative)
     if len(around):
         inside.append(string_column([posixpath.normpath(text) for text in around.to_pylist()]))
     outside: list[pa.Array] = []
@@ -79,9 +98,7 @@ def data_places(paths: pa.Array, root: str) -> Places:
         below, beyond = _below_root(others, root)
         inside.append(below)
         outside.append(beyond)
-    return Places(
-        inside=pa.chunked_array(inside, pa.string()), outside=pa.chunked_array(outside, pa.string())
-    )
+    return _places(inside, written, outside)
 
 
 def vector_places(vectors: pa.Array, root: str) -> Places:
@@ -92,10 +109,7 @@ def vector_places(vectors: pa.Array, root: str) -> Places:
     by_unique = pc.coalesce(pc.equal(kinds, _scalar("u")), _FALSE)
     by_path = pc.coalesce(pc.equal(kinds, _scalar("p")), _FALSE)
     named = pc.unique(places.filter(by_unique)).drop_null()
-    found = Places(
-        inside=pa.chunked_array([_unique_names(named)], pa.string()),
-        outside=pa.chunked_array([], pa.string()),
-    )
+    found = _places([_unique_names(named)])
     absolute = pc.unique(places.filter(by_path)).drop_null()
     return found.joined(data_places(absolute, root)) if len(absolute) else found
 
@@ -104,14 +118,14 @@ def file_of_each(files: pa.Table, root: str) -> tuple[pa.ChunkedArray, pa.Chunke
     """Row by row, the data file and the deletion vector's file, as a listing names them
     below `root`; null where there is none, or none below it. The second is None where no
     row has a vector."""
-    paths = files.column("path").combine_chunks()
+    paths = files.column("path")
+    names = decode_in_pieces(paths)
     absolute = _are_absolute(paths)
-    names = _decoded(paths)
     if pc.any(absolute).as_py():
-        names = pc.replace_with_mask(names, absolute, _each_below(paths.filter(absolute), root))
+        names = _with_absolute(paths.combine_chunks(), absolute.combine_chunks(), names, root)
     vectors = files.column("deletion_vector").combine_chunks()
     if vectors.null_count == len(vectors):
-        return pa.chunked_array([names]), None
+        return names, None
     kinds = pc.struct_field(vectors, "storage_type")
     places = pc.dictionary_encode(
         pc.binary_join_element_wise(
@@ -121,7 +135,15 @@ def file_of_each(files: pa.Table, root: str) -> tuple[pa.ChunkedArray, pa.Chunke
         )
     )
     each = string_column([_vector_file(text, root) for text in places.dictionary.to_pylist()])
-    return pa.chunked_array([names]), pa.chunked_array([each.take(places.indices)])
+    return names, pa.chunked_array([each.take(places.indices)])
+
+
+def _with_absolute(
+    paths: pa.Array, absolute: pa.Array, names: pa.ChunkedArray, root: str
+) -> pa.ChunkedArray:
+    """The `names` of paths, those of `absolute` ones looked up below `root`."""
+    below = _each_below(paths.filter(absolute), root)
+    return pa.chunked_array([pc.replace_with_mask(names.combine_chunks(), absolute, below)])
 
 
 def _vector_file(place: str, root: str) -> str | None:
@@ -135,7 +157,9 @@ def _vector_file(place: str, root: str) -> str | None:
 
 def _each_below(paths: pa.Array, root: str) -> pa.Array:
     starts = _starts(root)
-    return string_column([_below(_normalised(_decode(text)), starts) for text in paths.to_pylist()])
+    return string_column(
+        [_below(_normalised(decode_as_text(text)), starts) for text in paths.to_pylist()]
+    )
 
 
 def last_parts(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -143,7 +167,7 @@ def last_parts(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return pc.replace_substring_regex(paths, r"^(?s:.*)/", "")
 
 
-def _are_absolute(paths: pa.Array) -> pa.Array:
+def _are_absolute(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     # looking for two characters is many times cheaper than an expression, and nearly always
     # there is nothing more to be asked
     local, scheme = pc.starts_with(paths, "/"), pc.match_substring(paths, ":")
@@ -152,39 +176,22 @@ def _are_absolute(paths: pa.Array) -> pa.Array:
     return pc.match_substring_regex(paths, _ABSOLUTE)
 
 
-def _may_be_roundabout(paths: pa.Array) -> pa.Array:
-    """Paths with `./` or `//` in them: those with `./`, `../` or an empty part among them."""
-    return pc.or_(pc.match_substring(paths, "./"), pc.match_substring(paths, "//"))
+def _roundabout(paths: pa.Array) -> pa.Array:
+    """Those with `./` or `//` in them: all with `./`, `../` or an empty part are among them."""
+    if not len(paths) or paths.null_count == len(paths):
+        return paths.slice(0, 0)
+    # to search all of the text at once is many times cheaper than path by path
+    ends = np.frombuffer(paths.buffers()[1], np.int32)[paths.offset :][: len(paths) + 1]
+    text = paths.buffers()[2].slice(int(ends[0]), int(ends[-1] - ends[0])).to_pybytes()
+    if b"./" not in text and b"//" not in text:
+        return paths.slice(0, 0)
+    return paths.filter(pc.or_(pc.match_substring(paths, "./"), pc.match_substring(paths, "//")))
 
 
 def _split(paths: pa.Array, absolute: pa.Array) -> tuple[pa.Array, pa.Array]:
     if not pc.any(absolute).as_py():
         return paths, paths.slice(0, 0)
     return paths.filter(pc.invert(absolute)), paths.filter(absolute)
-
-
-def _decoded(paths: pa.Array) -> pa.Array:
-    escaped = pc.match_substring(paths, "%")
-    if not pc.any(escaped).as_py():
-        return paths
-    odd = paths.filter(escaped)
-    parts = pc.extract_regex(odd, _FOLDER_AND_NAME)
-    folders = pc.dictionary_encode(pc.struct_field(parts, "folder"))
-    names = pc.struct_field(parts, "name")
-    decoded = string_column([_decode(text) for text in folders.dictionary.to_pylist()])
-    plain = decoded.take(folders.indices)
-    if pc.any(pc.match_substring(names, "%")).as_py():
-        names = string_column([_decode(text) for text in names.to_pylist()])
-    joined = pc.binary_join_element_wise(plain, names, _NOTHING)
-    return pc.replace_with_mask(paths, escaped, joined)
-
-
-def _decode(text: str) -> str:
-    try:
-        return decode_path(text)
-    except UnicodeDecodeError:
-        # no file that a listing shows as text can be meant
-        return text
 
 
 def _below_root(paths: pa.Array, root: str) -> tuple[pa.Array, pa.Array]:
@@ -194,7 +201,7 @@ def _below_root(paths: pa.Array, root: str) -> tuple[pa.Array, pa.Array]:
     below: list[str] = []
     beyond: list[str] = []
     for text in paths.to_pylist():
-        for form in {_normalised(text), _normalised(_decode(text))}:
+        for form in {_normalised(text), _normalised(decode_as_text(text))}:
             if (inside := _below(form, starts)) is None:
                 beyond.append(form.rpartition("/")[2])
             else:

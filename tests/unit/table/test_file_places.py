@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from uuid import UUID
 
@@ -11,6 +12,7 @@ import pytest
 import explorer
 from explorer.protocol.deletion_vectors import parse_relative_place, render_relative_place
 from explorer.protocol.paths import decode_path
+from explorer.table.decoded_paths import decode_as_text, decode_paths
 from explorer.table.file_events import ADD, REMOVE, read_events
 from explorer.table.kept_files import is_kept, kept_files
 from explorer.table.listed_files import is_hidden, is_stray_by_name
@@ -44,8 +46,40 @@ def test_paths_are_decoded_as_one_alone_is() -> None:
 
 
 def test_path_as_it_stands_is_kept_beside_its_decoded_form() -> None:
-    found = data_places(pa.array(["a%20b", "./c", "d//e", "f/../g"]), "/t").inside.to_pylist()
-    assert {"a b", "a%20b", "c", "d/e", "g"} <= set(found)
+    places = data_places(pa.array(["a%20b", "./c", "d//e", "f/../g"]), "/t")
+    assert {"a b", "a%20b", "c", "d/e", "g"} <= set(places.names.to_pylist())
+    listed = ["a b", "a%20b", "a%2520b", "c", "e", "50%"]
+    kept = is_kept(pa.chunked_array([listed]), places)
+    assert kept.to_pylist() == [True, True, False, True, False, False]
+
+
+def test_many_escapes_are_decoded_as_each_is_alone() -> None:
+    dice = random.Random(7)
+    parts = [
+        "%",
+        "%2",
+        "%20",
+        "a",
+        "b/",
+        "%C3%A4",
+        "%ff",
+        "%25",
+        "%zz",
+        "ä",
+        "%E2%82",
+        "%00",
+        "%4%41",
+    ]
+    for _ in range(200):
+        texts = [
+            None if dice.random() < 0.1 else "".join(dice.choices(parts, k=dice.randint(0, 6)))
+            for _ in range(dice.randint(0, 40))
+        ]
+        paths = pa.array(texts, pa.string()).slice(dice.randint(0, 3))
+        found = decode_paths(paths)
+        found.validate(full=True)
+        expected = [None if text is None else decode_as_text(text) for text in paths.to_pylist()]
+        assert found.to_pylist() == expected, texts
 
 
 @pytest.mark.parametrize(
@@ -170,7 +204,7 @@ def events_table(tmp_path: Path) -> explorer.Table:
 def readable(table: explorer.Table, present: list[str]) -> tuple[list[int], list[int]]:
     """Versions, and versions of the change feed, that can be read with these files."""
     events = read_events(table.store, table.listing())
-    missing = events_without_file(events, pa.chunked_array([present], pa.string()), table.uri)
+    missing = events_without_file(events, pa.chunked_array([present], pa.string()))
     reach = build_reach(events, missing)
     return (
         [version for version in range(5) if reach.readable[version]],
@@ -192,8 +226,8 @@ def test_version_is_readable_where_every_file_that_was_live_in_it_is_there(
 
 def test_reach_tells_from_where_on_everything_is_readable(events_table: explorer.Table) -> None:
     events = read_events(events_table.store, events_table.listing())
-    nothing = events_of_files(events, pa.chunked_array([[]], pa.string()), events_table.uri)
-    gone = events_of_files(events, pa.chunked_array([["a"]]), events_table.uri)
+    nothing = events_of_files(events, pa.chunked_array([[]], pa.string()))
+    gone = events_of_files(events, pa.chunked_array([["a"]]))
     before, after = build_reach(events, nothing), build_reach(events, gone)
     assert (before.readable_from, after.readable_from) == (0, 2)
     assert after.unreadable_versions == [range(2)]
