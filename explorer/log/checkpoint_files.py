@@ -12,6 +12,7 @@ import pyarrow as pa
 from explorer.log.checked_output import WrittenFile, open_checked_output
 from explorer.log.checkpoint_content import FileRows
 from explorer.progress import Watch
+from explorer.storage.at_once import ahead
 from explorer.storage.ports import WriteStore
 
 ROWS_PER_GROUP = 100_000
@@ -108,7 +109,7 @@ def write_rows(
             write_statistics=_bounded_leaves(schema),
         )
         with writer:
-            for action, rows in chain(_first(small), _widened(schema, pieces)):
+            for action, rows in ahead(chain(_first(small), _widened(schema, pieces))):
                 watch.step(num_rows, None, "Writing the checkpoint")
                 writer.write_table(rows, row_group_size=ROWS_PER_GROUP)
                 num_rows += rows.num_rows
