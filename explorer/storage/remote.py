@@ -171,6 +171,7 @@ class RemoteStore:
             except (FileNotFoundError, NotADirectoryError, PermissionError):
                 raise
             except Exception:
+                # every implementation has an error of its own for a range of an empty object
                 if self._fs.info(full).get("size") == 0:
                     return b""
                 raise
