@@ -2,6 +2,7 @@
 // it begins as the person chose it last, else as the system prefers it.
 
 const THEME = "delta-explorer-theme"
+const ECHO_MS = 5000
 
 const remembered = () => {
   try { return window.localStorage.getItem(THEME) } catch { return null }
@@ -12,13 +13,21 @@ const remember = (theme) => {
 
 export function render({model}) {
   let rendered = false
+  // Where Back and Forward have led lately. Who presses them twice is ahead of the page's
+  // answer to the first, which must not be taken for a new place.
+  let led = []
   const show = () => {
-    if (window.location.search === model.search) { return }
+    led = led.filter(({at}) => Date.now() - at < ECHO_MS)
+    const is_late = led.some(({search}) => search === model.search) && led.at(-1).search !== model.search
+    if (window.location.search === model.search || is_late) { return }
     const address = window.location.pathname + model.search
     if (rendered) { window.history.pushState(null, "", address) } else { window.history.replaceState(null, "", address) }
     rendered = true
   }
-  const back = () => model.send_msg({search: window.location.search})
+  const back = () => {
+    led.push({search: window.location.search, at: Date.now()})
+    model.send_msg({search: window.location.search})
+  }
   window.addEventListener("popstate", back)
   const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)").matches
   const begun = remembered() ?? (prefers_dark ? "dark" : "light")

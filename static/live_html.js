@@ -4,12 +4,145 @@
 // with data-when="enter" only then;
 // [data-key] is clicked by that key anywhere on the page; [data-copy] copies
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
-// its value is new; [data-greet] sends the host's theme once, if anyone listens.
+// its value is new.
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
 // each field that is required or [data-expected] holds what it must.
+//
+// What is drawn anew changes the elements that stand there instead of replacing them, and
+// waits while a button of the mouse is down: so a click, the focus, a selection, what is
+// unfolded and how far something is scrolled outlast it.
 
 const TYPING_PAUSE = 250
 const EDITABLE = "input, textarea, select, [contenteditable]"
+
+// ------------------------------------------------------------------ drawing anew
+
+const key_of = (node) => {
+  if (node.nodeType !== Node.ELEMENT_NODE) { return null }
+  const {do: action, value, as, key} = node.dataset ?? {}
+  if (action !== undefined) { return [node.localName, action, node.matches("input, select, textarea") ? "" : value, as, key].join("|") }
+  const name = node.id || node.getAttribute("name")
+  return name ? `${node.localName}#${name}` : null
+}
+
+const is_alike = (old, fresh) =>
+  old.nodeType === fresh.nodeType && old.nodeName === fresh.nodeName && key_of(old) === key_of(fresh)
+
+const change_attributes = (old, fresh) => {
+  let changed = false
+  for (const {name} of [...old.attributes]) {
+    // what a person has unfolded stays so
+    if (fresh.hasAttribute(name) || (name === "open" && old.localName === "details")) { continue }
+    old.removeAttribute(name)
+    changed = true
+  }
+  for (const {name, value} of fresh.attributes) {
+    if (old.getAttribute(name) === value) { continue }
+    old.setAttribute(name, value)
+    changed = true
+  }
+  return changed
+}
+
+const change_field = (old, fresh, changed, focused) => {
+  if (!old.matches("input, textarea, select")) { return }
+  const filled_in = old.closest("[data-form]") !== null && old.hasAttribute("name")
+  const typing = old === focused && old.localName !== "select"
+  // what is being typed, and what was filled into a form that is the same, is kept
+  if (!changed && (typing || filled_in)) { return }
+  if (old.value !== fresh.value) { old.value = fresh.value }
+}
+
+const change = (old, fresh, focused) => {
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== fresh.nodeValue) { old.nodeValue = fresh.nodeValue }
+    return
+  }
+  const changed = change_attributes(old, fresh)
+  change_children(old, fresh, focused)
+  change_field(old, fresh, changed, focused)
+}
+
+const change_children = (parent, wanted, focused) => {
+  const known = new Map()
+  for (const node of parent.childNodes) {
+    const key = key_of(node)
+    if (key !== null && !known.has(key)) { known.set(key, node) }
+  }
+  let at = parent.firstChild
+  for (const fresh of [...wanted.childNodes]) {
+    const key = key_of(fresh)
+    let old = key === null ? null : known.get(key) ?? null
+    if (key !== null) { known.delete(key) }
+    if (old !== null && old !== at) {
+      // moving an element takes its focus away: those before it go instead
+      while (at !== null && at !== old && !wanted_later(at, known)) { const next = at.nextSibling; at.remove(); at = next }
+      if (old !== at) { parent.insertBefore(old, at) }
+    }
+    if (old === null && key === null) {
+      while (at !== null && key_of(at) !== null && !wanted_later(at, known)) { const next = at.nextSibling; at.remove(); at = next }
+      if (at !== null && is_alike(at, fresh)) { old = at }
+    }
+    if (old === null) { parent.insertBefore(fresh, at); continue }
+    if (old === at) { at = at.nextSibling }
+    change(old, fresh, focused)
+  }
+  while (at !== null) { const next = at.nextSibling; at.remove(); at = next }
+}
+
+const wanted_later = (node, known) => { const key = key_of(node); return key !== null && known.get(key) === node }
+
+// ------------------------------------------------------------- a button that is down
+
+// Whoever holds it longer selects text or has let it go where no page hears of it.
+const LONGEST_PRESS = 4000
+
+const pressed = {is_down: false, waiting: new Set(), timer: null}
+
+const release = () => {
+  // the click comes after the button is up, and before this
+  clearTimeout(pressed.timer)
+  setTimeout(() => {
+    pressed.is_down = false
+    const draws = [...pressed.waiting]
+    pressed.waiting.clear()
+    draws.forEach((draw) => draw())
+  }, 0)
+}
+
+const press = (event) => {
+  // the list that a select opens takes the rest for itself
+  if (event.composedPath()[0]?.localName === "select") { return }
+  pressed.is_down = true
+  clearTimeout(pressed.timer)
+  pressed.timer = setTimeout(release, LONGEST_PRESS)
+}
+
+const watch_presses = () => {
+  window.addEventListener("pointerdown", press, true)
+  for (const name of ["pointerup", "pointercancel", "blur", "dragend"]) { window.addEventListener(name, release, true) }
+}
+watch_presses()
+
+// ------------------------------------------------------------------------- files
+
+// A file comes in pieces, each asked for when the one before it has arrived.
+const arriving = new Map()
+
+const take_piece = (model, {file, name, type, data, is_last}) => {
+  const pieces = arriving.get(file) ?? []
+  pieces.push(Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0)))
+  arriving.set(file, pieces)
+  if (!is_last) { model.send_msg({action: "piece", value: file}); return }
+  arriving.delete(file)
+  const link = document.createElement("a")
+  link.href = URL.createObjectURL(new Blob(pieces, {type}))
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000)
+}
+
+// --------------------------------------------------------------------- the component
 
 export function render({model}) {
   const root = document.createElement("div")
@@ -36,12 +169,15 @@ export function render({model}) {
     element?.dataset?.do === undefined ? null : [element.dataset.do, element.dataset.value, element.dataset.as].join("|")
 
   const draw = () => {
-    const had = name_of(focused())
-    root.innerHTML = model.html
+    if (pressed.is_down) { pressed.waiting.add(draw); return }
+    const had = focused()
+    const name = name_of(had)
+    const fresh = document.createElement("template")
+    fresh.innerHTML = model.html
+    change_children(root, fresh.content, had)
     root.querySelectorAll("[data-form]").forEach(check)
-    if (had !== null) {
-      const all = [...root.querySelectorAll("[data-do]")]
-      const again = all.find((element) => name_of(element) === had)
+    if (name !== null && focused() !== had) {
+      const again = [...root.querySelectorAll("[data-do]")].find((element) => name_of(element) === name)
       again?.focus({preventScroll: true})
     }
     const wanted = [...root.querySelectorAll("[data-reveal]")].pop() ?? null
@@ -50,14 +186,6 @@ export function render({model}) {
       setTimeout(() => wanted.scrollIntoView({block: "nearest", behavior: "smooth"}), 100)
     }
     revealed = wanted?.dataset.reveal ?? null
-  }
-
-  // A kernel or server that answers may change what a dead copy has to say.
-  const greet = () => {
-    const element = root.querySelector("[data-greet]")
-    const body = document.body?.dataset ?? {}
-    const dark = body.jpThemeLight === "false" || (body.vscodeThemeKind ?? "").includes("dark")
-    if (element !== null) { model.send_msg({action: "greet", value: dark ? "dark" : "light"}) }
   }
 
   const copy = async (element) => {
@@ -111,18 +239,9 @@ export function render({model}) {
   }
   window.addEventListener("keydown", on_key)
 
-  const on_message = (message) => {
-    const link = document.createElement("a")
-    link.href = URL.createObjectURL(new Blob([message.text], {type: "text/csv;charset=utf-8"}))
-    link.download = message.download
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000)
-  }
-
   model.on("html", draw)
-  model.on("msg:custom", on_message)
-  model.on("remove", () => window.removeEventListener("keydown", on_key))
+  model.on("msg:custom", (message) => take_piece(model, message))
+  model.on("remove", () => { pressed.waiting.delete(draw); window.removeEventListener("keydown", on_key) })
   draw()
-  greet()
   return root
 }

@@ -24,7 +24,7 @@ settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
 settings.load_profile("ci" if IN_CI else "local")
 
 # Marker -> the folders and fixtures whose tests carry it.
-_HEAVY = {"browser": {"browser", "notebooks"}, "spark": {"spark"}}
+_HEAVY = {"browser": {"browser", "notebooks", "served"}, "spark": {"spark"}}
 
 
 @pytest.fixture(scope="session")
@@ -37,17 +37,19 @@ def corpus() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what starts a browser or a JVM, and gives all of it to one worker.
+    """Marks what starts a browser or a JVM, and gives all of one kind to one worker.
 
-    Two of them at once on two cores run into each other's time limits.
+    Two browsers at once on two cores run into each other's time limits, and two JVMs hold
+    more memory than they need.
     """
     for item in items:
         names = {*getattr(item, "fixturenames", ()), *item.path.relative_to(ROOT).parts}
         for kind, signs in _HEAVY.items():
             if not signs.isdisjoint(names):
                 item.add_marker(kind)
-        if any(item.get_closest_marker(kind) for kind in _HEAVY):
-            item.add_marker(pytest.mark.xdist_group("heavy"))
+        kinds = [kind for kind in _HEAVY if item.get_closest_marker(kind)]
+        if kinds:
+            item.add_marker(pytest.mark.xdist_group(kinds[-1]))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 from typing import Any
 
 import panel as pn
@@ -11,7 +12,9 @@ import panel as pn
 from explorer.maintenance.state_folder import StateFolder
 from explorer.storage.location import parse_location
 from explorer.table.table import Table
+from widgets.components.kernel_note import KernelNote
 from widgets.components.live_html import LiveHtml
+from widgets.components.standalone import render_standalone
 from widgets.services.access import Access
 from widgets.services.desk import Desk, Shelf, adopt
 from widgets.services.maintenance import Maintenance
@@ -29,6 +32,10 @@ class TableExplorer(pn.viewable.Viewer):
     only cell: what the page needs is put into the notebook itself, so that an
     exported notebook shows it without a network too. With `maintenance` plans can be
     carried out from it; whoever reaches the kernel may do that anyway.
+
+    Some hosts pass no messages between a cell's output and the kernel. There the cell
+    shows a picture of the table with the reason, as one document of its own. Known hosts
+    are recognised; `live=False` asks for the picture anywhere.
     """
 
     def __init__(
@@ -38,10 +45,13 @@ class TableExplorer(pn.viewable.Viewer):
         version: int | None = None,
         storage_options: dict[str, Any] | None = None,
         maintenance: bool = False,
+        live: bool = True,
     ) -> None:
         super().__init__()
-        # The default comm: with ipywidgets the first cell races its extension.
-        pn.extension(inline=True)
+        self._dead_because = _find_missing_link() if live else "It was asked for: live=False."
+        if not self._dead_because:
+            # The default comm: with ipywidgets the first cell races its extension.
+            pn.extension(inline=True)
         self._state = PageState()
         desk = Desk(
             runner=InlineRunner(),
@@ -61,11 +71,24 @@ class TableExplorer(pn.viewable.Viewer):
         self._tabs.on("reload", lambda _: self._explorer.reload())
         self._state.param.watch(lambda *_: self._draw_tabs(), ["view", "table"])
         self._draw_tabs()
-        self._foot = LiveHtml(_render_foot(table), margin=0)
-        self._foot.on("greet", self._answer)
+        line = f"delta-explorer serve {shlex.quote(_shown(table))}"
+        self._note = KernelNote(
+            self._follow_theme,
+            picture=_render_note(
+                "No kernel answers here, so this is a picture of the table as the cell left it.",
+                self._dead_because or "Run the cell to make it live.",
+                line,
+            ),
+            gone=_render_note(
+                "The kernel has not answered for some seconds.",
+                "It is busy, or it is gone. A busy one does later what was clicked; "
+                "after a restart run the cell again.",
+                line,
+            ),
+        )
         self._page = self._explorer.panel
         self._page.insert(0, self._tabs)
-        self._page.append(self._foot)
+        self._page.insert(1, self._note)
         # The colours are the explorer's own; the notebook's design would overlay them.
         self._page.param.update(
             css_classes=[*self._page.css_classes, "dx-framed"], design=pn.theme.Native
@@ -78,9 +101,20 @@ class TableExplorer(pn.viewable.Viewer):
     def __panel__(self) -> Any:
         return self._page
 
-    def _answer(self, theme: str) -> None:
-        """The browser reaches the kernel: this is no dead copy."""
-        self._foot.visible = False
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        if not self._dead_because:
+            return super()._repr_mimebundle_(include, exclude)
+        return {"text/html": self._render_picture(), "text/plain": self._dead_because}, {}
+
+    def _render_picture(self) -> str:
+        """The page as one frame that needs nothing else of the notebook around it."""
+        page = render_standalone(self._page, "delta-explorer")
+        return (
+            f'<iframe title="delta-explorer" srcdoc="{esc(page)}" '
+            'style="width: 100%; height: 1100px; border: 0"></iframe>'
+        )
+
+    def _follow_theme(self, theme: str) -> None:
         self._state.dark = theme == "dark"
 
     def _choose(self, view: str) -> None:
@@ -113,11 +147,27 @@ def _is_served() -> bool:
     return document is not None and document.session_context is not None
 
 
-def _render_foot(table: str | os.PathLike[str] | Table) -> str:
-    """What stands below the page until a kernel answers."""
-    shown = table.uri if isinstance(table, Table) else parse_location(table).shown
-    line = f"delta-explorer serve {shlex.quote(shown)}"
+def _find_missing_link() -> str:
+    """Why clicks cannot reach this kernel, as a sentence; empty where they can."""
+    if os.environ.get("DATABRICKS_RUNTIME_VERSION"):
+        return "A Databricks notebook passes no messages between this view and its kernel."
+    if "google.colab" in sys.modules and pn.config.comms != "colab":
+        return "Colab needs jupyter_bokeh for a live view: pip install jupyter_bokeh."
+    shell = sys.modules.get("IPython")
+    session = shell.get_ipython() if shell is not None else None
+    if session is not None and getattr(session, "kernel", None) is None:
+        return "This IPython runs without a Jupyter kernel, so nothing can answer a click."
+    return ""
+
+
+def _shown(table: str | os.PathLike[str] | Table) -> str:
+    return table.uri if isinstance(table, Table) else parse_location(table).shown
+
+
+def _render_note(problem: str, reason: str, line: str) -> str:
+    """What stands above the page while no kernel answers."""
     return (
-        '<p class="dx-muted" data-greet="">No kernel answers here, so this is a picture of the '
-        f"table as the cell left it. The live page: <code>{esc(line)}</code></p>"
+        f'<div class="dx-notice dx-warning" role="status"><div><strong>{esc(problem)}</strong>'
+        f"<p>{esc(reason)} A page that lives without a notebook: <code>{esc(line)}</code></p>"
+        "</div></div>"
     )

@@ -1,16 +1,17 @@
 """What the page shows, as parameters, and its form in the address.
 
-The address is `?table=…&version=…&view=…`, and `older`, `where`, `file` and `column`
-where something is selected by them. What it says is a wish of whoever wrote the link:
+The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`
+and `only` where something is selected by them. What it says is a wish of whoever wrote the link:
 every part is checked, a part that cannot be meant becomes a notice, and the
 address is written anew from the state.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, parse_qsl, urlencode
 
 import param
 
@@ -22,13 +23,16 @@ _NAMES = (
     ("compare", "Compare", "difference"),
     ("files", "Files", "grid_view"),
     ("rows", "Rows", "table_rows"),
+    ("feed", "Change feed", "swap_vert"),
     ("layout", "Layout", "dashboard"),
     ("statistics", "Statistics", "bar_chart"),
     ("vectors", "Deletion vectors", "layers_clear"),
+    ("schema", "Schema", "account_tree"),
     ("protocol", "Protocol", "verified_user"),
     ("engines", "Engines", "hub"),
     ("reach", "Reach", "history"),
     ("health", "Health", "monitor_heart"),
+    ("conflicts", "Conflicts", "call_split"),
     ("log", "Log", "list_alt"),
     ("maintenance", "Maintenance", "build"),
 )
@@ -51,7 +55,8 @@ class Address:
     """A place in the explorer; None and empty where the address says nothing.
 
     `older` is the version to compare with, `where` a condition on rows as SQL, `file`
-    the path of one file as the log has it, `column` the way to one column.
+    the path of one file as the log has it, `column` the way to one column, `only` which
+    commits are shown, see `parse_filter`.
     """
 
     table: str = ""
@@ -61,9 +66,10 @@ class Address:
     where: str = ""
     file: str = ""
     column: str = ""
+    only: str = ""
 
 
-_TEXTS = ("where", "file", "column")
+_TEXTS = ("where", "file", "column", "only")
 
 ADDRESSED = tuple(field.name for field in fields(Address))
 """What of the page's state its address holds."""
@@ -141,6 +147,21 @@ def render_address(address: Address) -> str:
     return "?" + urlencode(parts)
 
 
+FILTERED_BY = ("operation", "engine", "user", "text")
+
+
+def parse_filter(text: str) -> dict[str, str]:
+    """The filter of commits that an address holds, `operation=MERGE&user=ann`; an empty value
+    asks for what is not recorded. Parts that mean nothing are left out."""
+    pairs = parse_qsl(text, keep_blank_values=True, errors="replace")
+    return {name: value for name, value in pairs if name in FILTERED_BY}
+
+
+def render_filter(wanted: Mapping[str, str]) -> str:
+    """A filter as it stands in an address."""
+    return urlencode([(name, wanted[name]) for name in FILTERED_BY if name in wanted])
+
+
 class PageState(param.Parameterized):
     """One person's page. Views watch it; nothing in it is Panel's."""
 
@@ -152,6 +173,14 @@ class PageState(param.Parameterized):
     where = param.String(default="", doc="A condition on rows, as SQL.")
     file = param.String(default="", doc="The selected file, its path as in the log.")
     column = param.String(default="", doc="The selected column, as `address.city`.")
+    only = param.String(default="", doc="Which commits are shown, see `parse_filter`.")
+    newer = param.Integer(
+        default=None, allow_None=True, doc="A newer version that is there and not yet shown."
+    )
+    refreshing = param.Boolean(default=False, doc="Whether the open table is looked at anew.")
+    wish = param.Parameter(
+        default=None, doc="An operation whose form is to be filled in: its name and answers."
+    )
     changes = param.Integer(default=0, doc="How often this page has changed the table.")
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
     notice = param.ClassSelector(
@@ -177,7 +206,10 @@ class HistoryState(param.Parameterized):
     commits = param.Parameter(
         default=None, doc="Drawable commits, or None before the first window."
     )
-    sizes = param.Parameter(default=None, doc="Table size after each commit, or None.")
+    live = param.Parameter(
+        default={}, doc="What is live after each commit by measure, where it can be told."
+    )
+    compactions = param.Parameter(default=(), doc="First and last version of each log compaction.")
     left = param.Integer(default=0, doc="Commits of the log that are not read yet.")
     reading = param.Boolean(default=False, doc="Whether a window is being read.")
     problem = param.ClassSelector(

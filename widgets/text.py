@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +21,9 @@ MINUS = "\N{MINUS SIGN}"
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _COUNTS = ((10**12, "T"), (10**9, "B"), (10**6, "M"))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# controls but tab and line feed, and what overrides or isolates the direction of text
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are wide forms
 
 
 def esc(text: object) -> str:
@@ -32,13 +35,22 @@ def esc(text: object) -> str:
     return html.escape(plain, quote=True)
 
 
+def visible(text: str) -> str:
+    r"""`text` with every character that nobody sees, or that turns the order of those around
+    it, as its escape: `a\u202ecod.exe`. Lines and tabs stay."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def cut(text: str, limit: int) -> str:
-    """At most `limit` characters of `text`; a cut one ends in an ellipsis."""
+    """At most `limit` characters of `text` as it may be shown, see `visible`; a cut one ends
+    in an ellipsis."""
+    text = visible(text[:limit]) + text[limit : limit + 1]
     return text if len(text) <= limit else text[: limit - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """At most `limit` characters of a path, its ends kept."""
+    """At most `limit` characters of a path as it may be shown, its ends kept."""
+    text = visible(text)
     if len(text) <= limit:
         return text
     tail = (limit - 1) // 2

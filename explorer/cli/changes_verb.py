@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import explorer
-from explorer.cli.json_lines import print_document
-from explorer.cli.listings import print_note
+import explorer.inspect as look
+from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.listings import Column, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
 from explorer.cli.row_listing import list_rows
 from explorer.cli.row_values import row_objects
 from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import render_count, render_size, render_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from explorer.inspect.feed_counts import ChangeTotals
 
 _SCREENFUL = 50
 
@@ -26,11 +30,20 @@ To = Annotated[
 ]
 
 
-def changes(  # the options of a command
+Counts = Annotated[
+    bool,
+    typer.Option(
+        "--count", help="How many rows of each kind changed, version by version, without rows."
+    ),
+]
+
+
+def changes(  # noqa: PLR0913  # the options of a command
     uri: Uri,
     from_version: From,
     to_version: To = None,
     *,
+    count: Counts = False,
     limit: Limit = None,
     option: StorageOptions = None,
     as_json: AsJson = False,
@@ -42,6 +55,11 @@ def changes(  # the options of a command
     from explorer.rows.changes import read_changes  # noqa: PLC0415  # `--help` does without Arrow
 
     table = explorer.open_table(uri, parse_storage_options(option))
+    if count:
+        with show_progress() as progress:
+            totals = look.change_totals(table, from_version, to_version, progress=progress)
+        _tell_totals(totals, limit, as_json=as_json)
+        return
     wanted = limit or (None if as_json else _SCREENFUL)
     one_more = None if wanted is None else wanted + 1
     with show_progress() as progress:
@@ -62,6 +80,25 @@ def changes(  # the options of a command
     _print(shown, is_cut=found.num_rows > shown.num_rows)
 
 
+def _tell_totals(totals: ChangeTotals, limit: int | None, *, as_json: bool) -> None:
+    if as_json:
+        print_document(
+            {
+                "from_version": totals.first,
+                "to_version": totals.last,
+                "sentence": totals.sentence,
+                "versions": list(plain_rows(totals.versions)),
+            }
+        )
+        return
+    console = build_console(sys.stdout)
+    print_note(console, totals.sentence)
+    rows = list(plain_rows(totals.versions.slice(0, limit or _SCREENFUL)))
+    if rows:
+        print_listing(console, _COUNTS, rows)
+        print_cut(console, len(rows), totals.versions.num_rows, "versions")
+
+
 def _print(rows: pa.Table, *, is_cut: bool) -> None:
     console = build_console(sys.stdout)
     names = rows.column_names
@@ -74,3 +111,16 @@ def _print(rows: pa.Table, *, is_cut: bool) -> None:
         print_note(console, f"the first {shown:,} changes; there are more: --limit N shows N")
     if hidden:
         print_note(console, f"{hidden:,} more columns; --json shows all")
+
+
+_COUNTS = (
+    Column(title="version", render=lambda row: str(row["version"]), align="right"),
+    Column(title="time", render=lambda row: render_time(row["timestamp"]), from_width=100),
+    Column(title="inserted", render=lambda row: render_count(row["insert"]), align="right"),
+    Column(
+        title="updated", render=lambda row: render_count(row["update_postimage"]), align="right"
+    ),
+    Column(title="deleted", render=lambda row: render_count(row["delete"]), align="right"),
+    Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
+    Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+)

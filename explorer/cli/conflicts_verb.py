@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 import explorer
+import explorer.inspect as look
 from explorer.cli.json_lines import print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count, render_time
+from explorer.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from explorer.inspect.conflict_check import ConflictCheck, Operation
     from explorer.transaction.conflicts import Conflict
 
 _SCREENFUL = 50
+_OPERATIONS = ("change", "append")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MS = 253_402_300_799_999  # the end of the year 9999
 
@@ -33,6 +36,14 @@ Where = Annotated[
     typer.Option(
         metavar="WHERE",
         help="Only these rows were read, as \"region = 'emea'\"; without it, all of them.",
+    ),
+]
+Kind = Annotated[
+    str,
+    typer.Option(
+        metavar="KIND",
+        help="change: it changes rows that it read, as DELETE, UPDATE and MERGE do; or append: "
+        "it adds rows and reads none.",
     ),
 ]
 Level = Annotated[
@@ -49,6 +60,7 @@ def conflicts(  # noqa: PLR0913  # the options of a command
     uri: Uri,
     *,
     read_version: ReadVersion,
+    operation: Kind = "change",
     where: Where = None,
     isolation_level: Level = None,
     limit: Limit = None,
@@ -59,36 +71,40 @@ def conflicts(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer conflicts ./orders --read-version 12 --where "country = 'DE'"
     """
-    from explorer.transaction.later_commits import (  # noqa: PLC0415  # `--help` without Arrow
-        conflicts_since,
-        transaction_upon,
-    )
-
+    if operation not in _OPERATIONS:
+        raise InvalidArgumentError(
+            f"{operation[:60]!r} is no kind of operation.",
+            reason=f"It is one of {', '.join(_OPERATIONS)}.",
+            remedy="Leave it out for an operation that changes rows.",
+        )
     table = explorer.open_table(uri, parse_storage_options(option))
     with show_progress() as progress:
-        snapshot = table.snapshot(version=read_version, progress=progress)
-        staged = transaction_upon(snapshot, where, isolation_level)
-        newest = table.latest_version()
-        found = conflicts_since(table.store, staged, newest)
-        shown = list(islice(found, limit or (None if as_json else _SCREENFUL)))
-        total = len(shown) + _count(found)
-    document = {
-        "read_version": snapshot.version,
-        "newest_version": newest,
-        "where": where,
-        "isolation_level": staged.provenance.isolation_level,
-        "num_conflicts": total,
+        found = look.check_conflicts(
+            table,
+            read_version,
+            operation=cast("Operation", operation),
+            where=where,
+            isolation_level=isolation_level,
+            progress=progress,
+        )
+    shown = found.found[: limit or (None if as_json else _SCREENFUL)]
+    if as_json:
+        print_document(_document(found, shown))
+    else:
+        _print(found, [_plain(conflict) for conflict in shown])
+
+
+def _document(found: ConflictCheck, shown: Sequence[Conflict]) -> Row:
+    return {
+        "read_version": found.read_version,
+        "newest_version": found.newest_version,
+        "operation": found.operation,
+        "where": found.where,
+        "isolation_level": found.isolation_level,
+        "sentence": found.sentence,
+        "num_conflicts": found.num_conflicts,
         "conflicts": [_plain(conflict) for conflict in shown],
     }
-    if as_json:
-        print_document(document)
-    else:
-        _print(document)
-
-
-def _count(rest: Any) -> int:
-    counted = deque(enumerate(rest, 1), maxlen=1)
-    return counted[0][0] if counted else 0
 
 
 def _plain(conflict: Conflict) -> Row:
@@ -109,28 +125,12 @@ def _render_overlap(row: Row) -> str:
     return f"{overlap['kind']}: {text}"
 
 
-def _print(document: Row) -> None:
+def _print(found: ConflictCheck, rows: list[Row]) -> None:
     console = build_console(sys.stdout)
-    read, newest, total = (
-        document[name] for name in ("read_version", "newest_version", "num_conflicts")
-    )
-    if newest == read:
-        print_note(console, f"Version {read} is the newest: there is nothing to conflict with.")
-        return
-    number = newest - read
-    commits = f"{render_count(number)} commit{'s' if number > 1 else ''} since version {read}"
-    level = document["isolation_level"]
-    if not total:
-        print_note(console, f"No conflict with the {commits}, at the isolation level {level}.")
-        return
-    first = document["conflicts"][0]
-    print_note(
-        console,
-        f"Version {first['version']} won: {first['rule']}. {first['reason']} "
-        f"{render_count(total)} conflicts with the {commits}, at the isolation level {level}.",
-    )
-    print_listing(console, _COLUMNS, document["conflicts"])
-    print_cut(console, len(document["conflicts"]), total, "conflicts")
+    print_note(console, found.sentence)
+    if rows:
+        print_listing(console, _COLUMNS, rows)
+        print_cut(console, len(rows), found.num_conflicts, "conflicts")
 
 
 def _who(row: Row) -> str:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-import explorer
 import explorer.inspect as look
-from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.answering import Answer
+from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import Column, Row, print_cut, print_listing
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
 if TYPE_CHECKING:
     from explorer.inspect.folder_files import Folder
-
-_SCREENFUL = 50
+    from explorer.progress import ProgressCallback
+    from explorer.table.table import Table
 
 
 def foreign(
@@ -28,13 +28,12 @@ def foreign(
 
     Example: delta-explorer foreign ./orders --limit 20
     """
-    table = explorer.open_table(uri, parse_storage_options(option))
-    with show_progress() as progress:
-        found = look.foreign_files(table, progress=progress)
-    if as_json:
-        print_document(_document(found, limit))
-    else:
-        _print(found, limit or _SCREENFUL)
+
+    def ask(table: Table, progress: ProgressCallback | None) -> Folder:
+        return look.foreign_files(table, progress=progress)
+
+    answer = Answer(document=_document, show=_print)
+    answer.tell((uri, option), ask, limit=limit, as_json=as_json)
 
 
 def _document(found: Folder, limit: int | None) -> Row:

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-import explorer
 import explorer.inspect as look
-from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.answering import Answer
+from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
 if TYPE_CHECKING:
     from explorer.inspect.table_health import Health
+    from explorer.progress import ProgressCallback
+    from explorer.table.table import Table
 
-_SCREENFUL = 50
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 WithFiles = Annotated[
@@ -42,14 +43,13 @@ def health(  # the options of a command
 
     Example: delta-explorer health ./orders --files
     """
-    table = explorer.open_table(uri, parse_storage_options(option))
-    with show_progress() as progress:
-        ask = look.files_health if files else look.log_health
-        found = ask(table, progress=progress)
-    if as_json:
-        print_document(_document(found, limit))
-    else:
-        _print(found, limit or _SCREENFUL)
+
+    def ask(table: Table, progress: ProgressCallback | None) -> Health:
+        question = look.files_health if files else look.log_health
+        return question(table, progress=progress)
+
+    answer = Answer(document=_document, show=_print)
+    answer.tell((uri, option), ask, limit=limit, as_json=as_json)
 
 
 def _document(found: Health, limit: int | None) -> Row:
@@ -65,6 +65,7 @@ def _document(found: Health, limit: int | None) -> Row:
         "is_checkpoint_read": found.is_checkpoint_read,
         "findings": list(plain_rows(found.findings)),
         "log_bytes": list(plain_rows(found.log_bytes)),
+        "log_growth": list(plain_rows(found.log_growth)),
         "num_missing": None if found.missing is None else found.missing.num_rows,
         "missing": None if missing is None else list(plain_rows(missing)),
     }

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-import explorer
 import explorer.inspect as look
-from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.answering import Answer
+from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_time
 
 if TYPE_CHECKING:
     from explorer.inspect.reachability import Reachability
+    from explorer.progress import ProgressCallback
+    from explorer.table.table import Table
 
-_SCREENFUL = 50
 _COLOURS = {
     "promised": "green",
     "readable": "green",
@@ -47,14 +48,13 @@ def reach(  # the options of a command
 
     Example: delta-explorer reach ./orders --files
     """
-    table = explorer.open_table(uri, parse_storage_options(option))
-    with show_progress() as progress:
-        ask = look.reach_by_files if files else look.reach_by_log
-        found = ask(table, progress=progress)
-    if as_json:
-        print_document(_document(found, limit))
-    else:
-        _print(found, limit or _SCREENFUL)
+
+    def ask(table: Table, progress: ProgressCallback | None) -> Reachability:
+        question = look.reach_by_files if files else look.reach_by_log
+        return question(table, progress=progress)
+
+    answer = Answer(document=_document, show=_print)
+    answer.tell((uri, option), ask, limit=limit, as_json=as_json)
 
 
 def _document(found: Reachability, limit: int | None) -> Row:

@@ -37,10 +37,12 @@ from explorer.cli.options import (
 from explorer.cli.preview_verb import preview
 from explorer.cli.reach_verb import reach
 from explorer.cli.rows_verb import rows
+from explorer.cli.schema_verb import schema
 from explorer.cli.skip_verb import skip
 from explorer.cli.statistics_verb import stats
 from explorer.cli.terminal import reader_may_leave, show_progress
 from explorer.cli.vector_verb import dv
+from explorer.cli.version_option import about
 from explorer.cli.why_verb import why
 
 SCREENFUL = 50
@@ -68,6 +70,7 @@ def build_app() -> typer.Typer:
         no_args_is_help=True,
         pretty_exceptions_enable=False,
     )
+    app.callback()(about)
     looking = (inspect, history, files, schema, features, log)
     answering = (
         changes,
@@ -167,20 +170,6 @@ def files(  # noqa: PLR0913  # the options of a command
         print_rows(page.rows)
     else:
         printing.print_files(page)
-
-
-def schema(
-    uri: Uri, *, version: Version = None, option: StorageOptions = None, as_json: AsJson = False
-) -> None:
-    """The columns, nested ones too, with types, partitions and physical names.
-
-    Example: delta-explorer schema ./orders --version 3
-    """
-    frame = look.schema(_open(uri, option), version)
-    if as_json:
-        print_rows(frame)
-    else:
-        printing.print_schema(frame)
 
 
 def features(

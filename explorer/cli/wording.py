@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from explorer.protocol.byte_sizes import render_byte_size
+
 UNKNOWN = "?"
 """What stands where the log does not say; never 0."""
 
-_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _CUT = "..."
 
 
@@ -44,16 +45,7 @@ def render_count(count: int | None) -> str:
 
 def render_size(size: int | None) -> str:
     """Bytes in binary units: `1536` as `1.5 KiB`."""
-    if size is None:
-        return UNKNOWN
-    if abs(size) < 1024:
-        return f"{size} B"
-    value = float(size)
-    for unit in _UNITS:
-        value /= 1024
-        if abs(value) < 1023.95 or unit == _UNITS[-1]:
-            break
-    return f"{value:.1f} {unit}"
+    return UNKNOWN if size is None else render_byte_size(size)
 
 
 def render_time(time: datetime | None) -> str:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.comparison.fingerprints import text_maps_differ
-from explorer.comparison.numbers import Positions, indices_of, null_mask, take, truths_of, values_of
+from explorer.comparison.numbers import Positions, indices_of, null_mask, truths_of, values_of
 from explorer.log.key_columns import keys_of, keys_of_arrays
 
 COMPARED_FIELDS = (
@@ -78,11 +78,6 @@ def differing_fields(before: pa.Table, after: pa.Table, fields: tuple[str, ...])
     for at, name in enumerate(fields):
         found[:, at] = _differ(before.column(name), after.column(name))
     return found
-
-
-def select_pairs(before: pa.Table, after: pa.Table, pairs: FilePairs) -> tuple[pa.Table, pa.Table]:
-    """The rows that belong together, side by side."""
-    return take(before, pairs.same_before), take(after, pairs.same_after)
 
 
 def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Flags:

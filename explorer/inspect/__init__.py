@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from explorer.inspect.action_lines import commit_actions
+    from explorer.inspect.column_presence import (
+        ColumnPresence,
+        columns_by_files,
+        columns_by_statistics,
+    )
     from explorer.inspect.commit_history import history
     from explorer.inspect.commit_record import commit_info
     from explorer.inspect.commit_timeline import timeline
+    from explorer.inspect.conflict_check import ConflictCheck, check_conflicts
     from explorer.inspect.description import describe
     from explorer.inspect.engine_matrix import engines, engines_sentence
     from explorer.inspect.feature_history import features
+    from explorer.inspect.feed_counts import ChangeTotals, change_totals
     from explorer.inspect.file_fates import FileReason
     from explorer.inspect.file_pages import FilesPage, files_page
     from explorer.inspect.file_reasons import why_here
@@ -37,6 +44,9 @@ if TYPE_CHECKING:
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
+    "ChangeTotals": "feed_counts",
+    "ColumnPresence": "column_presence",
+    "ConflictCheck": "conflict_check",
     "FileReason": "file_fates",
     "FilesPage": "file_pages",
     "Folder": "folder_files",
@@ -47,8 +57,12 @@ _HOMES = {
     "Reachability": "reachability",
     "RowHistory": "row_search",
     "StatisticsReport": "statistics",
+    "change_totals": "feed_counts",
+    "check_conflicts": "conflict_check",
     "clustering_depth": "overlap",
     "column_statistics": "statistics",
+    "columns_by_files": "column_presence",
+    "columns_by_statistics": "column_presence",
     "commit_actions": "action_lines",
     "commit_info": "commit_record",
     "deletion_vectors": "row_deletions",
@@ -79,6 +93,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "ChangeTotals",
+    "ColumnPresence",
+    "ConflictCheck",
     "FileReason",
     "FilesPage",
     "Folder",
@@ -89,8 +106,12 @@ __all__ = [
     "Reachability",
     "RowHistory",
     "StatisticsReport",
+    "change_totals",
+    "check_conflicts",
     "clustering_depth",
     "column_statistics",
+    "columns_by_files",
+    "columns_by_statistics",
     "commit_actions",
     "commit_info",
     "deletion_vectors",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, NamedTuple, NoReturn
 
 import orjson
@@ -33,7 +34,8 @@ _LARGEST = 2**63 - 1
 class CommitSummary:
     """Figures of one commit; None where the commit does not say.
 
-    `in_commit_timestamp` is in milliseconds since the epoch. `problem` names
+    `in_commit_timestamp` is in milliseconds since the epoch. `schema_fingerprint` is that
+    of the schema in the commit's metadata: two that differ are two schemas. `problem` names
     the first line that could not be read, with its place.
     """
 
@@ -50,6 +52,7 @@ class CommitSummary:
     deletion_vectors_added: int | None = None
     has_protocol: bool = False
     has_metadata: bool = False
+    schema_fingerprint: str | None = None
     has_cdc: bool = False
     problem: str | None = None
 
@@ -76,12 +79,13 @@ class _File(NamedTuple):
 class _Tally:
     """What has been seen of a commit so far; lives for one commit only."""
 
-    __slots__ = ("adds", "info", "kinds", "removes")
+    __slots__ = ("adds", "info", "kinds", "metadata", "removes")
 
     def __init__(self) -> None:
         self.adds: dict[str, _File] = {}
         self.removes: dict[str, _File] = {}
         self.info: dict[str, Any] = _NOTHING
+        self.metadata: dict[str, Any] = _NOTHING
         self.kinds: set[str] = set()
 
     def take(self, action: Mapping[str, Any], place: str) -> None:
@@ -95,6 +99,8 @@ class _Tally:
                 self._take_file(self.removes, kind, body, place)
             elif kind == "commitInfo" and isinstance(body, dict):
                 self.info = body
+            elif kind == "metaData" and isinstance(body, dict):
+                self.metadata = body
             self.kinds.add(kind)
 
     def _take_file(self, files: dict[str, _File], kind: str, body: Any, place: str) -> None:
@@ -134,8 +140,15 @@ def _recorded(tally: _Tally) -> dict[str, Any]:
         "in_commit_timestamp": _whole(info.get("inCommitTimestamp")),
         "has_protocol": "protocol" in kinds,
         "has_metadata": "metaData" in kinds,
+        "schema_fingerprint": _fingerprint(tally.metadata.get("schemaString")),
         "has_cdc": "cdc" in kinds,
     }
+
+
+def _fingerprint(schema: Any) -> str | None:
+    if not isinstance(schema, str):
+        return None
+    return blake2b(schema.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _figures(tally: _Tally) -> dict[str, Any]:

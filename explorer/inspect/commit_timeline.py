@@ -34,6 +34,7 @@ COLUMNS: dict[str, Column] = {
     "deletion_vectors_added": (int64_column, pa.int64()),
     "has_protocol": (bool_column, pa.bool_()),
     "has_metadata": (bool_column, pa.bool_()),
+    "schema_fingerprint": (string_column, pa.string()),
     "has_cdc": (bool_column, pa.bool_()),
     "problem": (string_column, pa.string()),
     "log_file": (string_column, pa.string()),
@@ -58,7 +59,8 @@ def timeline(
     counted stands in `explorer.inspect.commit_summary`. `timestamp` is the
     in-commit timestamp where that counts, else the file's modification time, made
     monotonic over the whole log. `is_checkpoint` says that a complete checkpoint of the version
-    is there. A commit that cannot be read has a row whose `problem` says why.
+    is there. `schema_fingerprint` tells the schemas of commits with metadata apart. A
+    commit that cannot be read has a row whose `problem` says why.
     """
     found = list_with_times(table.store)
     versions = [
@@ -127,6 +129,7 @@ def _row(
         summary.deletion_vectors_added,
         summary.has_protocol,
         summary.has_metadata,
+        summary.schema_fingerprint,
         summary.has_cdc,
         summary.problem,
         name,

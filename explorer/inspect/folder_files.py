@@ -4,7 +4,7 @@ folder go (spec: Data Files, Deletion Vector File Storage Format, Change Data Fi
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from explorer.inspect.folder_wording import folder_sentence
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.log_folder import log_files
 from explorer.log.columns import TIME, bool_column, int64_column, string_column, time_column
+from explorer.log.listing import LogListing
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.storage.ports import ReadStore
@@ -25,7 +26,8 @@ from explorer.table.frames import sum_of
 from explorer.table.kept_files import is_kept, kept_files
 from explorer.table.listed_files import CHANGE_FOLDER, ListedFiles, in_other_tables, list_files
 from explorer.table.retention import milliseconds, retention_floor
-from explorer.table.store_paths import Places, file_of_each
+from explorer.table.snapshot import Snapshot
+from explorer.table.store_paths import NOWHERE, Places, file_of_each
 from explorer.table.table import Table
 from explorer.table.times import parse_timestamp
 from explorer.table.unkept_files import (
@@ -43,7 +45,7 @@ from explorer.table.unkept_files import (
     kept_by_commits,
     numbers_of,
     partition_names,
-    removals_of,
+    removals_by_commits,
     young_changes,
 )
 
@@ -65,6 +67,8 @@ SIZES: dict[str, Column] = {
     "bytes": (int64_column, pa.int64()),
     "meaning": (string_column, pa.string()),
 }
+
+_PLACES_AT_ONCE: Final = 250_000
 
 OTHER_TABLE: Final = "file of another Delta table"
 ORPHANED_CHANGES: Final = "orphaned change data"
@@ -129,13 +133,13 @@ def foreign_files(
     configuration = snapshot.metadata.configuration
     retention_ms = milliseconds(retention_floor(configuration))
     cutoff_ms = now_ms - retention_ms
-    kept = kept_files(snapshot, cutoff_ms)
-    events = read_events(table.store, listing, watch)
+    listed = list_files(table.store, watch)
+    live, removed = _needed(snapshot, listed, cutoff_ms)
+    pa.default_memory_pool().release_unused()  # the places of all files, which are done with
+    events = _events_of_others(table, listing, listed, live | removed, watch)
     further = kept_by_commits(events, cutoff_ms, table.uri)
     changes = young_changes(snapshot, listing, events, cutoff_ms)
-    listed = list_files(table.store, watch)
-    live = _flags(listed, kept.live)
-    removed = _flags(listed, kept.removed.joined(further)) & ~live
+    removed |= _flags(listed, further) & ~live
     young = _flags(listed, changes) & ~live & ~removed
     watch.step(0, None, "Looking at what no version knows")
     unkept = listed.select(pa.chunked_array([pa.array(~(live | removed | young))]), table.store)
@@ -143,7 +147,7 @@ def foreign_files(
     judged = judge_unkept(
         unkept,
         table.uri,
-        removals_of(events, kept),
+        [removals_by_commits(events)],
         partition_names(snapshot),
         Ages(cutoff_ms=cutoff_ms, retention_ms=retention_ms),
     )
@@ -170,8 +174,51 @@ def foreign_files(
     )
 
 
+def _needed(snapshot: Snapshot, listed: ListedFiles, cutoff_ms: int) -> tuple[Flags, Flags]:
+    """Which files the newest version needs, and which its tombstones keep."""
+    kept = kept_files(snapshot, cutoff_ms)
+    pa.default_memory_pool().release_unused()  # reading a checkpoint leaves much of it
+    live = _flags(listed, kept.live)
+    return live, _flags(listed, kept.removed) & ~live
+
+
+def _events_of_others(
+    table: Table, listing: LogListing, listed: ListedFiles, known: Flags, watch: Watch
+) -> FileEvents:
+    """What the commits say of files that the newest version does not keep: most files of most
+    tables are kept, and of those nothing else need be held."""
+    others = listed.paths.filter(pa.array(~known)) if len(known) else listed.paths
+
+    def keep(events: pa.Table) -> pa.Table:
+        data, vectors = file_of_each(events, table.uri)
+        paths = events.column("path")
+        # what lies outside of the root may be a file of it by another name, and a path may be
+        # written as it is
+        mask = pc.or_(data.is_null(), pc.is_in(data, value_set=others))
+        mask = pc.or_(mask, pc.is_in(paths, value_set=others))
+        if vectors is not None:
+            elsewhere = pc.and_(_is_absolute_vector(events), vectors.is_null())
+            mask = pc.or_(mask, pc.or_(elsewhere, pc.is_in(vectors, value_set=others)))
+        return events.filter(mask)
+
+    return read_events(table.store, listing, watch, keep)
+
+
+def _is_absolute_vector(events: pa.Table) -> pa.ChunkedArray:
+    kinds = pc.struct_field(events.column("deletion_vector"), "storage_type")
+    return pc.fill_null(pc.equal(kinds, string_column(["p"])[0]), False)  # noqa: FBT003  # a value
+
+
 def _flags(listed: ListedFiles, places: Places) -> Flags:
-    return flags_of(is_kept(listed.paths, places)) if len(listed.paths) else np.zeros(0, "?")
+    """Which listed files are at these places. A part of the places is looked up at a time: a
+    table of a million names takes some hundred megabytes to look names up in."""
+    if not len(listed.paths):
+        return np.zeros(0, "?")
+    found = flags_of(is_kept(listed.paths, replace(places, inside=places.inside.slice(0, 0))))
+    for start in range(0, len(places.inside), _PLACES_AT_ONCE):
+        some = replace(NOWHERE, inside=places.inside.slice(start, _PLACES_AT_ONCE))
+        found |= flags_of(is_kept(listed.paths, some))
+    return found
 
 
 def _recorded_changes(paths: pa.ChunkedArray, events: FileEvents, root: str) -> Flags:

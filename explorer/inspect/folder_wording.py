@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
+from explorer.protocol.byte_sizes import render_byte_size
+
 _SHOWN = 3
 
 
@@ -27,24 +28,12 @@ def folder_sentence(files: pa.Table, sizes: pa.Table) -> str:
         "log": "log",
     }
     rest = [
-        f"{size_in_words(by_part[part]['bytes'])} {words}"
+        f"{render_byte_size(by_part[part]['bytes'])} {words}"
         for part, words in dead.items()
         if by_part[part]["bytes"]
     ]
-    text += f" The table has {size_in_words(live)}, its folder {size_in_words(total)}"
+    text += f" The table has {render_byte_size(live)}, its folder {render_byte_size(total)}"
     return f"{text}: {', '.join(rest)}." if rest else f"{text}."
-
-
-def size_in_words(size: int) -> str:
-    """Bytes in binary units: `1.5 KiB`."""
-    if abs(size) < 1024:
-        return f"{size} B"
-    value = float(size)
-    for unit in _UNITS:
-        value /= 1024
-        if abs(value) < 1023.95 or unit == _UNITS[-1]:
-            break
-    return f"{value:.1f} {unit}"
 
 
 def _unknown(files: pa.Table) -> str:
@@ -57,7 +46,7 @@ def _unknown(files: pa.Table) -> str:
         shown += f" and {others} more kind{'' if others == 1 else 's'}"
     ours = pc.sum(files.column("vacuum_deletes")).as_py() or 0
     theirs = pc.sum(files.column("reference_deletes")).as_py() or 0
-    size = size_in_words(pc.sum(files.column("bytes")).as_py() or 0)
+    size = render_byte_size(pc.sum(files.column("bytes")).as_py() or 0)
     many = files.num_rows != 1
     return (
         f"{files.num_rows:,} file{'s lie' if many else ' lies'} here ({size}) that no version of "

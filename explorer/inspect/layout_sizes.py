@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
-from explorer.inspect.folder_wording import size_in_words
 from explorer.log.columns import STRING_MAP, int64_column, string_column, string_map_column
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.snapshot import Snapshot
 from explorer.table.target_size import target_file_size
 
@@ -201,7 +201,7 @@ def _numbers(values: pa.Array | pa.ChunkedArray) -> Numbers:
 def _sentence(layout: Layout) -> str:
     if not layout.num_files:
         return f"Version {layout.version} has no files."
-    target = f"the target of {size_in_words(layout.target)} ({layout.target_source})"
+    target = f"the target of {render_byte_size(layout.target)} ({layout.target_source})"
     saved = pc.sum(layout.partitions.column("files_saved")).as_py() or 0
     small = pc.sum(layout.partitions.column("small_files")).as_py() or 0
     files = f"{layout.num_files:,} file{'' if layout.num_files == 1 else 's'}"
@@ -213,7 +213,7 @@ def _sentence(layout: Layout) -> str:
             )
         return f"None of {files} is below {target}."
     first: dict[str, Any] = layout.partitions.slice(0, 1).to_pylist()[0]
-    rewritten = size_in_words(first["small_bytes"])
+    rewritten = render_byte_size(first["small_bytes"])
     where = "" if not first["partition"] else f" Begin with {partition_in_words(first)}:"
     gain = f" writing {rewritten} again makes {first['files_after']:,} of "
     gain += f"{first['small_files']:,} small files."

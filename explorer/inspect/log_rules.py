@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from explorer.inspect.clock_rules import judge_clock
 from explorer.inspect.findings import Finding
-from explorer.inspect.folder_wording import size_in_words
 from explorer.inspect.log_facts import LogFacts
 from explorer.inspect.reach_wording import versions_in_words
 from explorer.log.segment import missing_versions
-from explorer.protocol.filenames import LAST_CHECKPOINT, render_commit_name
+from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.filenames import LAST_CHECKPOINT, is_temporary, render_commit_name
 from explorer.protocol.known_properties import CHECKPOINT_INTERVAL, LOG_CLEANUP, LOG_RETENTION
 from explorer.table.retention import log_cutoff_ms
 
@@ -148,7 +148,7 @@ def _late_checkpoint(facts: LogFacts) -> Iterator[Finding]:
         severity="warning",
         finding="late checkpoint",
         problem=f"Opening the table reads {facts.cost.commits:,} commits one by one "
-        f"({size_in_words(facts.cost.commit_bytes)}).",
+        f"({render_byte_size(facts.cost.commit_bytes)}).",
         reason=f"{after}, and one is due every {interval} commits (delta.checkpointInterval)."
         + (f" The newest commits were made by {writers}." if writers else ""),
         evidence=LAST_CHECKPOINT if since is None else since.names[0],
@@ -188,16 +188,29 @@ def _hint(facts: LogFacts) -> Iterator[Finding]:
 
 def _stray_names(facts: LogFacts) -> Iterator[Finding]:
     listing = facts.listing
-    if listing.foreign:
-        shown = ", ".join(name[:80] for name in listing.foreign[:_SHOWN])
-        more = " and others" if len(listing.foreign) > _SHOWN else ""
+    unfinished = [name for name in listing.foreign if is_temporary(name)]
+    foreign = [name for name in listing.foreign if not is_temporary(name)]
+    if unfinished:
+        yield Finding(
+            severity="note",
+            finding="unfinished files in the log",
+            problem=f"{len(unfinished):,} files in the log folder were never finished.",
+            reason="A writer is at work just now, or one was killed before its file had its name.",
+            evidence=unfinished[0],
+            spec="File Types",
+            remedy="Readers pass them over; a log cleanup takes those that are a day old.",
+            repair="clean-log",
+        )
+    if foreign:
+        shown = ", ".join(name[:80] for name in foreign[:_SHOWN])
+        more = " and others" if len(foreign) > _SHOWN else ""
         yield Finding(
             severity="note",
             finding="foreign files in the log",
-            problem=f"{len(listing.foreign):,} files in the log folder are not part of the log: "
+            problem=f"{len(foreign):,} files in the log folder are not part of the log: "
             f"{shown}{more}.",
             reason="Their names are none of the log's, so that readers pass them over.",
-            evidence=listing.foreign[0],
+            evidence=foreign[0],
             spec="File Types",
             remedy="Nothing needs to be done; no operation of this tool touches them.",
         )
@@ -268,7 +281,7 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
                 repair="checkpoint",
             )
         return
-    size = size_in_words(sum(facts.sizes[name] for name in names))
+    size = render_byte_size(sum(facts.sizes[name] for name in names))
     is_on = LOG_CLEANUP.value_of(facts.configuration)
     yield Finding(
         severity="note",

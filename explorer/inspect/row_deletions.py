@@ -65,6 +65,8 @@ def deletion_vectors(snapshot: Snapshot) -> pa.Table:
 
     No vector is read for it.
     """
+    if not snapshot.num_deletion_vectors:  # most tables: no path need be read
+        return build_frame(VECTOR_COLUMNS, [])
     files = snapshot.files(["path", "deletion_vector", "num_records"])
     with_vector = files.filter(files.column("deletion_vector").is_valid())
     rows = [

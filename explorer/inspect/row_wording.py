@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from explorer.inspect.folder_wording import size_in_words
 from explorer.inspect.reach_wording import versions_in_words
+from explorer.protocol.byte_sizes import render_byte_size
 
 if TYPE_CHECKING:
     from explorer.inspect.row_search import RowHistory
@@ -48,7 +48,7 @@ def _searched(found: RowHistory) -> str:
     if found.last >= found.first:
         span = versions_in_words([(found.first, found.last)])
     text = f"Searched: {span}; of {found.num_files:,} files that were added or removed "
-    text += f"{found.files_read:,} had to be read ({size_in_words(found.bytes_read)})."
+    text += f"{found.files_read:,} had to be read ({render_byte_size(found.bytes_read)})."
     if found.is_cut:
         text += f" A limit ended the search: what came after version {found.last} is not known."
     if found.unread.num_rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,8 +17,13 @@ from explorer.protocol.features.column_rules import (
     column_rules,
     describe_identity,
 )
+from explorer.protocol.features.type_widening import (
+    TypeChange,
+    is_widening,
+    type_changes_of,
+)
 from explorer.protocol.schema import parse_schema, render_type
-from explorer.protocol.schema_walk import FieldPlace, walk_fields
+from explorer.protocol.schema_walk import FieldPlace, render_path, walk_fields
 from explorer.table.table import Table
 
 COLUMNS: dict[str, Column] = {
@@ -30,6 +36,7 @@ COLUMNS: dict[str, Column] = {
     "field_id": (int64_column, pa.int64()),
     "comment": (string_column, pa.string()),
     "rules": (string_column, pa.string()),
+    "type_changes": (string_column, pa.string()),
     "metadata": (string_column, pa.string()),
     "depth": (int64_column, pa.int64()),
 }
@@ -46,6 +53,8 @@ def schema(table: Table, version: int | None = None) -> pa.Table:
     - `physical_name` and `field_id` of column mapping, `comment`: null without
     - `rules`: what the column asks of writers in words, such as `generated as a + 1`;
       null without (`explorer.inspect.writer_rules` has them one by one)
+    - `type_changes`: how its type was widened since, such as `integer to long`, with the way
+      to an inner value, oldest first; null without. Old files still hold the former type
     - `metadata`: all metadata of the field as JSON
     - `depth`: how many fields enclose it
 
@@ -59,7 +68,34 @@ def schema(table: Table, version: int | None = None) -> pa.Table:
     for rule in column_rules(parsed):
         if rule.kind != "not null":  # `nullable` says it
             rules[rule.path].append(_in_words(rule))
-    return build_frame(COLUMNS, [_row(place, partitions, rules) for place in walk_fields(parsed)])
+    widened = {
+        place.path: _widened(place) for place in walk_fields(parsed) if type_changes_of(place)
+    }
+    facts = _Facts(partitions=partitions, rules=rules, widened=widened)
+    return build_frame(COLUMNS, [_row(place, facts) for place in walk_fields(parsed)])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What is known of fields beside their own type; rules and changes by path."""
+
+    partitions: set[str]
+    rules: Mapping[str, list[str]]
+    widened: Mapping[str, str]
+
+
+def _widened(place: FieldPlace) -> str:
+    """`integer to long; element: short to long, which no reader can convert`."""
+    return "; ".join(_change_in_words(place, change) for change in type_changes_of(place))
+
+
+def _change_in_words(place: FieldPlace, change: TypeChange) -> str:
+    way = render_path(change.path[len(place.names) :])
+    sides = (change.from_type, change.to_type)
+    before, after = ("unknown" if side is None else render_type(side) for side in sides)
+    text = f"{way}: {before} to {after}" if way else f"{before} to {after}"
+    can = None not in sides and is_widening(*sides)  # type: ignore[arg-type]
+    return text if can else f"{text}, which no reader can convert"
 
 
 def _in_words(rule: ColumnRule) -> str:
@@ -69,9 +105,7 @@ def _in_words(rule: ColumnRule) -> str:
     return f"{words[rule.kind]} {rule.expression}"
 
 
-def _row(
-    place: FieldPlace, partitions: set[str], rules: Mapping[str, list[str]]
-) -> tuple[Any, ...]:
+def _row(place: FieldPlace, facts: _Facts) -> tuple[Any, ...]:
     field = place.field
     metadata = field.metadata
     return (
@@ -79,11 +113,12 @@ def _row(
         field.name,
         render_type(field.data_type),
         field.nullable,
-        place.depth == 0 and field.name in partitions,
+        place.depth == 0 and field.name in facts.partitions,
         _string(metadata, _PHYSICAL_NAME),
         _identifier(metadata),
         _string(metadata, "comment"),
-        "; ".join(rules[place.path]) if place.path in rules else None,
+        "; ".join(facts.rules[place.path]) if place.path in facts.rules else None,
+        facts.widened.get(place.path),
         json.dumps(dict(metadata), ensure_ascii=False),
         place.depth,
     )

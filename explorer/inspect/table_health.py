@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
 from explorer.inspect.findings import Finding, finding_of, findings_frame
-from explorer.inspect.folder_wording import size_in_words
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.log_facts import LogFacts
 from explorer.inspect.log_folder import log_files
+from explorer.inspect.log_growth import log_growth
 from explorer.inspect.log_rules import judge_log
 from explorer.inspect.version_checksum import validate_checksum
 from explorer.log.checkpoint import read_checkpoint
@@ -29,6 +29,7 @@ from explorer.log.hint_writer import hinted_version
 from explorer.log.listing import LogListing
 from explorer.log.segment import LogSegment, build_segment
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.table.frames import sum_of
 from explorer.table.listed_files import list_files
@@ -71,7 +72,8 @@ class Health:
     - `cost`: how many `commits` are read one by one, their `commit_bytes` and those of the
       checkpoint; `checkpoint_version`, `checkpoint_kind` and `checkpoint_time`; all of it None
       where the latest version cannot be put together
-    - `log_bytes`, a row per kind of log file: kind, num_files, bytes, oldest, newest
+    - `log_bytes`, a row per kind of log file: kind, num_files, bytes, oldest, newest;
+      `log_growth`: the same by the time at which the files came, see `log_growth`
     - `is_checkpoint_read`: whether the checkpoint's content was read, which is left out where
       it is large
     - `missing`, a row per live file that is gone, or whose deletion vector is: `path` as in the
@@ -85,6 +87,7 @@ class Health:
     findings: pa.Table
     cost: dict[str, Any] | None
     log_bytes: pa.Table
+    log_growth: pa.Table
     is_checkpoint_read: bool
     missing: pa.Table | None = None
 
@@ -220,6 +223,7 @@ def _build(look: _Look, limit: int | None, missing: pa.Table | None) -> Health:
         findings=findings_frame(findings),
         cost=_cost_document(facts),
         log_bytes=_bytes_by_kind(look.files),
+        log_growth=log_growth(look.files),
         is_checkpoint_read=is_read,
         missing=missing,
     )
@@ -262,7 +266,7 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
     rows = [row for row in look.files.to_pylist() if row["kind"] == "sidecar"]
     free = [row for row in rows if f"{LOG_FOLDER}/{row['name']}" not in named]
     if free:
-        size = size_in_words(sum(row["size"] for row in free))
+        size = render_byte_size(sum(row["size"] for row in free))
         yield Finding(
             severity="note",
             finding="sidecars without a checkpoint",
@@ -370,7 +374,7 @@ def _sentence(health: Health) -> str:
         commits = health.cost["commits"]
         many = "" if commits == 1 else "s"
         cost = f"Version {health.version} opens from {start}{commits:,} commit{many} "
-        cost += f"({size_in_words(read)})."
+        cost += f"({render_byte_size(read)})."
     wrong = counts["error"] + counts["warning"]
     if wrong:
         more = {1: "", 2: " One more is below."}.get(wrong, f" {wrong - 1} more are below.")

@@ -38,17 +38,6 @@ def is_unexpired(deletion_timestamps: Times, expire_at: int) -> Times:
     return pc.coalesce(pc.greater(times, int64_column([expire_at])[0]), _NO)
 
 
-def unexpired_tombstones(
-    tombstones: pa.Table, configuration: Mapping[str, str], now: datetime
-) -> pa.Table:
-    """Those of `tombstones` (with the column `deletion_timestamp`) that are unexpired: vacuum
-    may not delete their files yet, and a checkpoint has to keep them."""
-    kept = is_unexpired(
-        tombstones.column("deletion_timestamp"), tombstones_expire_at(configuration, now)
-    )
-    return tombstones.filter(kept)
-
-
 def unexpired_transactions(
     transactions: Mapping[str, Transaction], configuration: Mapping[str, str], now: datetime
 ) -> dict[str, Transaction]:

@@ -33,6 +33,17 @@ class KeyCache:
             self._held.move_to_end(at)
             return found[1]
 
+    @property
+    def nbytes(self) -> int:
+        """What is held."""
+        return self._bytes
+
+    def clear(self) -> None:
+        """Hold nothing."""
+        with self._lock:
+            self._held.clear()
+            self._bytes = 0
+
     def put(self, part: ParquetPart, group: int, action: FileAction, keys: GroupKeys) -> None:
         """Hold it, as long as there is room. The part is held too, so its id stays its own."""
         if keys.nbytes > self._max_bytes:

@@ -9,8 +9,9 @@ from explorer.log.checkpoint_form import choose_form
 from explorer.maintenance.guards import judge_features
 from explorer.maintenance.newer_commits import anchor_of
 from explorer.maintenance.plan import Plan, Promise, Step
-from explorer.maintenance.planning import Clock, count, look_at, size_in_words, system_clock
+from explorer.maintenance.planning import Clock, count, look_at, system_clock
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.table import Table
 
@@ -72,7 +73,7 @@ def _summary(version: int, kind: str, before: OpeningCost, *, has_steps: bool) -
     if not has_steps:
         return f"Version {version} has a checkpoint already; nothing is to be done."
     named = "V2" if kind == "v2" else "classic"
-    saved = f"{count(before.commits, 'commit')} ({size_in_words(before.commit_bytes)})"
+    saved = f"{count(before.commits, 'commit')} ({render_byte_size(before.commit_bytes)})"
     return (
         f"Writes a {named} checkpoint of version {version}: opening reads it instead of {saved}; "
         "nothing becomes impossible."

@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from explorer.maintenance.files_coming_back import check_files_come_back
+from explorer.maintenance.gone_files import check_still_gone
 from explorer.maintenance.newer_commits import find_own_commit
 from explorer.maintenance.plan import Plan, Step, Verdict
 from explorer.maintenance.run import Run, Tally
@@ -123,6 +124,8 @@ def carry_out_commit(
     )
     if staged.promises.recommits:
         check_files_come_back(run.store, staged, run.clock())
+    if "paths" in (arguments["files"] or {}):
+        check_still_gone(run.store, staged)
     found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
     if not isinstance(found, Committed):
         raise found.as_error()

@@ -7,13 +7,15 @@ newer commits, the journal is written, and a wish to cancel is heard.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from explorer.errors import DeltaError, NotFoundError
+from explorer.errors import ConflictError, DeltaError, NotFoundError
 from explorer.maintenance.file_list import of_action
+from explorer.maintenance.files_coming_back import VACUUM_START, announced_until
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Step
 from explorer.maintenance.run import Run, Tally
@@ -31,12 +33,13 @@ def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
     files = of_action(run.plan.files, "delete")
     tally.planned = files.num_rows
     _check_needs(run, step)
+    until_ms = _until(run, index)
     for name, value in noted.get("counts", {}).items():
         setattr(tally, name, value)
     for start in range(noted.get("next", 0), files.num_rows, _BATCH):
         run.watch.step(start, files.num_rows, step.reason)
         run.log.check_ahead()
-        _delete_batch(run, files.slice(start, _BATCH), tally)
+        _delete_batch(run, files.slice(start, _BATCH), tally, until_ms)
         line = {"event": "batch", "step": index, "next": start + _BATCH, "counts": tally.counts()}
         run.note(line)
     tally.result = {"num_deleted": tally.done}
@@ -54,7 +57,16 @@ def _check_needs(run: Run, step: Step) -> None:
             raise stale(f"{need['path']}, which stands for what is deleted, is not as it was.")
 
 
-def _delete_batch(run: Run, files: pa.Table, tally: Tally) -> None:
+def _until(run: Run, index: int) -> int | None:
+    """Until when files may be deleted, in milliseconds: as long as the start of the vacuum, an
+    earlier step, is heeded; None where there is no such step."""
+    for at, step in enumerate(run.plan.steps[:index]):
+        if step.arguments.get("operation") == VACUUM_START:
+            return announced_until(run.store, int(run.results[at]["version"]))
+    return None
+
+
+def _delete_batch(run: Run, files: pa.Table, tally: Tally, until_ms: int | None) -> None:
     rows: Sequence[_Row] = list(
         zip(
             files.column("path").to_pylist(),
@@ -63,26 +75,41 @@ def _delete_batch(run: Run, files: pa.Table, tally: Tally) -> None:
             strict=True,
         )
     )
-    outcomes = each(run.store, lambda row: _delete(run, row), rows)
-    for row, outcome in zip(rows, outcomes, strict=True):
-        path = row[0]
+    stopping = threading.Event()
+
+    def delete(row: _Row) -> int | str | DeltaError | None:
+        return None if stopping.is_set() else _delete(run, row, until_ms)
+
+    first: DeltaError | None = None
+    # to the end: what others were at when one failed is done, and counts
+    for row, outcome in zip(rows, each(run.store, delete, rows), strict=True):
         if isinstance(outcome, DeltaError):
-            tally.note(path, "failed", outcome.reason)
-            raise outcome
-        if isinstance(outcome, str):
-            gone = outcome == _GONE
-            tally.note(path, "already gone" if gone else "refused", outcome)
-        else:
-            tally.done += 1
-            tally.num_bytes += outcome
+            stopping.set()
+            first = first or outcome
+        _count(tally, row[0], outcome)
+    if first is not None:
+        raise first
+
+
+def _count(tally: Tally, path: str, outcome: int | str | DeltaError | None) -> None:
+    if isinstance(outcome, int):
+        tally.done += 1
+        tally.num_bytes += outcome
+    elif isinstance(outcome, str):
+        tally.note(path, "already gone" if outcome == _GONE else "refused", outcome)
+    elif outcome is not None and not isinstance(outcome, ConflictError):
+        tally.note(path, "failed", outcome.reason)
 
 
 _GONE = "It was not there any more."
 
 
-def _delete(run: Run, row: _Row) -> int | str | DeltaError:
-    """Delete one file: its size in bytes, why it was left, or what went wrong."""
+def _delete(run: Run, row: _Row, until_ms: int | None) -> int | str | DeltaError:
+    """Delete one file: its size in bytes, why it was left, or what went wrong; a
+    `ConflictError` where none may be deleted any more."""
     path, size, modified = row
+    if until_ms is not None and run.clock() > until_ms:
+        return stale("It began so long ago that a restore no longer waits for its end.")
     if is_absolute(path) or ".." in path.split("/"):
         return "Its path leads out of the table."
     try:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from explorer.errors import InvalidArgumentError
+from explorer.maintenance.feature_names import Choice
 from explorer.protocol.actions import DomainMetadata, Metadata
 from explorer.protocol.features.column_ids import has_column_ids
-from explorer.protocol.features.registry import FEATURES, find_feature
+from explorer.protocol.features.registry import FEATURES
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
 from explorer.protocol.features.type_widening import TYPE_CHANGES_KEY
 from explorer.protocol.known_properties import (
@@ -199,12 +199,11 @@ _NOT_HERE: Final[Mapping[str, str]] = {
 def check_droppable(name: str) -> str:
     """The feature's name as the registry has it; raises `InvalidArgumentError`, with the
     reason, for one that is not known or not dropped here."""
-    item = find_feature(name)
-    if item is None:
-        raise _refused(name, "no feature of that name is known here")
-    if item.name not in DROP_RULES:
-        raise _refused(item.name, _NOT_HERE.get(item.name, "what it leaves is not known here"))
-    return item.name
+    choice = Choice(done="dropped", names=[item for item in DROP_RULES if item in FEATURES])
+    found = choice.name_of(name)
+    if found not in DROP_RULES:
+        raise choice.refusal(found, _NOT_HERE.get(found, "what it leaves is not known here"))
+    return found
 
 
 def remaining(snapshot: Snapshot, name: str) -> Iterator[Obstacle]:
@@ -231,13 +230,3 @@ def switched_off(metadata: Metadata, off: Mapping[str, str | None]) -> Metadata:
     configuration = {**metadata.configuration, **off}
     left = {name: value for name, value in configuration.items() if value is not None}
     return replace(metadata, configuration=left)
-
-
-def _refused(name: str, why: str) -> InvalidArgumentError:
-    known = [item for item in DROP_RULES if item in FEATURES]
-    return InvalidArgumentError(
-        f"The feature {name[:120]} is not dropped here.",
-        reason=f"It is refused: {why}.",
-        remedy=f"There are {', '.join(known)}.",
-        spec="Table Features",
-    )

@@ -25,8 +25,8 @@ from explorer.errors import (
 )
 from explorer.maintenance.aftermath import check_promise
 from explorer.maintenance.approval import Approval
-from explorer.maintenance.newer_commits import LogWatch
-from explorer.maintenance.plan import LOOKING_STEPS, Plan
+from explorer.maintenance.newer_commits import LogWatch, find_own_commit
+from explorer.maintenance.plan import LOOKING_STEPS, Plan, Step
 from explorer.maintenance.receipt import Check, Receipt, Status, StepReceipt
 from explorer.maintenance.run import Clock, Run, Tally
 from explorer.maintenance.state_folder import StateDir, StateFolder
@@ -134,7 +134,23 @@ class _Execution:
     @property
     def _has_changed(self) -> bool:
         changing = (step for step in self._steps if step.kind not in LOOKING_STEPS)
-        return any(step.done or step.status == "done" for step in changing)
+        return any(
+            step.done or step.status == "done" or "version" in (step.result or {})
+            for step in changing
+        )
+
+    def _was_committed(self, step: Step, tally: Tally) -> bool:
+        """Whether the commit of a step that failed is there all the same, its answer lost."""
+        transaction_id = step.arguments.get("transaction_id")
+        if not isinstance(transaction_id, str):
+            return False
+        made: int | None = None
+        with contextlib.suppress(DeltaError):
+            anchor = self._run.plan.anchor.version
+            made = find_own_commit(self._run.store, anchor, transaction_id)
+        if made is not None:
+            tally.result = {**(tally.result or {}), "version": made}
+        return made is not None
 
     def _steps_in_order(self) -> None:
         run = self._run
@@ -162,7 +178,7 @@ class _Execution:
                 run.note({**line, "result": tally.result})
                 self._steps.append(tally.receipt(step, "done"))
             except BaseException as error:  # told, and raised again if not ours
-                begun = tally.done or tally.already_gone or tally.refused or tally.failed
+                begun = self._was_committed(step, tally) or tally.is_begun
                 self._steps.append(tally.receipt(step, "partly" if begun else "not begun"))
                 if not isinstance(error, DeltaError):
                     raise

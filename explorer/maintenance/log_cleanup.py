@@ -7,6 +7,7 @@ it once, after a person has approved it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -29,9 +30,10 @@ from explorer.maintenance.guards import (
     shown_time,
 )
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, count, look_at, size_in_words, system_clock
+from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import parse_protocol
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import (
     LAST_CHECKPOINT,
@@ -39,6 +41,7 @@ from explorer.protocol.filenames import (
     SIDECAR_FOLDER,
     STAGED_COMMIT_FOLDER,
     LogFileKind,
+    is_temporary,
     parse_log_file_name,
     render_commit_name,
 )
@@ -58,6 +61,7 @@ _MS = timedelta(milliseconds=1)
 _BEFORE = "before the checkpoint at which the log is cut"
 _SPANS = "a log compaction that begins before the cut"
 _SIDECAR = "no checkpoint that stays names this sidecar"
+_UNFINISHED = "a writer began it more than a day ago and never finished it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +83,8 @@ def plan_log_cleanup(
     clock: Clock = system_clock,
 ) -> Plan:
     """Delete commits, checkpoints and what belongs to them from before the newest checkpoint
-    that is older than `retention`: by default that of the table (`delta.logRetentionDuration`).
+    that is older than `retention`: by default that of the table (`delta.logRetentionDuration`);
+    and sidecars that nobody names and files that a writer never finished, a day old.
     """
     if retention is not None and retention < timedelta(0):
         raise InvalidArgumentError(
@@ -146,7 +151,20 @@ def _files(look: Look, cut: _Cut, stored: dict[str, ObjectInfo]) -> pa.Table:
         old = [info for info in sidecars if info.modified_ms <= midnight - DAY_MS]
         free = [info for info in old if f"{SIDECAR_FOLDER}/{info.name}" not in named]
         parts.append(_listed(SIDECAR_FOLDER, free, _SIDECAR))
+    for folder, infos in (
+        (LOG_FOLDER, stored.values()),
+        (STAGED_COMMIT_FOLDER, _folder(look, STAGED_COMMIT_FOLDER)),
+    ):
+        parts.append(_listed(folder, _unfinished(infos, look.now_ms), _UNFINISHED))
     return join_files(parts)
+
+
+def _unfinished(infos: Iterable[ObjectInfo], now_ms: int) -> list[ObjectInfo]:
+    """Files of writers that were killed: to finish one takes seconds, and clocks that differ by
+    more than minutes refuse the plan."""
+    return [
+        info for info in infos if is_temporary(info.name) and info.modified_ms <= now_ms - DAY_MS
+    ]
 
 
 def _stays(files: CheckpointFiles, cut: _Cut) -> bool:
@@ -371,7 +389,7 @@ def _summary(look: Look, cut: _Cut, number: int, size: int) -> str:
         if cut.commit is not None and cut.checkpoint is None:
             why = f"no readable checkpoint is at or before version {cut.commit}"
         return f"Nothing can be deleted from the log: {why}, or it is gone already."
-    files = f"{count(number, 'file')} of the log ({size_in_words(size)})"
+    files = f"{count(number, 'file')} of the log ({render_byte_size(size)})"
     if cut.checkpoint is None or _earliest(look) == cut.checkpoint.version:
         return f"Deletes {files} that nothing refers to; nothing becomes impossible."
     return (

@@ -7,8 +7,9 @@ from explorer.log.compaction_writer import build_lines, check_range
 from explorer.log.tail import replay_commits
 from explorer.maintenance.guards import judge_features, judge_log
 from explorer.maintenance.plan import Plan, Promise, Step
-from explorer.maintenance.planning import Clock, Look, count, look_at, size_in_words, system_clock
+from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
 from explorer.table.table import Table
 
@@ -99,5 +100,5 @@ def _summary(chosen: tuple[int, int] | None, size: int, *, has_steps: bool) -> s
     number = count(last - first + 1, "commit")
     return (
         f"Writes one log compaction file for the {number} {first} to {last} "
-        f"({size_in_words(size)}); nothing becomes impossible."
+        f"({render_byte_size(size)}); nothing becomes impossible."
     )

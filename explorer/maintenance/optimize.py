@@ -37,10 +37,10 @@ from explorer.maintenance.planning import (
     Look,
     count,
     look_at,
-    size_in_words,
     system_clock,
 )
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.frames import sum_of
 from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
@@ -163,7 +163,7 @@ def _reason(aim: Aim, files: pa.Table) -> str:
 def _listed(look: Look, aim: Aim, files: pa.Table) -> pa.Table:
     """The files as the plan shows them; the reason names the group that each goes into."""
     paths = pc.coalesce(file_of_each(files, look.table.uri)[0], files.column("path"))
-    size = size_in_words(aim.target_size)
+    size = render_byte_size(aim.target_size)
     texts = {
         SMALL: f"smaller than {size}",
         DELETED: f"more than {MOST_DELETED:.0%} of its rows are deleted",
@@ -196,7 +196,9 @@ def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
     files = groups.files
     if not files.num_rows:
         return f"{_nothing(aim, groups)} Nothing is to be done."
-    what = f"Writes {count(files.num_rows, 'file')} ({size_in_words(sum_of(files.column('size')))})"
+    what = (
+        f"Writes {count(files.num_rows, 'file')} ({render_byte_size(sum_of(files.column('size')))})"
+    )
     hidden = _hidden_rows(files)
     gone = f", without {count(hidden, 'deleted row')}," if hidden else ""
     order = f", ordered by {', '.join(aim.names)}" if aim.columns else ""

@@ -1,13 +1,13 @@
 """How the files are called that an optimize writes (spec: Add File and Remove File).
 
 Every name follows from the plan's seed, the group, and a word that each run makes up and
-notes in the journal before it writes. So what a run that was killed has left is known without
-a listing, and two that carry out one plan, as on two machines, never write one file.
+notes in the journal before it writes. So what a run that was killed has left is told from all
+else, and two that carry out one plan, as on two machines, never write one file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from uuid import UUID, uuid5
 
 import numpy as np
@@ -25,9 +25,6 @@ from explorer.table.snapshot import Snapshot
 
 _LONGEST_NAME = 200
 """Bytes of a folder's name that every file system takes."""
-
-_ATTEMPTS = 4
-"""How often Spark tries a task, unless told otherwise."""
 
 
 def named_files(snapshot: Snapshot, files: pa.Table, aim: Aim, seed: UUID, run: str) -> pa.Table:
@@ -49,18 +46,6 @@ def named_files(snapshot: Snapshot, files: pa.Table, aim: Aim, seed: UUID, run: 
     ):
         named = named.append_column(name, column)
     return named
-
-
-def possible_paths(named: pa.Table, ending: str) -> Iterator[str]:
-    """What attempts of the tasks may have written, a file for each group at least; `ending` is
-    that of the names, from the number of the attempt's file on."""
-    every = dict(
-        zip(named.column(TARGET).to_pylist(), named.column(NUM_TARGETS).to_pylist(), strict=True)
-    )
-    for target, count in every.items():
-        for attempt in range(_ATTEMPTS):
-            for number in range(count):
-                yield f"{target}-{attempt}.c{number:03}{ending}"
 
 
 def _folder(snapshot: Snapshot, values: Mapping[str, str | None], unique: UUID) -> str:

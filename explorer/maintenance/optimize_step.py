@@ -2,14 +2,14 @@
 Remove File, Row Tracking, Clustered Table).
 
 Files are written first, and nobody knows them. Only what was written whole, with as many
-rows as were read, enters the commit; a commit that another writer stands in the way of
-takes its files with it.
+rows as were read, enters the commit. A run that ends before its commit takes its files with
+it; where nobody knows whether the commit was made, they stay, and the receipt names them.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -19,21 +19,21 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import CancelledError, ConflictError, DeltaError, UnsupportedError
+from explorer.errors import CancelledError, ConflictError, UnsupportedError
 from explorer.log.columns import ADD_COLUMNS, TIME, bool_column, string_column, string_map_column
 from explorer.log.key_columns import keys_of
 from explorer.maintenance.commit_step import engine_info
 from explorer.maintenance.newer_commits import find_own_commit, stale
 from explorer.maintenance.optimize_aim import Aim, parse_aim
 from explorer.maintenance.optimize_groups import MARK, PROVIDER, choose_groups, digest_groups
-from explorer.maintenance.optimize_names import named_files, possible_paths
+from explorer.maintenance.optimize_leftovers import Leftovers, remove_leftovers
+from explorer.maintenance.optimize_names import named_files
 from explorer.maintenance.plan import Plan, Step
 from explorer.maintenance.run import Run, Tally
 from explorer.maintenance.staged_files import removes_of
-from explorer.pipeline.rewrite import Rewrite, file_form, rewrite_files
+from explorer.pipeline.rewrite import Rewrite, rewrite_files
 from explorer.protocol.paths import encode_path
 from explorer.rows.stored_rows import keeps_row_ids
-from explorer.storage.ports import WriteStore
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -74,12 +74,15 @@ def rewrite_step(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
     seed = UUID(step.arguments["seed"])
     named = named_files(batch.snapshot, batch.files, batch.aim, seed, own)
     wanted = Rewrite(snapshot=batch.snapshot, files=named, order=batch.aim.order)
-    written = rewrite_files(run.store, wanted, run.spark, watch=run.watch)
-    version = _commit(run, step, batch, written)
+    with _leaving_nothing(run, named, tally):
+        written = rewrite_files(run.store, wanted, run.spark, watch=run.watch)
+    version = _commit(run, _Staged(step=step, batch=batch, named=named, written=written), tally)
+    if pc.max(written.column("attempt")).as_py():  # a task was tried again
+        remove_leftovers(run.store, named, keep=set(_paths(written)))
     # only now: before it, a commit of theirs could still have been under way
     for other in earlier:
         left = named_files(batch.snapshot, batch.files, batch.aim, seed, other)
-        _delete(run.store, possible_paths(left, file_form(batch.snapshot).ending))
+        remove_leftovers(run.store, left)
     tally.done = step.num_files
     tally.num_bytes = sum_of(batch.files.column("size"))
     tally.result = {
@@ -140,19 +143,46 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
     return pa.table(arrays)
 
 
-def _commit(run: Run, step: Step, batch: Batch, written: pa.Table) -> int:
-    staged = stage_batch(batch, step, written, run.clock())
-    paths = written.column("path").drop_null().to_pylist()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Staged:
+    """A batch that was written and is not committed yet."""
+
+    step: Step
+    batch: Batch
+    named: pa.Table
+    written: pa.Table
+
+
+@contextlib.contextmanager
+def _leaving_nothing(run: Run, named: pa.Table, tally: Tally) -> Iterator[None]:
+    """What was written under these names goes where the block raises; the tally tells."""
     try:
+        yield
+    except BaseException:
+        tally.result = remove_leftovers(run.store, named).result
+        raise
+
+
+def _commit(run: Run, what: _Staged, tally: Tally) -> int:
+    paths = _paths(what.written)
+    try:
+        staged = stage_batch(what.batch, what.step, what.written, run.clock())
         found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
+        if not isinstance(found, Committed):
+            raise found.as_error()
     # each is raised before an attempt, or after one that is known to have failed
     except (CancelledError, ConflictError, UnsupportedError):
-        _delete(run.store, paths)
+        tally.result = remove_leftovers(run.store, what.named).result
         raise
-    if not isinstance(found, Committed):
-        _delete(run.store, paths)
-        raise found.as_error()
+    except BaseException:  # the commit may be there, or still appear
+        tally.result = Leftovers(num_removed=0, left=tuple(paths)).result
+        raise
     return found.version
+
+
+def _paths(written: pa.Table) -> list[str]:
+    found: list[str] = written.column("path").drop_null().to_pylist()
+    return found
 
 
 def batch_of(table: Table, plan: Plan, step: Step) -> Batch:
@@ -201,13 +231,6 @@ def commit_parameters(aim: Aim) -> dict[str, Any]:
         "auto": False,
     }
     return parameters | ({"isFull": False} if aim.is_clustering else {})
-
-
-def _delete(store: WriteStore, paths: Iterable[str]) -> None:
-    """Remove files that no version knows; what cannot be removed is left to vacuum."""
-    for path in paths:
-        with contextlib.suppress(DeltaError):
-            store.delete(path)
 
 
 _FALSE = bool_column([False])[0]

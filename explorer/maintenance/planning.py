@@ -68,13 +68,3 @@ def system_clock() -> int:
 def count(number: int, what: str) -> str:
     """`1 file`, `1,200 files`."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def size_in_words(size: int) -> str:
-    """Bytes in binary units: `1.5 KiB`."""
-    value = float(size)
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < 1023.95 or unit == "TiB":
-            return f"{size} B" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    raise AssertionError("the largest unit takes everything")

@@ -18,32 +18,33 @@ from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.checkpoint import checkpoint_step
 from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.file_list import build_files, join_files
+from explorer.maintenance.gone_files import are_gone
 from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.log_cleanup import hint_step, is_readable
 from explorer.maintenance.plan import Ground, Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
-from explorer.maintenance.repair_statistics import judge_statistics, statistics_repair
+from explorer.maintenance.repair_statistics import BATCH_SIZE, judge_statistics, statistics_repair
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER
 from explorer.table.frames import sum_of
-from explorer.table.listed_files import stat_files
-from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
 
 What = Literal["hint", "checkpoint", "files", "statistics"]
 
 
-def plan_repair(  # what is repaired, who looks on, what makes it repeatable
+def plan_repair(  # noqa: PLR0913  # what is repaired, who looks on, what makes it repeatable
     table: Table,
     what: What,
     *,
+    batch_size: int = BATCH_SIZE,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
     clock: Clock = system_clock,
     seed: UUID | None = None,
 ) -> Plan:
     """Repair the hint, checkpoints that cannot be used, references to missing files, or
-    statistics that files lack; for these the files are read, many of them on Spark."""
+    statistics that files lack; for these the files are read, many of them on Spark, and each
+    `batch_size` bytes of them are a commit of their own."""
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
     if what == "hint":
@@ -51,7 +52,7 @@ def plan_repair(  # what is repaired, who looks on, what makes it repeatable
     if what == "checkpoint":
         return _repair_checkpoint(look, made_with)
     if what == "statistics":
-        return _plan(look, "statistics", *statistics_repair(look, made_with))
+        return _plan(look, "statistics", *statistics_repair(look, made_with, max(1, batch_size)))
     return _repair_files(look, made_with)
 
 
@@ -102,7 +103,7 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     snapshot = look.snapshot
     columns = ["path", "deletion_vector", "size", "num_records"]
     live = snapshot.physical_files("add", columns)
-    gone = live.filter(_is_gone(look, live))
+    gone = live.filter(are_gone(look.store, live))
     if not gone.num_rows:
         return _plan(look, "files", "Every file of the newest version is there.", (), [])
     paths = pc.unique(gone.column("path")).to_pylist()
@@ -169,22 +170,6 @@ def _plan(
 def _broken_checkpoints(look: Look) -> list[CheckpointFiles]:
     """Complete checkpoints that cannot be read, files included."""
     return [found for found in look.listing.checkpoints if not is_readable(look, found)]
-
-
-def _is_gone(look: Look, live: pa.Table) -> pa.ChunkedArray:
-    """Which live files lack their data file or the file of their deletion vector."""
-    missing: pa.ChunkedArray | None = None
-    for names in file_of_each(live, look.table.uri):
-        if names is None:
-            continue
-        every = pa.chunked_array([pc.unique(names.drop_null())], pa.string())
-        there = stat_files(look.store, every)
-        gone = every.filter(there.column("bytes").is_null())
-        found = pc.is_in(names, value_set=gone if len(gone) else string_column([]))
-        missing = found if missing is None else pc.or_(missing, found)
-    if missing is None:
-        raise AssertionError("every file has a name")
-    return missing
 
 
 def _log_file(look: Look, name: str, reason: str) -> pa.Table:

@@ -44,6 +44,11 @@ class Tally:
         if len(self.exceptions) < MAX_EXCEPTIONS:
             self.exceptions.append(FileException(path=path, outcome=outcome, reason=reason))
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything has become of a file."""
+        return bool(self.done or self.already_gone or self.refused or self.failed)
+
     def counts(self) -> dict[str, Any]:
         """The numbers, as a journal keeps them."""
         return {

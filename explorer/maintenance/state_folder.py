@@ -123,27 +123,25 @@ class StateFolder:
         return sorted(found, key=lambda receipt: receipt.id, reverse=True)
 
     def read_journal(self, digest: str) -> list[dict[str, Any]]:
-        """What an execution has noted; a last line that was cut off is left out."""
+        """What an execution has noted; lines that were cut off, as by a kill, are left out."""
         try:
             data = self._read(f"runs/{digest}.journal")
         except FileNotFoundError:
             return []
         lines: list[dict[str, Any]] = []
         for line in data.split(b"\n")[:-1]:
-            try:
+            with contextlib.suppress(orjson.JSONDecodeError):
                 lines.append(orjson.loads(line))
-            except orjson.JSONDecodeError:
-                break
         return lines
 
     def append_journal(self, digest: str, line: Mapping[str, Any]) -> None:
         """Note how far an execution has come, before it goes on."""
         place = self._prepare(f"runs/{digest}.journal")
         with _speaking_of(self.place):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             descriptor = os.open(place, flags, 0o600)
             try:
-                os.write(descriptor, orjson.dumps(line) + b"\n")
+                _write_all(descriptor, _after_a_cut(descriptor) + orjson.dumps(line) + b"\n")
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -210,13 +208,23 @@ class StateFolder:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
             descriptor = os.open(beside, flags, 0o600)
             try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(descriptor, view) :]
+                _write_all(descriptor, data)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
             os.replace(beside, place)
+
+
+def _write_all(descriptor: int, data: bytes | pa.Buffer) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _after_a_cut(descriptor: int) -> bytes:
+    """What ends a line that was cut off, so that the next one stands alone."""
+    size = os.fstat(descriptor).st_size
+    return b"\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else b""
 
 
 @contextlib.contextmanager

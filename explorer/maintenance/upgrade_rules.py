@@ -11,10 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID, uuid5
 
-from explorer.errors import InvalidArgumentError
+from explorer.maintenance.feature_names import Choice
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.column_ids import assign_columns, has_column_ids
-from explorer.protocol.features.registry import find_feature
 from explorer.protocol.known_properties import (
     COLUMN_MAPPING_MAX_ID,
     COLUMN_MAPPING_MODE,
@@ -156,24 +155,14 @@ _NOT_HERE: Final[Mapping[str, str]] = {
 def check_enabled_here(name: str) -> str:
     """The feature's name as protocols list it; raises `InvalidArgumentError`, with the
     reason, for one that is not known or not enabled here."""
-    item = find_feature(name)
-    if item is None:
-        raise _refused(name, "no feature of that name is known here")
-    if item.name in RULES:
-        return item.name
-    if item.name.endswith(("-preview", "-dev")):
-        stable = item.name.removesuffix("-preview").removesuffix("-dev")
-        raise _refused(item.name, f"it was a preview; {stable} took its place")
-    if item.name not in WRITTEN_FEATURES:
-        why = _NOT_HERE.get(item.name, "what it asks of writers is not kept here yet")
-        raise _refused(item.name, why)
-    raise _refused(item.name, _NOT_HERE[item.name])
-
-
-def _refused(name: str, why: str) -> InvalidArgumentError:
-    return InvalidArgumentError(
-        f"The feature {name[:120]} is not enabled here.",
-        reason=f"It is refused: {why}.",
-        remedy=f"There are {', '.join(RULES)}.",
-        spec="Table Features",
-    )
+    choice = Choice(done="enabled", names=RULES)
+    found = choice.name_of(name)
+    if found in RULES:
+        return found
+    if found.endswith(("-preview", "-dev")):
+        stable = found.removesuffix("-preview").removesuffix("-dev")
+        raise choice.refusal(found, f"it was a preview; {stable} took its place")
+    if found not in WRITTEN_FEATURES:
+        why = _NOT_HERE.get(found, "what it asks of writers is not kept here yet")
+        raise choice.refusal(found, why)
+    raise choice.refusal(found, _NOT_HERE[found])

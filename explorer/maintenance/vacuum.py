@@ -27,13 +27,14 @@ from explorer.maintenance.guards import (
     judge_vacuum_protocol,
 )
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, count, look_at, size_in_words, system_clock
+from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
 from explorer.maintenance.removed_files import removed_files
 from explorer.maintenance.second_route import SecondRoute, go_second_route
 from explorer.maintenance.state_folder import StateDir, StateFolder
 from explorer.maintenance.vacuum_effect import Consequence, consequence_of, newest_times
 from explorer.maintenance.vacuum_files import Verdicts, judge_listed, judge_removed
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.table.file_events import FileEvents
 from explorer.table.kept_files import KeptFiles, kept_files
@@ -250,4 +251,4 @@ def _summary(number: int, size: int, lost: Consequence, *, is_refused: bool) -> 
         return "Nothing may be deleted: two independent ways to the kept files disagree."
     if not number:
         return "Nothing can be deleted now; the list says from when each file may go."
-    return f"Deletes {count(number, 'file')} ({size_in_words(size)}) for ever: {lost.in_words}."
+    return f"Deletes {count(number, 'file')} ({render_byte_size(size)}) for ever: {lost.in_words}."

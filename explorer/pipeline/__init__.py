@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from explorer.pipeline.column_profile import profile
     from explorer.pipeline.failures import clear_errors
     from explorer.pipeline.file_statistics import measure_files
+    from explorer.pipeline.large_table import Limits, with_spark_state
     from explorer.pipeline.profile_facts import ColumnProfile
     from explorer.pipeline.reading import ReadPlan, plan_read, read
     from explorer.pipeline.registration import register
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 # called like what it defines: importing it would put it in the place of that.
 _HOMES = {
     "ColumnProfile": "profile_facts",
+    "Limits": "large_table",
     "ReadPlan": "reading",
     "Rewrite": "rewrite",
     "RowDiff": "row_diff",
@@ -50,10 +52,12 @@ _HOMES = {
     "rewrite_files": "rewrite",
     "ship": "shipping",
     "watching": "watching_jobs",
+    "with_spark_state": "large_table",
 }
 
 __all__ = [
     "ColumnProfile",
+    "Limits",
     "ReadPlan",
     "Rewrite",
     "RowDiff",
@@ -72,6 +76,7 @@ __all__ = [
     "rewrite_files",
     "ship",
     "watching",
+    "with_spark_state",
 ]
 
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 from explorer.errors import InvalidArgumentError
 from explorer.pipeline.comparable import comparable
 from explorer.pipeline.file_tasks import NUM_RECORDS, ReadFiles, run_groups
+from explorer.pipeline.large_scan import read_on_spark
+from explorer.pipeline.large_table import LargeSnapshot
 from explorer.pipeline.native_route import quoted
 from explorer.pipeline.profile_facts import (
     ALL_MEASURES,
@@ -39,6 +41,7 @@ from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import StructType as SparkSchema
 
 Place: TypeAlias = tuple[Any, ...]
 """The values by which one partition is known; the empty tuple where all rows are one."""
@@ -141,9 +144,7 @@ class ProfiledRows:
         request = build_request(layout_of(self.snapshot), columns)
         read = ReadFiles(store=self.snapshot.store, request=request)
         task = CountValues(read=read, name=name, partitions=self.partitions)
-        files = self.snapshot.files([*FILE_COLUMNS, NUM_RECORDS])
-        groups = group_files(files, parallelism(self.spark))
-        frame = run_groups(self.spark, groups, task, spark_schema(task.schema))
+        frame = self._run(task, spark_schema(task.schema))
         value = comparable(fn.col(quoted(name)), task.schema.field(name).type)
         parts = [fn.col(quoted(part)).alias(_part(at)) for at, part in enumerate(self.partitions)]
         some = frame.select(
@@ -155,6 +156,12 @@ class ProfiledRows:
         # one value may have several numbers: zero and minus zero
         told = [fn.sum("count").alias("count"), fn.max("number").alias("number")]
         return some.groupBy(*self._parts, "value").agg(*told)
+
+    def _run(self, task: CountValues, schema: SparkSchema) -> DataFrame:
+        if isinstance(self.snapshot, LargeSnapshot):
+            return read_on_spark(self.snapshot, None, task, schema)
+        files = self.snapshot.files([*FILE_COLUMNS, NUM_RECORDS])
+        return run_groups(self.spark, group_files(files, parallelism(self.spark)), task, schema)
 
     @property
     def _parts(self) -> list[str]:

@@ -57,6 +57,9 @@ _STOPPED: Final = (
     "CONNECT_SESSION_CLOSED",
     "'NoneType' object has no attribute 'sc'",
 )
+_NO_CONNECTOR: Final = re.compile(
+    r'No FileSystem for scheme "?([A-Za-z0-9+.-]+)|Class (org[\w.$]+FileSystem) not found'
+)
 _LOST: Final = ("ExecutorLostFailure", "Executor heartbeat timed out", "executor failures")
 _GUARD: Final = "delta-explorer-guard:"
 _GUARDED: Final = re.compile(re.escape(_GUARD) + r"(\w+):(\d+):([^;]*);")
@@ -207,6 +210,14 @@ def _by_words(text: str, doing: str) -> DeltaError | None:
             reason="Spark lost a process that worked on it, and gave up: it may have had too "
             "little memory.",
             remedy="Give executors more memory, or read fewer columns at once.",
+        )
+    if (unknown := _NO_CONNECTOR.search(text)) is not None:
+        return UnsupportedError(
+            f"{doing} failed: Spark does not reach the store.",
+            reason=f"The session has nothing that reads {unknown[1] or unknown[2]}.",
+            remedy="Give the session the connector, or leave the scheme out of "
+            "spark.delta_explorer.schemes: then files are read through the table's own store.",
+            kind="store_unsupported",
         )
     if (missing := _NO_MODULE.search(text)) is not None:
         return UnsupportedError(

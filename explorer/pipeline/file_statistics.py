@@ -12,7 +12,7 @@ from explorer.log.columns import string_column
 from explorer.pipeline.file_tasks import Batches, run_groups
 from explorer.pipeline.rewrite import file_form
 from explorer.pipeline.session import choose_session, parallelism
-from explorer.pipeline.task_groups import group_files
+from explorer.pipeline.task_groups import are_few, group_files
 from explorer.pipeline.visibility import check_visible
 from explorer.pipeline.watching_jobs import watched
 from explorer.progress import UNWATCHED, Watch
@@ -22,15 +22,13 @@ from explorer.rows.read_file import read_file
 from explorer.rows.request import RowRequest
 from explorer.rows.stored_rows import stored_request
 from explorer.storage.ports import ReadStore
-from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-_FEW_FILES: Final = 32
 _FEW_BYTES: Final = 256 * 2**20
-"""Up to so many files and bytes are read here: a session of Spark takes longer to start."""
+"""Of files that are read here, without Spark."""
 
 _LABEL: Final = "Reading files for their statistics"
 
@@ -86,7 +84,7 @@ def measure_files(
         string_prefix=form.string_prefix,
     )
     wanted = files.select(list(FILE_COLUMNS))
-    if wanted.num_rows <= _FEW_FILES and sum_of(wanted.column("size")) <= _FEW_BYTES:
+    if are_few(wanted, _FEW_BYTES):
         found: list[pa.RecordBatch] = []
         for at in range(wanted.num_rows):
             watch.step(at, wanted.num_rows, _LABEL)

@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from explorer.errors import CorruptDataError, DeltaError
 from explorer.pipeline.failures import TaskFailure
+from explorer.pipeline.spark_types import spark_schema
 from explorer.pipeline.task_groups import unpack_files
+from explorer.progress import Watch
 from explorer.rows.data_file import DataFile, data_file_batches
 from explorer.rows.deletion import VectorFiles
 from explorer.rows.read_ahead import MOST_AHEAD, Opening, open_ahead
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 ReadGroup: TypeAlias = Callable[[pa.Table], Batches]
 """From the files of one group to their rows."""
+GroupWork: TypeAlias = Callable[[tuple[bytes, ...], ReadGroup, pa.Schema], pa.Table]
+"""What is made of each group, with exactly that schema, wherever it is worked on."""
 
 NUM_RECORDS = "num_records"
 """The column of a group that has the physical rows of each file, null where unknown."""
@@ -46,6 +50,29 @@ def run_groups(
 
     # a range has one row in each of its parts, wherever it is worked on
     return spark.range(0, len(groups), 1, max(1, len(groups))).mapInArrow(run, schema)
+
+
+def on_spark(spark: SparkSession) -> GroupWork:
+    """Work that is done by the tasks of a session."""
+
+    def work(groups: tuple[bytes, ...], read: ReadGroup, schema: pa.Schema) -> pa.Table:
+        return run_groups(spark, groups, read, spark_schema(schema)).toArrow().cast(schema)
+
+    return work
+
+
+def in_this_process(watch: Watch, label: str) -> GroupWork:
+    """Work that is done here, one group after the other, for where there are few files."""
+
+    def work(groups: tuple[bytes, ...], read: ReadGroup, schema: pa.Schema) -> pa.Table:
+        found: list[pa.RecordBatch] = []
+        for number, group in enumerate(groups):
+            watch.step(number, len(groups), label)
+            found.extend(read(unpack_files(group)))
+        watch.step(len(groups), len(groups), label)
+        return pa.Table.from_batches(found, schema)
+
+    return work
 
 
 def _telling(read: ReadGroup, group: bytes) -> Batches:

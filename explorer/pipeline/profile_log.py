@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from datetime import date
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.pipeline.profile_facts import (
     ColumnProfile,
@@ -18,20 +16,12 @@ from explorer.pipeline.profile_facts import (
     most_frequent,
     ranks_of,
 )
+from explorer.pipeline.profile_sums import partition_texts, statistics_facts
 from explorer.pipeline.profile_values import bin_of, number_of
 from explorer.protocol.arrow_types import row_schema
-from explorer.protocol.schema import PrimitiveType, StructField, StructType
-from explorer.protocol.schema_walk import render_path
+from explorer.protocol.schema import StructField, StructType
 from explorer.rows.partition_columns import partition_scalar
-from explorer.scan.statistics import parsed_statistics
 from explorer.table.snapshot import Snapshot
-
-# of other types some writers cut bounds, or round them
-_EXACT_TYPES: Final = frozenset(
-    PrimitiveType(name=name) for name in ("byte", "short", "integer", "long", "date")
-)
-_ORDERED_SINCE: Final = date(1600, 1, 1)
-"""Days before it stand in some statistics by another calendar."""
 
 
 def profile_partition_column(
@@ -39,18 +29,11 @@ def profile_partition_column(
 ) -> ColumnProfile | None:
     """All figures of a partition column; None where a file does not say how many rows it
     has. Raises `CorruptLogError` for a value that is none of its type."""
-    files = snapshot.files(["partition_values", "num_records", "deletion_vector"])
-    hidden = pc.struct_field(files.column("deletion_vector"), "cardinality")
-    live = pc.subtract(files.column("num_records"), pc.fill_null(hidden, 0))
-    if live.null_count:
+    texts = partition_texts(snapshot, item)
+    if texts is None:
         return None
     target = row_schema(StructType(fields=(item,))).field(0).type
     counts: Counter[Any] = Counter()
-    texts: Counter[str | None] = Counter()
-    for pairs, count in zip(
-        files.column("partition_values").to_pylist(), live.to_pylist(), strict=True
-    ):
-        texts[dict(pairs or ()).get(item.name)] += count
     for text, count in texts.items():
         if count:
             counts[partition_scalar(text, item, target).as_py()] += count
@@ -69,33 +52,17 @@ def profile_by_statistics(
     # statistics speak of hidden rows too
     if snapshot.num_deletion_vectors or isinstance(item.data_type, StructType):
         return None
-    path = render_path((item.name,))
-    facts = parsed_statistics(snapshot, [path])
-    nulls = facts.column(f"null_count.{path}")
-    bounds: tuple[Any, Any] | None = (None, None)
-    if request.wants("extremes"):
-        bounds = _bounds(facts, path) if item.data_type in _EXACT_TYPES else None
-    if nulls.null_count or bounds is None:
+    found = statistics_facts(snapshot, item, extremes=request.wants("extremes"))
+    if found.nulls is None or not found.are_bounds_known:
         return None
     return ColumnProfile(
         column=item.name,
         rows=rows,
-        nulls=int(pc.sum(nulls).as_py() or 0),
-        minimum=bounds[0],
-        maximum=bounds[1],
+        nulls=found.nulls,
+        minimum=found.low,
+        maximum=found.high,
         source="log",
     )
-
-
-def _bounds(facts: pa.Table, path: str) -> tuple[Any, Any] | None:
-    """The extremes of all files, None where those of one that has values are not known."""
-    low, high = facts.column(f"min.{path}"), facts.column(f"max.{path}")
-    valued = pc.greater(facts.column("num_records"), facts.column(f"null_count.{path}"))
-    known = pc.and_(low.is_valid(), high.is_valid())
-    if pc.any(pc.and_not(valued, known)).as_py():
-        return None
-    found = pc.min(low).as_py(), pc.max(high).as_py()
-    return None if isinstance(found[0], date) and found[0] < _ORDERED_SINCE else found
 
 
 def _of_counts(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from explorer.errors import UnsupportedError
 from explorer.pipeline.failures import clear_errors
 from explorer.pipeline.file_tasks import NUM_RECORDS, ReadFiles, run_groups
+from explorer.pipeline.large_scan import LargeScan, read_on_spark, scan_on_spark
+from explorer.pipeline.large_table import LargeSnapshot
 from explorer.pipeline.native_paths import NativePaths
 from explorer.pipeline.native_route import native_frame
 from explorer.pipeline.route import Route, why_files
@@ -21,6 +23,7 @@ from explorer.rows.layout import layout_of
 from explorer.rows.request import RowRequest, build_request
 from explorer.scan.plan import ScanPlan, plan_scan
 from explorer.scan.predicate import parse_predicate
+from explorer.storage.local import LocalStore
 from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ class ReadPlan:
 
     snapshot: Snapshot
     request: RowRequest
-    scan: ScanPlan
+    scan: ScanPlan | LargeScan
     spark: SparkSession = field(repr=False)
     route: Route
     reason: str
@@ -52,7 +55,9 @@ class ReadPlan:
     def frame(self) -> DataFrame:
         """The rows; nothing is read before an action asks for them."""
         request, what = self.request, f"Reading version {self.snapshot.version}"
-        check_visible(self.spark, self.snapshot.store)
+        if self.paths is None or isinstance(self.snapshot.store, LocalStore):
+            # of another store Spark's own reader says at once what it does not find
+            check_visible(self.spark, self.snapshot.store)
         with clear_errors(f"{what} of {self.snapshot.uri}"):
             if not request.schema.names:  # some column must tell how many rows there are
                 counted = replace(request, metadata_columns=("_row_index",))
@@ -60,9 +65,17 @@ class ReadPlan:
             if self.paths is not None:
                 store = self.snapshot.store
                 return native_frame(self.spark, store, request, self.files, self.paths)
-            groups = group_files(self.files, parallelism(self.spark))
             read = ReadFiles(store=self.snapshot.store, request=request)
-            return run_groups(self.spark, groups, read, spark_schema(request.schema))
+            schema = spark_schema(request.schema)
+            snapshot, scan = self.snapshot, self.scan
+            if (
+                isinstance(snapshot, LargeSnapshot)
+                and isinstance(scan, LargeScan)
+                and _is_long(scan)
+            ):
+                return read_on_spark(snapshot, scan, read, schema)
+            groups = group_files(self.files, parallelism(self.spark))
+            return run_groups(self.spark, groups, read, schema)
 
 
 def plan_read(  # what is asked for, and with what
@@ -81,8 +94,12 @@ def plan_read(  # what is asked for, and with what
     predicate = None if where is None else parse_predicate(where, snapshot.schema)
     request = build_request(layout_of(snapshot), columns, metadata_columns, predicate)
     spark_schema(request.schema)  # refuses types that Spark does not have
-    scan = plan_scan(snapshot, predicate)
     session = choose_session(spark)
+    scan: ScanPlan | LargeScan
+    if isinstance(snapshot, LargeSnapshot):
+        scan = scan_on_spark(snapshot, predicate)
+    else:
+        scan = plan_scan(snapshot, predicate)
     plan = ReadPlan(
         snapshot=snapshot,
         request=request,
@@ -95,7 +112,9 @@ def plan_read(  # what is asked for, and with what
         return plan
     if not scan.num_kept:
         return replace(plan, reason="no file has to be read")
-    found = why_files(session, snapshot.store, request, plan.files)
+    found: NativePaths | str = f"the list of {scan.num_kept:,} files stays on Spark"
+    if not _is_long(scan):
+        found = why_files(session, snapshot.store, request, plan.files)
     if isinstance(found, NativePaths):
         reason = "it was asked for" if route else "nothing speaks against Spark's own reader"
         return replace(plan, route="parquet", reason=reason, paths=found)
@@ -133,3 +152,8 @@ def read(  # what is asked for, and with what
     Spark's that holds our message; `clear_errors` makes a `DeltaError` of it.
     """
     return plan_read(snapshot, spark, columns, where, metadata_columns, route=route).frame()
+
+
+def _is_long(scan: ScanPlan | LargeScan) -> bool:
+    """Whether its list of files is not here."""
+    return isinstance(scan, LargeScan) and scan.listed is None

@@ -1,12 +1,11 @@
 """Rows of some files written again into others, on Spark: to fewer files, without deleted
-rows, or in the order of a curve.
+rows, or in the order of a curve. A few small files take no session.
 
 Nothing of it is part of the table before somebody commits the files that are told.
 """
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,16 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import CorruptDataError, DeltaError
+from explorer.errors import CorruptDataError
 from explorer.log.statistics_columns import indexed_places
-from explorer.pipeline.file_tasks import NUM_RECORDS, run_groups
+from explorer.pipeline.file_tasks import NUM_RECORDS, GroupWork, in_this_process, on_spark
 from explorer.pipeline.rewrite_curve import RowOrder
 from explorer.pipeline.rewrite_files import GROUP, WRITTEN, FileForm, RewriteFiles
 from explorer.pipeline.rewrite_measure import measure
 from explorer.pipeline.rewrite_shuffle import rewrite_by_shuffle
 from explorer.pipeline.session import choose_session
-from explorer.pipeline.spark_types import spark_schema
-from explorer.pipeline.task_groups import pack_files
+from explorer.pipeline.task_groups import are_few, pack_files
 from explorer.pipeline.visibility import check_visible
 from explorer.pipeline.watching_jobs import watched
 from explorer.progress import UNWATCHED, Watch
@@ -39,6 +37,9 @@ from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_FEW_BYTES: Final = 64 * 2**20
+"""Of files that are written again here, without Spark."""
 
 SORTED_IN_A_TASK = 192 * 2**20
 """Bytes of a group that one task sorts in its memory; more go through a shuffle of Spark."""
@@ -86,44 +87,41 @@ def rewrite_files(
     watch: Watch = UNWATCHED,
 ) -> pa.Table:
     """Write the live rows of each group into new files; what was written, with the schema
-    `WRITTEN`.
+    `WRITTEN`. A few small files are written here, unless a session is given.
 
     Each group's rows are counted where they are read and where they are written. Raises
     `CorruptDataError` where these numbers differ, or differ from what the log says, and what
     `explorer.read_rows` raises for files; then files may be left that no version knows.
     """
-    session = choose_session(spark)
-    check_visible(session, store)
     job = RewriteFiles(
         store=store, request=stored_request(wanted.snapshot), form=file_form(wanted.snapshot)
     )
-    with watched(session, watch, _LABEL):
-        found = _run(session, job, wanted)
-    try:
-        _check_counts(wanted, found)
-    except CorruptDataError:
-        _delete(store, found)
-        raise
+    if spark is None and are_few(wanted.files, _FEW_BYTES):
+        found = _run(in_this_process(watch, _LABEL), None, job, wanted)
+    else:
+        session = choose_session(spark)
+        check_visible(session, store)
+        with watched(session, watch, _LABEL):
+            found = _run(on_spark(session), session, job, wanted)
+    _check_counts(wanted, found)
     return found
 
 
-def _run(session: SparkSession, job: RewriteFiles, wanted: Rewrite) -> pa.Table:
+def _run(
+    work: GroupWork, session: SparkSession | None, job: RewriteFiles, wanted: Rewrite
+) -> pa.Table:
     groups = _split(wanted.files)
     packed = tuple(pack_files(group) for group in groups)
     if wanted.order is None:
-        return _collect(session, job, packed)
+        return work(packed, job, WRITTEN)
     counts = wanted.files.column(NUM_RECORDS)
     total = None if counts.null_count else sum_of(counts)
-    measured = measure(session, job.store, job.request, wanted.order, packed, total)
+    measured = measure(work, job.store, job.request, wanted.order, packed, total)
     job = RewriteFiles(store=job.store, request=job.request, form=job.form, order=measured.order)
-    if all(sum_of(group.column("size")) <= SORTED_IN_A_TASK for group in groups):
-        return _collect(session, job, packed)
+    fit = all(sum_of(group.column("size")) <= SORTED_IN_A_TASK for group in groups)
+    if session is None or fit:
+        return work(packed, job, WRITTEN)
     return rewrite_by_shuffle(session, job, groups, measured.num_rows)
-
-
-def _collect(session: SparkSession, job: RewriteFiles, groups: tuple[bytes, ...]) -> pa.Table:
-    frame = run_groups(session, groups, job, spark_schema(WRITTEN))
-    return frame.toArrow().cast(WRITTEN)
 
 
 def _split(files: pa.Table) -> Sequence[pa.Table]:
@@ -164,9 +162,3 @@ def _sums(
     sums = found.aggregate([("value", "sum", options)])
     numbers, totals = (sums.column(name).to_pylist() for name in ("group", "value_sum"))
     return dict(zip(numbers, totals, strict=True))
-
-
-def _delete(store: WriteStore, written: pa.Table) -> None:
-    for path in written.column("path").drop_null().to_pylist():
-        with contextlib.suppress(DeltaError):
-            store.delete(path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -256,6 +257,8 @@ def _output(store: WriteStore, path: str) -> Iterator[Any]:
 
 def attempt_number() -> int:
     """Which attempt of its task this is; 0 outside of one."""
+    if "pyspark" not in sys.modules:
+        return 0
     from pyspark import TaskContext  # a worker of Spark has it
 
     context = TaskContext.get()

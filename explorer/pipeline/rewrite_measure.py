@@ -5,22 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import pyarrow as pa
 
-from explorer.pipeline.file_tasks import NUM_RECORDS, Batches, ReadFiles, run_groups
+from explorer.pipeline.file_tasks import NUM_RECORDS, Batches, GroupWork, ReadFiles
 from explorer.pipeline.rewrite_curve import MeasuredOrder, RowOrder, column_at, measure_order
 from explorer.pipeline.rewrite_files import GROUP
 from explorer.rows.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 _SAMPLE_ROWS: Final = 200_000
 """Of all files together: some two hundred for each of a thousand ranges."""
+
+_SAMPLED: Final = pa.schema(
+    [("group", pa.int32()), ("num_rows", pa.int64()), ("sample", pa.binary())]
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +64,11 @@ class _SampleGroup:
             pa.array([count], pa.int64()),
             pa.array([sink.getvalue().to_pybytes()], pa.binary()),
         ]
-        yield pa.RecordBatch.from_arrays(arrays, ["group", "num_rows", "sample"])
+        yield pa.RecordBatch.from_arrays(arrays, schema=_SAMPLED)
 
 
-def measure(
-    spark: SparkSession,
+def measure(  # who works, where rows lie, and what is asked of them
+    work: GroupWork,
     store: ReadStore,
     request: RowRequest,
     order: RowOrder,
@@ -80,8 +81,7 @@ def measure(
     asked = replace(request, columns=tuple(tops), metadata_columns=())
     every = max(1, (total or 50 * _SAMPLE_ROWS) // _SAMPLE_ROWS)
     sample = _SampleGroup(store=store, request=asked, order=order, every=every)
-    frame = run_groups(spark, groups, sample, _schema())
-    found = frame.toArrow()
+    found = work(groups, sample, _SAMPLED)
     samples = [pa.ipc.open_stream(data).read_all() for data in found["sample"].to_pylist() if data]
     columns = _joined(samples, asked, order)
     counts = dict(zip(found["group"].to_pylist(), found["num_rows"].to_pylist(), strict=True))
@@ -97,15 +97,3 @@ def _joined(samples: list[pa.Table], request: RowRequest, order: RowOrder) -> li
     empty = _columns(request.schema.empty_table(), order)
     joined = pa.concat_tables([empty, *samples])
     return [column.combine_chunks() for column in joined.columns]
-
-
-def _schema() -> Any:
-    from pyspark.sql import types
-
-    return types.StructType(
-        [
-            types.StructField("group", types.IntegerType()),
-            types.StructField("num_rows", types.LongType()),
-            types.StructField("sample", types.BinaryType()),
-        ]
-    )

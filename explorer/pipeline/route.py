@@ -7,14 +7,18 @@
 
 The rule, in this order; the first that fits speaks for ``files``:
 
-1. the store is not this machine's file system, which is all that Spark is known to reach
+1. the store is not this machine's file system, and no setting says how Spark reaches it
+   (`explorer.pipeline.hadoop_schemes`)
 2. more than `MOST_NATIVE_FILES` files are left after pruning: Spark looks up every path
-3. the names of files mean something else to Spark, or it passes over them
+3. the names of files mean something else to Spark, or it passes over them, or a file has
+   fewer rows than the log says, which Spark would not notice
 4. columns are found by field ids, are nested and mapped, clash by the case of their names,
    or have types that Spark reads in another way
 5. the condition means something else under other settings of the session
 6. the session has a setting that changes rows and cannot be overridden for one read
 7. the deletion vectors together may take more than `MOST_VECTOR_BYTES`
+
+Before all of them: of a log whose state is on Spark, a list of many files stays there.
 
 Otherwise it is ``parquet``.
 """
@@ -27,11 +31,11 @@ from typing import TYPE_CHECKING, Final, Literal
 import pyarrow as pa
 
 from explorer.pipeline.conditions import can_render
+from explorer.pipeline.hadoop_schemes import hadoop_root
 from explorer.pipeline.native_paths import NativePaths, native_paths
 from explorer.pipeline.native_route import vector_bytes
 from explorer.pipeline.native_schema import why_not_native
 from explorer.rows.request import RowRequest
-from explorer.storage.local import LocalStore
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
@@ -58,11 +62,12 @@ def why_files(
     spark: SparkSession, store: ReadStore, request: RowRequest, files: pa.Table
 ) -> NativePaths | str:
     """The reason for the route ``files``, or the paths with which ``parquet`` can be taken."""
-    if not isinstance(store, LocalStore):
+    root = hadoop_root(spark, store)
+    if root is None:
         return "Spark is not told how to reach the table's store"
     if files.num_rows > MOST_NATIVE_FILES:
         return f"{files.num_rows:,} files are more than {MOST_NATIVE_FILES:,}"
-    paths = native_paths(store, files)
+    paths = native_paths(store, files, root)
     if isinstance(paths, str):
         return paths
     return next(_reasons(spark, request, files), None) or paths

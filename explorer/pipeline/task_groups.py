@@ -24,6 +24,9 @@ _LARGEST: Final = 128 * 2**20
 _LARGEST_CLAIM: Final = 2**40
 """Bytes that a file is believed to have: sizes in a log are a stranger's claim."""
 
+_FEW_FILES: Final = 32
+"""Up to so many files are worked on here: a session of Spark takes longer to start."""
+
 _MOST_GROUPS: Final = 10_000
 _MOST_BYTES: Final = 100 * 2**20
 """Of all groups together: a message to a Connect server holds 128 MiB."""
@@ -37,7 +40,7 @@ def group_files(files: pa.Table, slots: int) -> tuple[bytes, ...]:
     """
     if files.num_rows == 0:
         return ()
-    ends = np.cumsum(_weights(files.column("size")))
+    ends = np.cumsum(_believed(files) + _OPEN_COST)
     total = int(ends[-1])
     target = min(max(total // max(slots, 1), _OPEN_COST), _LARGEST)
     count = min(max(1, -(-total // target)), _MOST_GROUPS, files.num_rows)
@@ -54,16 +57,23 @@ def group_files(files: pa.Table, slots: int) -> tuple[bytes, ...]:
     return groups
 
 
+def are_few(files: pa.Table, most_bytes: int) -> bool:
+    """Whether work on `files`, which have a column `size`, is done before Spark has begun."""
+    return files.num_rows <= _FEW_FILES and int(_believed(files).sum()) <= most_bytes
+
+
 def unpack_files(group: bytes) -> pa.Table:
     """The files of one group."""
     with pa.ipc.open_stream(pa.py_buffer(group)) as stream:
         return stream.read_all()
 
 
-def _weights(sizes: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    known = pc.fill_null(pc.cast(sizes, pa.int64()), 0).combine_chunks()
+def _believed(files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    if not files.num_rows:
+        return np.zeros(0, np.int64)
+    known = pc.fill_null(pc.cast(files.column("size"), pa.int64()), 0).combine_chunks()
     numbers = np.frombuffer(known.buffers()[1], np.int64)[known.offset :][: len(known)]
-    return np.clip(numbers, 0, _LARGEST_CLAIM) + _OPEN_COST
+    return np.clip(numbers, 0, _LARGEST_CLAIM)
 
 
 def pack_files(files: pa.Table) -> bytes:

@@ -283,13 +283,6 @@ def parse_framed_vector(
     return _check_cardinality(parse_vector(content), descriptor)
 
 
-def parse_stored_vector(data: bytes, descriptor: DeletionVectorDescriptor) -> BitMap64:
-    """The vector of `descriptor` from the bytes of its whole file."""
-    check_file_version(data)
-    start, end = stored_range(descriptor)
-    return parse_framed_vector(memoryview(data)[start:end], descriptor)
-
-
 def parse_inline_vector(descriptor: DeletionVectorDescriptor) -> BitMap64:
     """The vector that the descriptor itself holds; raises `CorruptDataError`."""
     try:

@@ -28,6 +28,8 @@ LOG_FOLDER = "_delta_log"
 SIDECAR_FOLDER = "_delta_log/_sidecars"
 STAGED_COMMIT_FOLDER = "_delta_log/_staged_commits"
 LAST_CHECKPOINT = "_last_checkpoint"
+TEMPORARY_PREFIX = ".tmp-"
+"""How the names of files begin that a writer here has not finished; readers ignore them."""
 MAX_VERSION = 2**63 - 1
 _MAX_DIGITS = f"{MAX_VERSION:020}"
 
@@ -70,6 +72,14 @@ _NAME = re.compile(
     r"|(?P<last>[0-9]{20})\.compacted\.json)",
     re.ASCII,
 )
+
+
+_TEMPORARY = re.compile(re.escape(TEMPORARY_PREFIX) + "(?:trial-)?[0-9a-f]{32}", re.ASCII)
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a writer of this package has given a file this name before it was finished."""
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 # what lies there once for each version

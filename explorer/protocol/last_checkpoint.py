@@ -211,6 +211,8 @@ def _canonical_scalar(value: Any) -> str:
 
 
 def _quote(text: str) -> str:
+    if text.isascii() and text.isalnum():  # nearly all, and there may be thousands
+        return f'"{text}"'
     # half a surrogate pair is valid JSON, and no valid UTF-8
     return f'"{quote(text, safe="-._~", errors="surrogatepass")}"'
 

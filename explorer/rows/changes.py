@@ -236,13 +236,13 @@ def _labelled(batches: Iterator[pa.RecordBatch], change_type: str) -> Labelled:
 
 
 def _recorded(store: ReadStore, file: DataFile, request: RowRequest) -> Labelled:
-    types, start = _recorded_types(store, file, request.layout.version), 0
+    types, start = recorded_types(store, file, request.layout.version), 0
     for batch in read_file(store, file, request):
         yield batch, types.slice(start, batch.num_rows)
         start += batch.num_rows
 
 
-def _recorded_types(store: ReadStore, file: DataFile, version: int) -> pa.Array:
+def recorded_types(store: ReadStore, file: DataFile, version: int) -> pa.Array:
     """The type of each row; the column goes by its name whatever the mapping mode."""
     with open_data_file(store, file, version) as opened, reading(file, version):
         places = [at for at, item in enumerate(opened.schema) if item.name == _CHANGE_TYPE]

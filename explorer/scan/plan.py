@@ -33,7 +33,8 @@ _KEPT: Final = (
     "default_row_commit_version",
     "num_records",
 )
-_READ: Final = _KEPT[:-1]
+SCANNED: Final = _KEPT[:-1]
+"""What is read of files to plan a scan of them."""
 _FILES: Final = ("path", "size")
 _MAX_PROBLEMS: Final = 20
 """Of partition values that cannot be read; a hostile table may have any number."""
@@ -121,8 +122,9 @@ class ScanPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Piece:
-    """What planning makes of one row group, or of the files of the commits."""
+class PlannedPiece:
+    """What planning makes of one row group, or of the files of the commits; `kept` by the
+    names of the log."""
 
     kept: pa.Table
     files: pa.Table
@@ -145,17 +147,17 @@ def plan_scan(snapshot: Snapshot, where: str | Predicate | None = None) -> ScanP
         predicate = parse_predicate(where, snapshot.schema)
     question = Question() if predicate is None else question_of(predicate, snapshot)
 
-    def plan_piece(files: FileColumns) -> _Piece:
-        return _plan_piece(predicate, question, files)
+    def plan(files: FileColumns) -> PlannedPiece:
+        return plan_piece(predicate, question, files)
 
     pieces = snapshot.over_files(
-        lambda state: list(state.reduce_files(_READ, question.leaves, plan_piece))
+        lambda state: list(state.reduce_files(SCANNED, question.leaves, plan))
     )
     return ScanPlan(
         version=snapshot.version,
         predicate=predicate,
         kept=_logical(snapshot, _joined([piece.kept for piece in pieces], _KEPT)),
-        problems=_problems(pieces),
+        problems=problems_of(pieces),
         files=_joined([piece.files for piece in pieces], _FILES),
         question=question,
         evidence=pa.concat_tables([piece.evidence for piece in pieces])
@@ -164,13 +166,14 @@ def plan_scan(snapshot: Snapshot, where: str | Predicate | None = None) -> ScanP
     )
 
 
-def _plan_piece(predicate: Predicate | None, question: Question, files: FileColumns) -> _Piece:
+def plan_piece(predicate: Predicate | None, question: Question, files: FileColumns) -> PlannedPiece:
+    """Decide for some files, read with `SCANNED` and the leaves of the question."""
     found = answer(question, files)
     evidence = evidence_of(predicate, found, files.table.num_rows)
     stays = pc.equal(evidence.column("code"), int32_column([KEPT])[0])
     wanted = None if pc.all(stays).as_py() else stays
     kept = files.table if wanted is None else files.table.filter(wanted)
-    return _Piece(
+    return PlannedPiece(
         kept=kept.append_column("num_records", _counts(files, wanted)),
         files=files.table.select(list(_FILES)),
         evidence=evidence,
@@ -193,7 +196,8 @@ def _counts(files: FileColumns, wanted: pa.ChunkedArray | None) -> pa.ChunkedArr
     return record_counts(texts if wanted is None else texts.filter(wanted), parsed)
 
 
-def _problems(pieces: Sequence[_Piece]) -> tuple[Problem, ...]:
+def problems_of(pieces: Sequence[PlannedPiece]) -> tuple[Problem, ...]:
+    """What is wrong with the values by which files were planned, told once."""
     others = dict.fromkeys(problem for piece in pieces for problem in piece.problems)
     unreadable = unreadable_problems(piece.unreadable for piece in pieces)
     return (*unreadable, *list(others)[:_MAX_PROBLEMS])

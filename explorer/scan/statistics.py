@@ -33,7 +33,7 @@ def parsed_statistics(snapshot: Snapshot, columns: Sequence[str] | None = None) 
     chosen = choose_columns(snapshot, columns)
 
     def flatten(files: FileColumns) -> pa.Table:
-        return _flattened(files, chosen)
+        return flatten_statistics(files, chosen)
 
     leaves = parsed_leaves(chosen)
     pieces = snapshot.over_files(lambda state: list(state.reduce_files(["path"], leaves, flatten)))
@@ -58,7 +58,9 @@ def choose_columns(snapshot: Snapshot, names: Sequence[str] | None) -> list[Stat
     return [by_name[name] for name in dict.fromkeys(names)]
 
 
-def _flattened(files: FileColumns, columns: Sequence[StatisticsColumn]) -> pa.Table:
+def flatten_statistics(files: FileColumns, columns: Sequence[StatisticsColumn]) -> pa.Table:
+    """The rows of `parsed_statistics` for some files, read with `path` and the leaves of
+    the columns (`parsed_leaves`)."""
     facts = read_facts(files, columns)
     # as it is: to combine even one chunk would copy it
     arrays = [files.table.column("path"), facts.num_records]

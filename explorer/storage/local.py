@@ -11,15 +11,13 @@ from stat import S_ISFIFO
 from typing import TYPE_CHECKING, BinaryIO
 
 from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
+from explorer.protocol.filenames import TEMPORARY_PREFIX
 from explorer.storage.ports import Content, ObjectInfo, PutOutcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.storage.tree import FolderPiece
-
-# `_` and `.` hide a name from every reader of the log and of the table
-_TEMPORARY_PREFIX = ".tmp-"
 
 # what file systems without hard links answer
 _NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK})
@@ -153,7 +151,7 @@ class LocalStore:
         """Link a finished, synced temporary file to `path`; a link never replaces."""
         target = self._full(path)
         folder = os.path.dirname(target)
-        temporary = f"{folder}/{_TEMPORARY_PREFIX}{os.urandom(16).hex()}"
+        temporary = f"{folder}/{TEMPORARY_PREFIX}{os.urandom(16).hex()}"
         with _speaking_of(path):
             _make_folder(folder)
             try:
@@ -173,7 +171,7 @@ class LocalStore:
         """Write beside `path`, then rename over it."""
         target = self._full(path)
         folder = os.path.dirname(target)
-        temporary = f"{folder}/{_TEMPORARY_PREFIX}{os.urandom(16).hex()}"
+        temporary = f"{folder}/{TEMPORARY_PREFIX}{os.urandom(16).hex()}"
         with _speaking_of(path):
             _make_folder(folder)
             try:
@@ -190,7 +188,7 @@ class LocalStore:
         """Write beside `path`, then rename over it where the block ends without an error."""
         target = self._full(path)
         folder = os.path.dirname(target)
-        temporary = f"{folder}/{_TEMPORARY_PREFIX}{os.urandom(16).hex()}"
+        temporary = f"{folder}/{TEMPORARY_PREFIX}{os.urandom(16).hex()}"
         published = False
         try:
             with _speaking_of(path):

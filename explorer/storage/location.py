@@ -8,6 +8,7 @@ may be shown never holds user info or a query: that is where credentials hide.
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from dataclasses import dataclass
 
@@ -17,6 +18,9 @@ _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):(?P<rest>.*)", re.DOT
 
 # `abfss://container@account`: what stands before the @ is a name, not a user
 _CONTAINERS = frozenset({"abfs", "abfss", "wasb", "wasbs"})
+_CHAINED = re.compile(r"(.*::)([A-Za-z][A-Za-z0-9+.-]*://.*)", re.DOTALL)
+# several names of one store
+_SAME = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs"}
 _CHAIN = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)::")
 
 
@@ -56,6 +60,25 @@ def parse_location(uri: str | os.PathLike[str]) -> Location:
     if scheme in {"file", "local"}:
         return _local(_file_url_path(text, match["rest"]))
     return Location(scheme=scheme, target=_trimmed(text), shown=_without_secrets(text))
+
+
+def canonical_place(place: Location) -> str:
+    """One spelling for each place: links resolved, `.` and `..` gone, no query."""
+    if place.scheme == "file":
+        return os.path.realpath(place.target)
+    # every part of a chain is asked, so that all of them count
+    outer, inner = "", place.target
+    if (chained := _CHAINED.match(inner)) is not None:
+        outer, inner = chained[1], chained[2]
+    scheme, _, rest = inner.partition("://")
+    rest = rest.partition("?")[0].partition("#")[0]
+    scheme = _SAME.get(scheme.lower(), scheme.lower())
+    return f"{outer}{scheme}://{posixpath.normpath(rest) if rest else ''}"
+
+
+def is_below(place: str, root: str) -> bool:
+    """Whether a canonical place is another one, or lies below it."""
+    return place == root or place.startswith(root.rstrip("/") + "/")
 
 
 def _local(path: str) -> Location:

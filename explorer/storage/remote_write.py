@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from explorer.errors import DeltaError, StorageError, UnsupportedError
+from explorer.protocol.filenames import LOG_FOLDER, TEMPORARY_PREFIX
 from explorer.storage.location import Location
 from explorer.storage.ports import Content, PutOutcome
 from explorer.storage.remote import RemoteStore, speaking_of
@@ -33,7 +34,7 @@ _CONDITIONS: Final[Mapping[str, str]] = {
 """By what a store of each scheme creates an object only where none is."""
 
 # readers of the log know no such name
-_TRIAL: Final = "_delta_log/.tmp-trial-"
+_TRIAL: Final = f"{LOG_FOLDER}/{TEMPORARY_PREFIX}trial-"
 
 # objects in memory are looked for and made in two steps
 _MEMORY = threading.Lock()

@@ -8,7 +8,7 @@ the newest checkpoint and the commits after it: nothing is shared with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -109,8 +109,16 @@ class FileEvents:
         return self.table.take(pa.array(np.sort(last[last >= 0])))
 
 
-def read_events(store: ReadStore, listing: LogListing, watch: Watch = UNWATCHED) -> FileEvents:
+def read_events(
+    store: ReadStore,
+    listing: LogListing,
+    watch: Watch = UNWATCHED,
+    keep: Callable[[pa.Table], pa.Table] | None = None,
+) -> FileEvents:
     """Read every commit that an unbroken log has, up to its newest version.
+
+    `keep` takes from some events, as `EVENTS`, those that are wanted: the others are held no
+    longer. It must take all events of a logical file or none of them.
 
     Raises `CorruptLogError` where neither version 0 nor a usable checkpoint begins it.
     """
@@ -119,20 +127,27 @@ def read_events(store: ReadStore, listing: LogListing, watch: Watch = UNWATCHED)
     if newest is None:
         raise _no_beginning("The log is empty.")
     if run and run[0] == 0 and run[-1] == newest:
-        return _events(store, (0, newest), [], _read_commits(store, run, watch))
+        return _events(store, (0, newest), [], _kept(_read_commits(store, run, watch), keep))
     lowest = run[0] - 1 if run and run[-1] == newest else newest
     reason = "No checkpoint is there."
     for found in listing.checkpoints:
         if found.version < lowest:
             continue
         try:
-            base = list(_read_checkpoint(store, found))
+            base = list(_kept(_read_checkpoint(store, found), keep))
         except (DeltaError, pa.ArrowException, KeyError, TypeError) as error:
             reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
             continue
         versions = [version for version in run if version > found.version]
-        return _events(store, (found.version, newest), base, _read_commits(store, versions, watch))
+        newer = _kept(_read_commits(store, versions, watch), keep)
+        return _events(store, (found.version, newest), base, newer)
     raise _no_beginning(reason)
+
+
+def _kept(
+    events: Iterator[pa.Table], keep: Callable[[pa.Table], pa.Table] | None
+) -> Iterator[pa.Table]:
+    return events if keep is None else map(keep, events)
 
 
 def _events(

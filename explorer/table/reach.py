@@ -31,11 +31,6 @@ class Reach:
     changes: Flags
 
     @property
-    def unreadable_versions(self) -> list[range]:
-        """The versions that cannot be read, ascending."""
-        return ranges_of(~self.readable, self.first)
-
-    @property
     def readable_from(self) -> int | None:
         """The oldest version from which on every one can be read; None without any."""
         broken = np.flatnonzero(~self.readable)

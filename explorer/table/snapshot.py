@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from explorer.log.state import LogState
     from explorer.protocol.schema import StructType
+    from explorer.table.file_state import FileState
 
 _NUM_RECORDS = "num_records"
 FILE_COLUMNS = (*ADD_FIELDS, _NUM_RECORDS)
@@ -78,6 +79,12 @@ class Snapshot:
     def __repr__(self) -> str:
         """Where and which."""
         return f"Snapshot({self.uri!r}, version={self.version})"
+
+    @property
+    def held_bytes(self) -> int:
+        """What it keeps of its files takes so many bytes, those of its `Table` not counted."""
+        kept = self._kept_counts
+        return self._loaded.nbytes + (0 if kept is None else int(kept[1].nbytes))
 
     @property
     def store(self) -> ReadStore:
@@ -201,7 +208,7 @@ class Snapshot:
         return self.consult(lambda loaded: question(loaded.state))
 
     @property
-    def file_state(self) -> LiveFiles:
+    def file_state(self) -> FileState:
         """The live files as a `FileState`."""
         return LiveFiles(self)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from explorer.errors import (
@@ -73,6 +73,19 @@ class Table:
         """The place, as it may be shown."""
         return self.store.uri
 
+    @property
+    def held_bytes(self) -> int:
+        """What is kept for the next look takes so many bytes."""
+        with self._lock:
+            held = self._held
+        return self._cache.nbytes + (0 if held is None else held.nbytes)
+
+    def release(self) -> None:
+        """Give back what is kept for the next look, which then reads all of the log again."""
+        with self._lock:
+            self._held = self._known = None
+        self._cache.clear()
+
     def listing(self) -> LogListing:
         """The log folder as it is now."""
         try:
@@ -113,15 +126,19 @@ class Table:
         )
         protocol, metadata = loaded.small.required(loaded.segment.version)
         check_reader(protocol, self.uri)
-        return Snapshot(
+        return self._snapshot(
+            loaded,
             store=self.store,
-            loaded=loaded,
             time_of=lambda: self._looking(
                 lambda listing: self._time_of(listing, loaded.segment.version, protocol, metadata)
             ),
             reload=self._load_without,
             problems=(*validate_protocol(protocol), *validate_format(metadata)),
         )
+
+    def _snapshot(self, loaded: LoadedVersion, **others: Any) -> Snapshot:
+        """The snapshot of a loaded version; one whose files are elsewhere is of its own kind."""
+        return Snapshot(loaded=loaded, **others)
 
     def history(self, limit: int | None = None) -> pa.Table:
         """The newest `limit` commits, or all that are left, newest first; also for
@@ -260,9 +277,13 @@ def open_table(
     storage_options: Mapping[str, Any] | None = None,
     *,
     spark: Any = None,
+    within: Sequence[str] | None = None,
 ) -> Table:
     """The table at a path, a `file:` URL or any URL that fsspec knows; with a Spark session
     the one that its catalog knows by this name.
+
+    A log may name files outside of the table's folder, as those of shallow clones do. They
+    are read wherever they lie, or, with `within`, only below these places.
 
     Raises `NotFoundError` where no table lies there.
     """
@@ -270,7 +291,7 @@ def open_table(
         from explorer.table.catalog_name import location_by_name  # noqa: PLC0415  # rarely needed
 
         uri = location_by_name(os.fspath(uri), spark)
-    store = open_read_store(uri, storage_options)
+    store = open_read_store(uri, storage_options, within)
     if not _has_log(store):
         raise _no_table(store)
     return Table(store)

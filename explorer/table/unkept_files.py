@@ -154,9 +154,14 @@ def removals_of(events: FileEvents | None, kept: KeptFiles) -> list[pa.Table]:
     dropped the tombstone; without commits, the expired tombstones."""
     if events is None:
         return [kept.expired]
+    return [removals_by_commits(events)]
+
+
+def removals_by_commits(events: FileEvents) -> pa.Table:
+    """What the commits removed for good, as `judge_unkept` takes it."""
     last = events.newest
     removed = last.filter(pa.array(last.column("kind").to_numpy() == REMOVE))
-    return [removed.rename_columns({"time": "deletion_timestamp"})]
+    return removed.rename_columns({"time": "deletion_timestamp"})
 
 
 def kept_by_commits(events: FileEvents, cutoff_ms: int, root: str) -> Places:

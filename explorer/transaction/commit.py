@@ -6,10 +6,17 @@ what the winners did and either follows them or reports the conflict as a value.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from explorer.errors import ConflictError, CorruptLogError, NotFoundError, StorageError
+from explorer.errors import (
+    ConflictError,
+    CorruptLogError,
+    DeltaError,
+    NotFoundError,
+    StorageError,
+)
 from explorer.progress import Cancel
 from explorer.protocol.filenames import render_commit_path
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
@@ -30,6 +37,8 @@ Clock = Callable[[], int]
 
 # how often an outcome that stays unknown is looked into before giving up
 _UNKNOWN_LIMIT = 5
+
+_YOUNG_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +73,8 @@ def commit(
         check_commit(staged)
         attempt = build_attempt(staged, clock())
         if _create(store, attempt):
+            if _is_stranded(store, staged, clock()):
+                return commit_gone(staged, attempt.version)
             return Committed(version=attempt.version, timestamp=attempt.timestamp)
         followed = _follow_winners(store, staged)
         if isinstance(followed, Conflict):
@@ -98,6 +109,30 @@ def _gone(store: ReadStore, staged: StagedCommit) -> Conflict | None:
     if newest is None or _is_there(store, 0):
         return None
     return commit_gone(staged, 0)
+
+
+def _is_stranded(store: WriteStore, staged: StagedCommit, now: int) -> bool:
+    """Whether a cleanup went on while the commit was made, so that it lies before the log that
+    is left, where no reader sees it; it is taken away then.
+
+    A cleanup keeps the log for a while, so that a commit upon a young version need not ask, nor
+    one that has just followed others to the newest.
+    """
+    base = staged.base
+    if staged.first_read is not None:
+        return False
+    if base.timestamp is not None and now - base.timestamp < _YOUNG_MS:
+        return False
+    version = base.version + 1
+    with contextlib.suppress(DeltaError):  # it was created, whatever happens to the store now
+        newest = newest_version(store)
+        if newest is None or newest <= version or _is_there(store, version + 1):
+            return False
+        if not _is_there(store, version):  # others followed it, and a cleanup took them all
+            return False
+        store.delete(render_commit_path(version))
+        return True
+    return False
 
 
 def _is_there(store: ReadStore, version: int) -> bool:

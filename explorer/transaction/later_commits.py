@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from explorer.errors import InvalidArgumentError
+from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.known_properties import ISOLATION_LEVEL
 from explorer.storage.ports import ReadStore
 from explorer.transaction.conflicts import Conflict, commit_gone, find_conflicts
@@ -47,12 +48,16 @@ def transaction_upon(
     )
 
 
-def conflicts_since(store: ReadStore, staged: StagedCommit, newest: int) -> Iterator[Conflict]:
+def conflicts_since(
+    store: ReadStore, staged: StagedCommit, newest: int, watch: Watch = UNWATCHED
+) -> Iterator[Conflict]:
     """Every conflict of `staged` with the commits after its base, up to version `newest`:
     what a writer meets first comes first."""
     if newest <= staged.base.version:
         return
-    for winner in read_winners(store, staged.base.version + 1):
+    total = newest - staged.base.version
+    for done, winner in enumerate(read_winners(store, staged.base.version + 1)):
+        watch.step(min(done, total), total, "Looking at the commits since")
         if not isinstance(winner, WinningCommit):
             yield commit_gone(staged, winner)
             return

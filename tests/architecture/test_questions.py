@@ -9,7 +9,7 @@ import pytest
 from typer.main import get_command
 
 from explorer.cli.verbs import build_app
-from widgets.state import VIEW_TITLES
+from widgets.state import VIEW_TITLES, parse_address
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
@@ -25,8 +25,11 @@ def test_there_are_twenty_five_questions() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_what_answers_a_question_is_there(row: list[str]) -> None:
-    _, _, views, verbs, tests = row
-    assert views == "–" or set(views.split(", ")) <= set(VIEW_TITLES.values())
+    _, _, views, link, verbs, tests = row
+    assert set(views.split(", ")) <= set(VIEW_TITLES.values())
+    address, complaints = parse_address("?table=t&" + re.sub(r"=[NM]\b", "=1", link.strip("`")))
+    assert complaints == []
+    assert VIEW_TITLES[address.view] in views.split(", ")
     commands = get_command(build_app()).commands  # type: ignore[attr-defined]  # a group
     named = [text.split()[0] for text in re.findall(r"`([^`]+)`", verbs)]
     assert named

@@ -26,6 +26,7 @@ ATTACKS = (
     "$$\\href{javascript:window.ran=6}{x}$$ <a href=javascript:window.ran=7 autofocus>x</a>",
     "{{constructor.constructor('window.ran=8')()}} ${window.ran=9} <%= ran %>",
     "<details open ontoggle=window.ran=10><input onfocus=window.ran=11 autofocus>",
+    "=HYPERLINK(evil) \u202egnp.exe\u202c \u2066a\u2069 \x1b[31mred\x07\x7f",
 )
 EVIL = " ".join(ATTACKS)
 FOLDER = "<img src=evil onerror=window.ran=12>"
@@ -51,7 +52,12 @@ def hostile(folder: Path) -> Path:
         description=EVIL,
         schemaString=json.dumps({"type": "struct", "fields": fields}),
         partitionColumns=[f"{EVIL}0"],
-        configuration={EVIL: EVIL, "delta.enableDeletionVectors": "true"},
+        configuration={
+            EVIL: EVIL,
+            "delta.enableDeletionVectors": "true",
+            "delta.enableChangeDataFeed": "true",
+            f"delta.constraints.{EVIL}": EVIL,
+        },
         format={"provider": EVIL, "options": {EVIL: EVIL}},
     )
     info = {
@@ -121,7 +127,7 @@ def evil_page(browser: Browser, evil_server: Server) -> Iterator[tuple[Page, Gua
 
 
 def visible_attack(page: Page) -> None:
-    """The text is there, as text."""
+    """The text is there, as text, and no character of it turns its order around."""
     expect(page.get_by_text("window.ran=1", exact=False).first).to_be_visible()
 
 
@@ -245,6 +251,10 @@ def test_exports_hold_no_cell_that_a_spreadsheet_would_run(
         ("vectors", {"file": EVIL}, []),
         ("reach", {"file": EVIL}, ["Look at the files themselves", "List the folder"]),
         ("health", {}, ["Look at the files too"]),
+        ("schema", {}, ["Read the footers of the files"]),
+        ("conflicts", {"version": 0}, []),
+        ("conflicts", {"version": 0, "where": EVIL}, []),
+        ("feed", {"version": 1, "older": 0}, []),
     ],
 )
 def test_nothing_runs_in_what_a_view_shows_on_demand(

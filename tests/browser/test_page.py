@@ -85,9 +85,11 @@ def test_a_row_is_reached_and_chosen_with_the_keyboard_alone(
     page: Page, server: Server, shop: Path
 ) -> None:
     open_shop(page, server, shop)
+    expect(page.get_by_label("Show users")).to_be_visible()
+    expect(page.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
     page.get_by_role("searchbox", name="Filter commits").focus()
-    page.keyboard.press("Tab")  # the CSV button
-    page.keyboard.press("Tab")  # the first row
+    for _ in ("operations", "engines", "users", "the first row"):
+        page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.locator(SELECTED).locator("td").first).to_have_text("73")
@@ -145,8 +147,16 @@ def test_the_protocol_view_tells_since_when_and_by_which_commit(
     feature = page.locator("tr", has=page.get_by_text("columnMapping", exact=True))
     expect(feature).to_contain_text("active")
     expect(feature).to_contain_text(re.compile(r"version \d+"))
-    expect(page.get_by_role("cell", name="order_id").first).to_be_visible()
     expect(page.get_by_text("delta.enableDeletionVectors")).to_be_visible()
+
+
+def test_the_schema_view_tells_columns_and_which_files_hold_them(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop, view="schema")
+    expect(page.get_by_role("cell", name="order_id").first).to_be_visible()
+    page.get_by_role("button", name="Read the footers of the files").click()
+    expect(page.get_by_text(re.compile("files that were read"))).to_be_visible()
 
 
 def test_the_log_view_names_the_kinds_of_files(page: Page, server: Server, shop: Path) -> None:
@@ -277,5 +287,5 @@ def test_landmarks_and_headings_are_there(page: Page, server: Server, shop: Path
 
 def test_other_pages_may_not_frame_this_one(server: Server) -> None:
     with urllib.request.urlopen(server.address()) as answer:
-        assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
         assert answer.headers["X-Content-Type-Options"] == "nosniff"

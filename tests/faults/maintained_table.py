@@ -1,25 +1,25 @@
-"""A table for every maintenance operation, a store that fails at one of its operations, and
-what must hold of the table however an execution ended."""
+"""A table for every maintenance operation, and what must hold of it however an execution
+ended."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import json
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+import explorer
 from explorer import maintenance
-from explorer.errors import StorageError
 from explorer.log.commit_info import read_commit_info
 from explorer.maintenance import Plan, StateFolder
-from explorer.storage.local import LocalStore
-from explorer.storage.ports import PutOutcome
-from explorer.table.table import Table
+from tests.data_tables import DataTable, field, struct
+from tests.row_values import counted_rows
 from tests.tables import FEATURE_PROTOCOL, metadata, vector
-from tests.unit.maintenance.lake import NOW_MS, Lake
+from tests.unit.maintenance.lake import Lake
 
 CONFIGURATION = {"delta.checkpointInterval": "2"}
 VECTOR_FILE = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
@@ -54,12 +54,49 @@ def build_table(scratch: Path) -> Lake:
     return lake
 
 
+class RowLake(Lake):
+    """A lake whose files have rows."""
+
+    def __init__(self, scratch: Path) -> None:
+        super().__init__(scratch)
+        (self.root / "_delta_log").rmdir()
+
+
+def build_rows(scratch: Path, *, silent: int = 2, **configuration: str) -> Lake:
+    """Four small files in two partitions, of which the first `silent` ones say nothing of their
+    rows."""
+    lake = RowLake(scratch)
+    table = DataTable(
+        lake.root,
+        struct(field("id", "long"), field("part", "string")),
+        configuration={**CONFIGURATION, **configuration},
+        partitionColumns=["part"],
+    )
+    for number in range(4):
+        rows = pa.table({"id": pa.array(range(number * 10, number * 10 + 3), pa.int64())})
+        stats = json.dumps({"numRecords": 3, "nullCount": {"id": 0}})
+        part = "ab"[number % 2]
+        table.add(
+            f"part={part}/{number}.parquet",
+            rows,
+            partitionValues={"part": part},
+            **({} if number < silent else {"stats": stats}),
+        )
+    table.write()
+    return lake
+
+
 Planner = Callable[[Lake], Plan]
 
 
 def _plan_hint(lake: Lake) -> Plan:
     lake.log.hint(9)
     return maintenance.plan_repair(lake.table, "hint", clock=lake.clock)
+
+
+def _plan_files(lake: Lake) -> Plan:
+    (lake.root / "3.parquet").unlink()
+    return maintenance.plan_repair(lake.table, "files", clock=lake.clock)
 
 
 PLANNERS: dict[str, Planner] = {
@@ -75,6 +112,7 @@ PLANNERS: dict[str, Planner] = {
         lake.table, "checkpoint", clock=lake.clock
     ),
     "repair hint": _plan_hint,
+    "repair files": _plan_files,
     "upgrade": lambda lake: maintenance.plan_upgrade(
         lake.table, features=["columnMapping", "inCommitTimestamp"], clock=lake.clock
     ),
@@ -84,12 +122,48 @@ PLANNERS: dict[str, Planner] = {
 }
 
 
+def _plan_row_ids(lake: Lake) -> Plan:
+    return maintenance.plan_upgrade(lake.table, features=["rowTracking"], clock=lake.clock)
+
+
+def _plan_no_row_ids(lake: Lake) -> Plan:
+    assert lake.execute(_plan_row_ids(lake)).status == "completed"
+    return maintenance.plan_drop_feature(lake.table, "rowTracking", clock=lake.clock)
+
+
+ROW_PLANNERS: dict[str, Planner] = {
+    "upgrade row ids": _plan_row_ids,
+    "drop row ids": _plan_no_row_ids,
+    "optimize": lambda lake: maintenance.plan_optimize(lake.table, batch_size=1, clock=lake.clock),
+    "optimize in order": lambda lake: maintenance.plan_optimize(
+        lake.table, zorder_by=["id"], target_size=150, clock=lake.clock
+    ),
+    "repair statistics": lambda lake: maintenance.plan_repair(
+        lake.table, "statistics", clock=lake.clock
+    ),
+    "drop-constraint": lambda lake: maintenance.plan_drop_constraint(
+        lake.table, "positive", clock=lake.clock
+    ),
+    "add-constraint": lambda lake: maintenance.plan_add_constraint(
+        lake.table, "small", "id < 1000", clock=lake.clock
+    ),
+}
+"""Operations on a table with rows."""
+
+ON_SPARK = ("add-constraint",)
+"""Those that need a session."""
+
+OPERATIONS = (*PLANNERS, *(name for name in ROW_PLANNERS if name not in ON_SPARK))
+
+
 @dataclass(frozen=True)
 class State:
-    """What a table holds: its newest version, and files by version."""
+    """What a table holds: its newest version, files by version, and the rows of the newest
+    one where it has some."""
 
     latest: int
     files: dict[int, tuple[str, ...]]
+    rows: Counter[Any] | None = None
 
 
 def state_of(lake: Lake, plan: Plan) -> State:
@@ -99,16 +173,22 @@ def state_of(lake: Lake, plan: Plan) -> State:
     files: dict[int, tuple[str, ...]] = {}
     for version in {latest, *map(int, plan.promise.versions)}:
         names = table.snapshot(version=version).files(["path"]).column("path").to_pylist()
-        assert all((lake.root / name).is_file() for name in names), version
+        there = [name for name in names if (lake.root / name).is_file()]
+        assert len(names) - len(there) == _num_gone(plan, version), version
         files[version] = tuple(sorted(names))
-    return State(latest=latest, files=files)
+    rows = None
+    if isinstance(lake, RowLake):
+        rows = counted_rows(explorer.read_rows(table.snapshot()))
+    return State(latest=latest, files=files, rows=rows)
 
 
 def check_whole(lake: Lake, before: State, plan: Plan) -> None:
     """Every version that the plan promised reads as before, the newest one reads too, no
     commit is there twice, and no file that one of them needs is missing."""
     after = state_of(lake, plan)
-    assert (lake.root / "ab" / VECTOR_FILE).is_file()
+    assert after.rows == before.rows
+    if after.rows is None:
+        assert (lake.root / "ab" / VECTOR_FILE).is_file()
     for version in map(int, plan.promise.versions):
         assert after.files[version] == before.files[version], version
     ids = [_transaction(lake, number) for number in range(before.latest + 1, after.latest + 1)]
@@ -120,101 +200,36 @@ def _transaction(lake: Lake, version: int) -> str | None:
     return found if isinstance(found, str) else None
 
 
-class InjectedError(StorageError):
-    """What a failing store says."""
+def _num_gone(plan: Plan, version: int) -> int:
+    """How many files lacked from the start."""
+    repairs = plan.parameters.get("what") == "files"
+    return plan.files.num_rows if repairs and version <= plan.anchor.version else 0
 
 
-def _failure() -> InjectedError:
-    return InjectedError("The store failed.", reason="A test made it.", remedy="None.")
-
-
-class FaultyStore(LocalStore):
-    """A local store whose operation number `fail_at` fails: `before` it is done, or `after`
-    it was done, as when an answer is lost. Every later one fails too where `stays_down`."""
-
-    def __init__(
-        self, root: str, fail_at: int | None = None, *, when: str = "before", down: bool = False
-    ) -> None:
-        super().__init__(root)
-        self.fail_at, self.when, self.down = fail_at, when, down
-        self.operations: list[str] = []
-
-    @contextmanager
-    def _operation(self, what: str) -> Iterator[bool]:
-        number = len(self.operations)
-        self.operations.append(what)
-        hit = self.fail_at is not None and (
-            number == self.fail_at or (self.down and number > self.fail_at)
-        )
-        if hit and self.when == "before":
-            raise _failure()
-        yield hit
-        if hit:
-            raise _failure()
-
-    def put_if_absent(self, path: str, data: Any) -> PutOutcome:
-        with self._operation(f"put {path}"):
-            return super().put_if_absent(path, data)
-
-    def write(self, path: str, data: Any) -> None:
-        with self._operation(f"write {path}"):
-            super().write(path, data)
-
-    def open_output(self, path: str) -> Any:
-        with self._operation(f"output {path}"):
-            return super().open_output(path)
-
-    def delete(self, path: str) -> None:
-        with self._operation(f"delete {path}"):
-            super().delete(path)
-
-    def read(self, path: str, limit: int | None = None) -> bytes:
-        with self._operation(f"read {path}"):
-            return super().read(path, limit)
-
-    def stat(self, path: str) -> Any:
-        with self._operation(f"stat {path}"):
-            return super().stat(path)
-
-    def list_names(self, folder: str) -> list[str]:
-        with self._operation(f"list {folder}"):
-            return super().list_names(folder)
-
-    def list_folder(self, folder: str) -> list[Any]:
-        with self._operation(f"list {folder}"):
-            return super().list_folder(folder)
-
-    def list_pieces(self, folder: str) -> Iterator[Any]:
-        with self._operation(f"list {folder}"):
-            yield from super().list_pieces(folder)
-
-    def stat_many(self, paths: Sequence[str]) -> list[tuple[int, int] | None]:
-        with self._operation("stat many"):
-            return super().stat_many(paths)
-
-    def open_input(self, path: str) -> Any:
-        with self._operation(f"open {path}"):
-            return super().open_input(path)
-
-
-def faulty_table(lake: Lake, fail_at: int | None, **options: Any) -> tuple[Table, FaultyStore]:
-    store = FaultyStore(os.fspath(lake.root), fail_at, **options)
-    return Table(store), store
+def build(scratch: Path, operation: str) -> Lake:
+    """The table for an operation."""
+    if operation == "drop-constraint":
+        return build_rows(scratch, **{"delta.constraints.positive": "id >= 0"})
+    if operation.endswith("row ids"):
+        return build_rows(scratch, silent=0)
+    return build_rows(scratch) if operation in ROW_PLANNERS else build_table(scratch)
 
 
 def saved_plan(lake: Lake, operation: str) -> Plan:
     """The plan as another process would load it."""
     state = StateFolder(lake.state)
-    plan = PLANNERS[operation](lake)
+    plan = {**PLANNERS, **ROW_PLANNERS}[operation](lake)
     assert not plan.refusals, plan.refusals
     assert plan.steps, plan.summary
     state.save_plan(plan)
     return state.load_plan(plan.digest)
 
 
+def data_files(lake: Lake) -> set[str]:
+    """The data files that lie in the table, known or not."""
+    found = (place.relative_to(lake.root) for place in lake.root.rglob("*.parquet"))
+    return {str(place) for place in found if place.parts[0] != "_delta_log"}
+
+
 def approval_of(plan: Plan) -> maintenance.Approval:
     return maintenance.Approval(plan.digest, "test", plan.subject.name, "a test")
-
-
-RETENTION = timedelta(days=7)
-NOW = NOW_MS

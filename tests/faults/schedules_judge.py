@@ -92,7 +92,7 @@ def _judge_versions(world: World, commits: Sequence[Commit]) -> list[str]:
     table = Table(Store(disk))
     wrong: list[str] = []
     live: set[LogicalFile] = set()
-    opened = {len(commits) - 1, *world.chance.sample(range(len(commits)), k=min(2, len(commits)))}
+    opened = {len(commits) - 1, *world.chance.sample(range(len(commits)), k=min(1, len(commits)))}
     for at, commit in enumerate(commits):
         wrong += _apply(live, commit)
         is_latest = at + 1 == len(commits)

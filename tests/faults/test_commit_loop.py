@@ -116,6 +116,31 @@ def test_a_version_that_a_cleanup_took_is_not_committed_anew(store: LocalStore) 
     assert explorer.open_table(store.uri).latest_version() == 3
 
 
+def test_a_commit_that_a_cleanup_went_past_is_taken_away_and_told(store: LocalStore) -> None:
+    """Between the look at what was read and the commit the log is cut behind both."""
+    read = newest(store)
+    for name in "abc":
+        append(store, name)
+    meddled = Meddled(store.uri, before=lambda: cut(store, 3))
+    late = (read.timestamp or 0) + 2 * 3_600_000
+    staged = stage(add("late"), upon=read)
+    done = commit(meddled, staged, clock=lambda: late, retries=AT_ONCE)
+    assert isinstance(done, Conflict)
+    assert (done.version, done.rule) == (1, "commit gone")
+    assert not Path(store.uri, commit_path(1)).exists()
+    assert explorer.open_table(store.uri).latest_version() == 3
+
+
+def test_a_commit_upon_an_old_version_that_others_follow_at_once_stands(store: LocalStore) -> None:
+    read = newest(store)
+    meddled = Meddled(store.uri, after=lambda: append(store, "next"))
+    late = (read.timestamp or 0) + 2 * 3_600_000
+    done = commit(meddled, stage(add("old"), upon=read), clock=lambda: late, retries=AT_ONCE)
+    assert isinstance(done, Committed)
+    assert done.version == 1
+    assert explorer.open_table(store.uri).latest_version() == 2
+
+
 def test_a_table_whose_first_commits_are_gone_is_not_created_anew(store: LocalStore) -> None:
     for name in "ab":
         append(store, name)

@@ -207,3 +207,26 @@ def writable(place: Path) -> Path:
         for name in files:
             os.chmod(f"{folder}/{name}", 0o644)
     return place
+
+
+def write_tracked(spark: SparkSession, place: Path, **properties: str) -> None:
+    """A table of delta-spark with deletion vectors, row ids, change data and odd partitions."""
+    wanted = {
+        "delta.enableDeletionVectors": "true",
+        "delta.enableRowTracking": "true",
+        "delta.enableChangeDataFeed": "true",
+        "delta.enableInCommitTimestamps": "true",
+        **properties,
+    }
+    said = ", ".join(f"'{name}'='{value}'" for name, value in wanted.items())
+    spark.sql(
+        f"create table delta.`{place}` (id long, part string, v string) using delta "
+        f"partitioned by (part) tblproperties ({said})"
+    )
+    for start in (0, 20, 40):
+        spark.sql(
+            f"insert into delta.`{place}` select /*+ coalesce(1) */ id + {start}, "
+            "case when id % 2 = 0 then 'ä b' else 'x/y%' end, cast(id as string) from range(20)"
+        )
+    spark.sql(f"delete from delta.`{place}` where id % 7 = 0")
+    spark.sql(f"update delta.`{place}` set v = 'new' where id in (1, 2, 30)")

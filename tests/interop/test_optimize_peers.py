@@ -20,6 +20,7 @@ from tests.interop.maintained import (
     changed_facts,
     in_each_others_words,
     rows_of,
+    write_tracked,
 )
 from tests.interop.reading import DEMO, LARGE, Case
 from tests.interop.test_maintenance_peers import place
@@ -84,28 +85,10 @@ def test_four_readers_say_the_same_after_an_optimize(
     assert again.steps == ()
 
 
-def write_tracked(spark: SparkSession, place: Path) -> None:
-    """Deletion vectors, row ids, change data, odd partitions."""
-    spark.sql(
-        f"create table delta.`{place}` (id long, part string, v string) using delta "
-        "partitioned by (part) tblproperties ("
-        "'delta.enableDeletionVectors'='true', 'delta.enableRowTracking'='true', "
-        "'delta.enableChangeDataFeed'='true', 'delta.enableInCommitTimestamps'='true', "
-        "'delta.columnMapping.mode'='name')"
-    )
-    for start in (0, 20, 40):
-        spark.sql(
-            f"insert into delta.`{place}` select /*+ coalesce(1) */ id + {start}, "
-            "case when id % 2 = 0 then 'ä b' else 'x/y%' end, cast(id as string) from range(20)"
-        )
-    spark.sql(f"delete from delta.`{place}` where id % 7 = 0")
-    spark.sql(f"update delta.`{place}` set v = 'new' where id in (1, 2, 30)")
-
-
 @pytest.fixture(scope="module")
 def tracked(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("written") / "table"
-    write_tracked(spark, found)
+    write_tracked(spark, found, **{"delta.columnMapping.mode": "name"})
     return found
 
 

@@ -38,10 +38,16 @@ _HERE = {
     "spark.sql.shuffle.partitions": "1",
     "spark.log.level": "OFF",
 }
+_SECRET = "open-sesame-5b1d"
 _OTHERS = {
     # else the server hears every interface, without asking who speaks
     "connect": {"spark.connect.grpc.binding.address": "127.0.0.1"},
-    "cluster": {"spark.executor.memory": "512m", "spark.cores.max": "2"},
+    "cluster": {
+        "spark.executor.memory": "512m",
+        "spark.cores.max": "2",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+    },
 }
 _MASTERS = {"connect": "local[2]", "cluster": "local-cluster[2,1,512]"}
 
@@ -156,9 +162,18 @@ def told(spark: SparkSession, table: explorer.Table) -> dict[str, Any]:
         "counted": counted,
         "reported": bool(seen) and seen[-1].done == seen[-1].total,
         "changes": same(changes, expected),
+        "large": large(spark, table),
         "diff": [difference.inserted, difference.deleted, difference.updated],
         "distinct": figures.distinct,
     }
+
+
+def large(spark: SparkSession, table: explorer.Table) -> bool:
+    """Whether a log that is reconciled on Spark has the same rows."""
+    limits = pipeline.Limits(actions=0, commit_bytes=0)
+    found = pipeline.with_spark_state(table, spark, limits).snapshot()
+    rows = pipeline.read(found, spark).toArrow()
+    return type(found) is not explorer.Snapshot and same(rows, explorer.read_rows(table.snapshot()))
 
 
 def refused(spark: SparkSession, table: explorer.Table) -> str | None:
@@ -197,19 +212,40 @@ def unseen(spark: SparkSession) -> str | None:
     return None
 
 
+def rows_by_a_secret(spark: SparkSession, table: explorer.Table) -> list[int]:
+    """The rows where the store was opened with an option that nobody else may see."""
+    options = {"file": {"token": _SECRET}}
+    opened = explorer.open_table(f"simplecache::file://{table.uri}", options)
+    frame = pipeline.read(opened.snapshot(), spark, ["id"], "id > 0")
+    assert _SECRET not in frame._jdf.queryExecution().toString()
+    return sorted(row["id"] for row in frame.collect())
+
+
+def told_in_events(folder: Path) -> list[bool]:
+    """Whether the event log has jobs, and whether it has the secret."""
+    written = b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
+    return [b"SparkListenerTaskEnd" in written, _SECRET.encode() in written]
+
+
 def main(kind: str, folder: Path) -> None:
     """All of it."""
+    events = folder / "events"
+    events.mkdir()
+    _OTHERS["cluster"]["spark.eventLog.dir"] = events.as_uri()
     spark, table = start(kind), written(folder)
     found: dict[str, Any] = {"before": refused(spark, table)} if kind == "cluster" else {}
     pipeline.ship(spark)
     pipeline.ship(spark)  # once is enough, twice does no harm
     found |= told(spark, table) | {"unseen": unseen(spark)}
     if kind == "cluster":
+        found["by_a_secret"] = rows_by_a_secret(spark, table)
         found["after_a_loss"] = rows_after_a_loss(spark, table)
     if kind == "connect":
         found["stopped_within"] = cancelled_within(spark)
-    sys.stdout.write(json.dumps(found) + "\n")
     spark.stop()
+    if kind == "cluster":
+        found["events"] = told_in_events(events)
+    sys.stdout.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,6 +70,21 @@ def simple(place: Path, files: int = 6, rows: int = 50, **options: Any) -> Path:
             }
         )
         write_deltalake(place, table, mode="append", partition_by=["p"], **options)
+    return place
+
+
+def ordered(place: Path, rows: int = 20_000) -> Path:
+    """Rows in no order, two columns and a third that follows neither."""
+    shuffled = random.Random(7)
+    for _ in range(4):
+        table = pa.table(
+            {
+                "x": pa.array([shuffled.randrange(1000) for _ in range(rows // 4)], pa.int64()),
+                "y": [f"y{shuffled.randrange(1000):04}" for _ in range(rows // 4)],
+                "z": pa.array([shuffled.random() for _ in range(rows // 4)]),
+            }
+        )
+        write_deltalake(place, table, mode="append")
     return place
 
 

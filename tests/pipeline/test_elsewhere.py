@@ -18,6 +18,7 @@ _SAME = {
     "counted": 3,
     "reported": True,
     "changes": True,
+    "large": True,
     "diff": [0, 1, 0],
     "distinct": 3,
     "unseen": "store_unsupported",
@@ -40,7 +41,7 @@ def run(kind: str, folder: Path, **environment: str) -> dict[str, Any]:
         env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **environment},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=540,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
@@ -68,6 +69,9 @@ def test_workers_get_the_package_by_one_call(tmp_path: Path) -> None:
         "cluster", tmp_path, PYSPARK_PYTHON=str(python), PYSPARK_DRIVER_PYTHON=sys.executable
     )
     assert found.pop("before") == "missing_dependency"
+    # options of a store reach the workers, and no event tells them
+    assert found.pop("by_a_secret") == [1, 3, 4]
+    assert found.pop("events") == [True, False]
     # a process that is killed at work: its task is done again, and no row comes twice
     assert found.pop("after_a_loss") == [True, 1, 3, 4]
     assert found.pop("module") == "pyspark.sql.session"

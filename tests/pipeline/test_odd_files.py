@@ -104,6 +104,21 @@ def test_a_file_with_more_rows_than_the_log_says_stops_the_job(
         frame.collect()
 
 
+def test_a_file_with_fewer_rows_than_the_log_says_stops_the_job(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = DataTable(tmp_path / "t", struct(field("id", "long")))
+    table.add("a.parquet", pa.table({"id": [1, 2, 3]}), stats='{"numRecords":4}')
+    plan = pipeline.plan_read(explorer.open_table(table.write()).snapshot(), spark)
+    # Spark's own reader would give three rows without a word
+    assert (plan.route, plan.reason) == ("files", "a file has fewer rows than the log says")
+    with (
+        pytest.raises(CorruptDataError, match=r"a\.parquet of version 0"),
+        pipeline.clear_errors("Reading"),
+    ):
+        plan.frame().collect()
+
+
 @pytest.mark.parametrize("route", ROUTES)
 def test_numbers_too_large_for_their_column_are_not_cut(
     spark: SparkSession, route: Route, tmp_path: Path
@@ -170,9 +185,11 @@ def test_types_that_spark_does_not_have_are_refused_by_name(
 
 
 def test_paths_of_one_name_are_left_to_python(tmp_path: Path) -> None:
-    files = pa.table({"path": ["a/x.parquet", "b/x.parquet"]})
+    files = pa.table(
+        {"path": ["a/x.parquet", "b/x.parquet"], "size": [1, 1], "num_records": [None, None]}
+    )
     store = explorer.open_table(LogFolder(tmp_path / "t").root).store
-    assert native_paths(store, files) == "two files have one name"
+    assert native_paths(store, files, f"file://{store.uri}") == "two files have one name"
 
 
 def test_options_of_a_store_stay_out_of_plans(spark: SparkSession) -> None:

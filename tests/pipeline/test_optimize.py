@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 from collections import Counter
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -16,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import s3fs
-from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 import explorer
@@ -31,6 +29,7 @@ from tests.pipeline.optimized import (
     data_files,
     live_files,
     opened,
+    ordered,
     rows_of,
     simple,
 )
@@ -38,11 +37,6 @@ from tests.row_values import counted_rows
 from tests.s3_server import BUCKET, s3_server
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def run(spark: SparkSession, tmp_path: Path) -> Run:
-    return Run(spark=spark, state=tmp_path / "state")
 
 
 def test_small_files_become_one_of_each_partition(run: Run, tmp_path: Path) -> None:
@@ -329,41 +323,6 @@ def test_file_with_other_rows_than_the_log_says_commits_nothing(run: Run, tmp_pa
     assert receipt.problem.kind == "data_corrupt"
     assert opened(place).latest_version() == 0
     assert data_files(place) == {"a.parquet", "b.parquet"}
-
-
-def test_missing_file_commits_nothing_and_what_was_written_goes_with_the_next_run(
-    run: Run, tmp_path: Path
-) -> None:
-    place = simple(tmp_path / "t")
-    old, before = live_files(place), rows_of(place)
-    plan = plan_optimize(opened(place))
-    gone = place / min(old)
-    content = gone.read_bytes()
-    gone.unlink()
-    receipt = run(plan)
-    assert receipt.status == "failed"
-    assert receipt.problem is not None
-    assert receipt.problem.kind == "data_missing"
-    assert opened(place).latest_version() == 5
-    gone.write_bytes(content)
-    assert run(plan).status == "completed"
-    assert rows_of(place) == before
-    assert data_files(place) == old | live_files(place)
-
-
-def ordered(place: Path, rows: int = 20_000) -> Path:
-    """Rows in no order, two columns and a third that follows neither."""
-    shuffled = random.Random(7)
-    for _ in range(4):
-        table = pa.table(
-            {
-                "x": pa.array([shuffled.randrange(1000) for _ in range(rows // 4)], pa.int64()),
-                "y": [f"y{shuffled.randrange(1000):04}" for _ in range(rows // 4)],
-                "z": pa.array([shuffled.random() for _ in range(rows // 4)]),
-            }
-        )
-        write_deltalake(place, table, mode="append")
-    return place
 
 
 @pytest.mark.parametrize("by_shuffle", [False, True], ids=["in tasks", "by a shuffle"])

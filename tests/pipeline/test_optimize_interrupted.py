@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -19,8 +20,12 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+import explorer
+from explorer.errors import StorageError
 from explorer.maintenance import StateFolder, plan_optimize
+from explorer.pipeline import rewrite
 from explorer.progress import Cancel, Progress
+from explorer.storage.local import LocalStore
 from tests.pipeline.optimized import (
     WRITING,
     Run,
@@ -28,17 +33,13 @@ from tests.pipeline.optimized import (
     data_files,
     live_files,
     opened,
+    ordered,
     rows_of,
     simple,
 )
 from tests.tables import LogFolder
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def run(spark: SparkSession, tmp_path: Path) -> Run:
-    return Run(spark=spark, state=tmp_path / "state")
 
 
 class Broken(BaseException):
@@ -84,7 +85,7 @@ def test_run_that_was_broken_off_is_finished_by_running_it_again(
 def test_process_that_is_killed_leaves_a_table_that_the_same_plan_finishes(
     run: Run, tmp_path: Path
 ) -> None:
-    place = simple(tmp_path / "t", rows=2000)
+    place = simple(tmp_path / "t", files=40)  # so many take a session
     before = rows_of(place)
     plan = plan_optimize(opened(place))
     state = StateFolder(tmp_path / "state")
@@ -182,3 +183,55 @@ def test_plan_that_two_carry_out_at_once_is_done_once_and_loses_no_file(
     # its own transaction is found now, and not made twice
     assert run(plan).status == "completed"
     assert opened(place).latest_version() == 6
+
+
+@pytest.mark.parametrize("by_shuffle", [False, True], ids=["in tasks", "by a shuffle"])
+def test_missing_file_commits_nothing_and_leaves_no_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_shuffle: bool
+) -> None:
+    if by_shuffle:
+        monkeypatch.setattr(rewrite, "SORTED_IN_A_TASK", 0)
+    place = simple(tmp_path / "t")
+    old, before = live_files(place), rows_of(place)
+    wishes: dict[str, Any] = {"zorder_by": ["id"], "target_size": 1500} if by_shuffle else {}
+    plan = plan_optimize(opened(place), **wishes)
+    gone = place / min(old)
+    content = gone.read_bytes()
+    gone.unlink()
+    receipt = run(plan)
+    assert receipt.status == "failed"
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "data_missing"
+    assert opened(place).latest_version() == 5
+    assert data_files(place) == old - {gone.relative_to(place).as_posix()}
+    gone.write_bytes(content)
+    assert run(plan).status == "completed"
+    assert rows_of(place) == before
+    assert data_files(place) == old | live_files(place)
+
+
+class _FailsOnce(LocalStore):
+    """In a task it fails when the second file of a shuffle is begun."""
+
+    def open_output(self, path: str) -> Any:
+        if path.endswith(".c001.zstd.parquet"):
+            raise StorageError("The store failed.", reason="A test made it.", remedy="None.")
+        return super().open_output(path)
+
+
+def test_files_of_a_shuffle_that_failed_half_way_are_removed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rewrite, "SORTED_IN_A_TASK", 0)
+    place = ordered(tmp_path / "t", rows=400)
+    old = data_files(place)
+    size = opened(place).snapshot().size_in_bytes
+    plan = plan_optimize(opened(place), zorder_by=["x", "y"], target_size=size // 4 + 1)
+    receipt = run(plan, table=explorer.Table(_FailsOnce(str(place))))
+    assert receipt.status == "failed"
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "storage_failed"
+    (result,) = (step.result for step in receipt.steps if step.result)
+    assert result["staged_removed"] >= 1
+    assert data_files(place) == old
+    assert run(plan).status == "completed"

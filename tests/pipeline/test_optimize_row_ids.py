@@ -28,11 +28,6 @@ ENABLED = {
 TRACKED = ["_row_id", "_row_commit_version"]
 
 
-@pytest.fixture
-def run(spark: SparkSession, tmp_path: Path) -> Run:
-    return Run(spark=spark, state=tmp_path / "state")
-
-
 def tracked(place: Path, configuration: dict[str, str]) -> Path:
     """A file with default ids 0 to 2, and one whose rows brought ids from elsewhere."""
     made = DataTable(
@@ -69,6 +64,9 @@ def with_ids(place: Path, version: int | None = None) -> Any:
     "row-write-preserved-commit-version-same",
     "row-write-preserved-same",
     "row-write-preserved-tag",
+    "row-write-stable-assign",
+    "row-write-stable-commit-version-assign",
+    "row-write-stable-unique",
 )
 @pytest.mark.parametrize("zorder", [(), ("id",)], ids=["packed", "ordered"])
 def test_rows_keep_their_ids_and_files_get_fresh_ones(

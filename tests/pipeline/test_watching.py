@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -14,7 +16,10 @@ import explorer
 from explorer import pipeline
 from explorer.errors import CancelledError
 from explorer.progress import Cancel, Progress
+from explorer.storage.local import LocalStore
+from tests.change_feeds import Feed
 from tests.data_tables import DataTable, field, struct
+from tests.tables import add, remove
 
 _SLOW = 60
 
@@ -36,6 +41,53 @@ def slowly(spark: SparkSession) -> None:
             yield batch
 
     spark.range(0, 4, 1, 4).mapInArrow(sleep, "id bigint").collect()
+
+
+class SlowStore(LocalStore):
+    """A local folder whose data files take a minute to open."""
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """The file, after a minute."""
+        if not path.startswith("_delta_log"):
+            time.sleep(_SLOW)
+        return super().open_input(path)
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> explorer.Table:
+    """Two versions of two files each, in a store that is slow; with a change feed."""
+    feed = Feed(tmp_path_factory.mktemp("slow") / "t")
+    for name in "abc":
+        feed.file(name, id=[1, 2])
+    stats = {"stats": '{"numRecords":2}'}
+    feed.commit(add("a", **stats), add("b", **stats))
+    feed.commit(remove("a"), add("c", **stats))
+    return explorer.Table(SlowStore(str(feed.folder.root)))
+
+
+Call = Callable[[explorer.Table, SparkSession, Cancel], Any]
+
+
+def _read(table: explorer.Table, spark: SparkSession, cancel: Cancel) -> None:
+    with pipeline.watching(spark, cancel=cancel):
+        pipeline.read(table.snapshot(), spark, route="files").collect()
+
+
+def _changes(table: explorer.Table, spark: SparkSession, cancel: Cancel) -> None:
+    with pipeline.watching(spark, cancel=cancel):
+        pipeline.read_changes(table, 1, spark=spark).collect()
+
+
+_CALLS: dict[str, Call] = {
+    "read": _read,
+    "read_changes": _changes,
+    "diff_rows": lambda table, spark, cancel: pipeline.diff_rows(
+        table.snapshot(version=1), table.snapshot(), ["id"], spark, cancel=cancel
+    ),
+    "profile": lambda table, spark, cancel: pipeline.profile(
+        table.snapshot(), ["id"], spark, cancel=cancel
+    ),
+}
 
 
 def running(spark: SparkSession) -> list[int]:
@@ -71,6 +123,28 @@ def test_a_cancel_stops_the_job_within_two_seconds(spark: SparkSession) -> None:
     stopped = time.monotonic()
     thread.join()
     assert stopped - pressed[0] < 2
+    assert running(spark) == []
+
+
+@pytest.mark.parametrize("call", _CALLS.values(), ids=_CALLS)
+def test_each_call_is_stopped_at_its_files(
+    spark: SparkSession, slow: explorer.Table, call: Call
+) -> None:
+    cancel, pressed = Cancel(), list[float]()
+
+    def press() -> None:
+        deadline = time.monotonic() + 60
+        while not running(spark) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        pressed.append(time.monotonic())
+        cancel.cancel()
+
+    thread = threading.Thread(target=press)
+    thread.start()
+    with pytest.raises(CancelledError):
+        call(slow, spark, cancel)
+    assert time.monotonic() - pressed[0] < _SLOW / 2  # long before the first file was open
+    thread.join()
     assert running(spark) == []
 
 

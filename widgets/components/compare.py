@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from explorer.comparison.schema_changes import SchemaChange
 from explorer.comparison.table_settings import ProtocolChange, SettingChange
 from explorer.errors import Problem
@@ -36,10 +38,18 @@ FILE_COLUMNS = (
     Column(key="hidden", label="Hidden rows", align="right"),
     Column(key="changes", label="Differs in", wide=True),
 )
-EXPORTED_FILES = (
-    "kind", "path", "partition", "size_before", "size_after", "rows_before", "rows_after",
-    "hidden_before", "hidden_after", "changes",
-)  # fmt: skip
+EXPORTED_FILES = {
+    "kind": pa.string(),
+    "path": pa.string(),
+    "partition": pa.string(),
+    "size_before": pa.int64(),
+    "size_after": pa.int64(),
+    "rows_before": pa.int64(),
+    "rows_after": pa.int64(),
+    "hidden_before": pa.int64(),
+    "hidden_after": pa.int64(),
+    "changes": pa.string(),
+}
 ROW_COLUMNS = (
     Column(key="what", label="By"),
     Column(key="rows", label="Rows", align="right"),
@@ -260,7 +270,7 @@ def compare_figures(settings: Any, files: Any | None) -> list[KeyFigure]:
         KeyFigure(name="Schema", value=_layer(settings.schema), remark="field by field"),
         KeyFigure(
             name="Properties",
-            value=_layer(settings.properties),
+            value=_layer(_own_settings(settings.properties)),
             remark=_protocol_word(settings.protocol),
         ),
     ]
@@ -281,11 +291,28 @@ def compare_sentence(older: int, newer: int, settings: Any, files: Any) -> str:
         more = f"{format_count(abs(net))} {noun} {'more' if net > 0 else 'fewer'}"
         rows = more if net else "as many rows as before"
     parts = [f"{_joined(told)}, {rows}" if told else "no file differs"]
-    for name, layer in (("schema", settings.schema), ("properties", settings.properties)):
-        parts += [] if _is_same(layer) else [f"the {name} differ{'s' if name == 'schema' else ''}"]
+    parts += [] if _is_same(settings.schema) else ["the schema differs"]
+    parts += _setting_words(settings.properties)
     word = _protocol_word(settings.protocol)
     parts += [] if word == _SAME_PROTOCOL else [word]
     return f"{start}: {'; '.join(parts)}."
+
+
+def _setting_words(layer: Any) -> list[str]:
+    """What differs beside files and schema, by its kind."""
+    if isinstance(layer, Problem):
+        return ["whether the properties differ is unknown"]
+    kinds = [change.kind for change in layer]
+    words = {
+        "table": "what the table says of itself differs",
+        "property": "the properties differ",
+        "domain": "metadata domains differ",
+    }
+    told = [text for kind, text in words.items() if kind in kinds]
+    if moved := kinds.count("transaction"):
+        noun = "application transaction" if moved == 1 else "application transactions"
+        told.append(f"{format_count(moved)} {noun} moved on")
+    return told
 
 
 def _joined(told: Sequence[str]) -> str:
@@ -294,6 +321,13 @@ def _joined(told: Sequence[str]) -> str:
 
 def _is_same(layer: Any) -> bool:
     return not isinstance(layer, Problem) and not layer
+
+
+def _own_settings(layer: Any) -> Any:
+    """The changes of settings without what applications noted of their progress."""
+    if isinstance(layer, Problem):
+        return layer
+    return [change for change in layer if change.kind != "transaction"]
 
 
 def _layer(layer: Sequence[object] | Problem) -> str:

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.pieces import render_definitions, render_section
 from widgets.components.table import Cell, Column, Row
+from widgets.components.wishes import render_wish
 from widgets.text import UNKNOWN, cut, esc, format_count
 
 Verb = Literal["read", "write"]
@@ -65,7 +67,7 @@ def render_engines_head(
         f'<div class="dx-head">{verbs}{_segments("verdict", verdict, shown, "Verdict")}'
         '<input type="search" data-do="filter" aria-label="Filter engines" '
         'placeholder="Filter by engine or feature">'
-        '<button type="button" data-do="export" data-value="">CSV</button></div>'
+        f"{EXPORT_BUTTONS}</div>"
     )
 
 
@@ -164,6 +166,7 @@ def render_engine(releases: Sequence[Mapping[str, Any]]) -> str:
         f'<p class="dx-muted">{esc(_release(newest))}</p>',
         _render_verb(newest, "read", "Reading"),
         _render_verb(newest, "write", "Writing"),
+        _render_removal(newest),
         _render_source(newest),
         _render_notes(newest["notes"]),
     ]
@@ -174,6 +177,18 @@ def render_engine(releases: Sequence[Mapping[str, Any]]) -> str:
         for older in releases[1:]
     ]
     return "".join(parts)
+
+
+def _render_removal(row: Mapping[str, Any]) -> str:
+    """A plan for each feature that stops the engine: it says whether the feature can go."""
+    names = dict.fromkeys([*row["read_blockers"], *row["write_blockers"]])
+    features = [name for name in names if " " not in name][:_MOST]
+    if not features:
+        return ""
+    buttons = "".join(
+        render_wish(f"Plan dropping {name}", "drop-feature", {"feature": name}) for name in features
+    )
+    return render_section("What would let it in", f'<div class="dx-buttons">{buttons}</div>')
 
 
 def _release(row: Mapping[str, Any]) -> str:

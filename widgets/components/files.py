@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
+import pyarrow as pa
+
+from widgets.components.pieces import render_definition
 from widgets.components.table import Cell, Column, Row, render_table
 from widgets.text import (
     UNKNOWN,
@@ -28,9 +30,16 @@ COLUMNS = (
     Column(key="deleted_rows", label="Deleted rows", align="right", sortable=True),
     Column(key="modification_time", label="Modified (UTC)", sortable=True, wide=True),
 )
-EXPORTED = ("path", "partition", "size", "num_records", "deleted_rows", "modification_time",
-            "deletion_vector")  # fmt: skip
-"""Columns of the CSV."""
+EXPORTED = {
+    "path": pa.string(),
+    "partition": pa.string(),
+    "size": pa.int64(),
+    "num_records": pa.int64(),
+    "deleted_rows": pa.int64(),
+    "modification_time": pa.timestamp("ms", "UTC"),
+    "deletion_vector": pa.string(),
+}
+"""Columns of an export."""
 
 STATISTICS_SHOWN = 100
 """Columns of statistics that are listed; wider tables have the rest in the JSON."""
@@ -68,15 +77,14 @@ def build_file_row(entry: Mapping[str, Any], selected: str | None) -> Row:
 
 
 def build_export_row(entry: Mapping[str, Any]) -> list[object]:
-    """One file as a line of CSV, in the order of `EXPORTED`."""
-    moment = entry["modification_time"]
+    """One file in the order of `EXPORTED`."""
     return [
         entry["path"],
         render_partition(entry["partition_values"]),
         entry["size"],
         entry["num_records"],
         deleted_rows(entry),
-        moment.isoformat() if isinstance(moment, datetime) else None,
+        entry["modification_time"],
         _vector_text(entry["deletion_vector"]),
     ]
 
@@ -112,9 +120,7 @@ def render_file(entry: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     tags = details.get("tags")
     if tags:
         pairs.append(("Tags", render_partition(tags)))
-    items = "".join(
-        f"<dt>{esc(name)}</dt><dd>{esc(cut(value, 2000))}</dd>" for name, value in pairs
-    )
+    items = "".join(render_definition(name, cut(value, 2000)) for name, value in pairs)
     return f"<dl>{items}</dl>{_render_statistics(details.get('stats'))}"
 
 

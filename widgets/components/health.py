@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from widgets.components.bars import Bar, render_bars
 from widgets.components.pieces import KeyFigure
-from widgets.components.table import Cell, Column, Row
+from widgets.components.table import Cell, Column, Row, render_table
+from widgets.components.wishes import render_wish, wish_of_repair
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -70,13 +73,15 @@ def render_finding(row: Mapping[str, Any]) -> str:
     evidence = f"<code>{esc(cut(str(row['evidence']), 300))}</code>" if row["evidence"] else ""
     spec = f" Specification: {esc(row['spec'])}." if row["spec"] else ""
     repair = f' <span class="dx-chip">{esc(row["repair"])}</span>' if row["repair"] else ""
+    wish = wish_of_repair(str(row["repair"] or ""))
+    plan = "" if wish is None else render_wish(f"Plan {row['repair']}", *wish)
     return (
         f'<li><p><i class="dx-dot dx-tone-{_TONES.get(severity, "none")}"></i>'
         f"<strong>{esc(cut(str(row['problem']), 600))}</strong> "
         f'<span class="dx-muted">{esc(severity)}: {esc(row["finding"])}</span></p>'
         f"<p>{esc(cut(str(row['reason'] or ''), 1000))}</p>"
         f"<p>{esc(cut(str(row['remedy'] or ''), 600))}{repair}</p>"
-        f'<p class="dx-evidence">{evidence}{spec}</p></li>'
+        f'<p class="dx-evidence">{evidence}{spec}</p>{plan}</li>'
     )
 
 
@@ -106,4 +111,49 @@ def build_missing_row(row: Mapping[str, Any]) -> Row:
             Cell(text=format_count(row["num_records"]), muted=row["num_records"] is None),
             Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
         ),
+    )
+
+
+GROWTH_COLUMNS = (
+    Column(key="from", label="From (UTC)"),
+    Column(key="kind", label="Kind"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+)
+GROWTH_LISTED = 200
+
+
+def render_growth(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The bytes of the log that came in each span of time, and a table of them by kind."""
+    rows = [row for row in rows if row["from"] is not None]
+    if len({row["from"] for row in rows}) < 2:
+        return ""
+    spans: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        spans.setdefault(row["from"], []).append(row)
+    moments = list(spans)
+    step = min(late - early for early, late in itertools.pairwise(moments))
+    bars, at = [], moments[0]
+    while at <= moments[-1]:
+        some = spans.get(at, [])
+        told = ", ".join(f"{format_bytes(row['bytes'])} of {row['kind']}" for row in some)
+        bars.append(
+            Bar(
+                value=sum(row["bytes"] for row in some),
+                title=f"from {format_minute(at)}: {told or 'nothing'}",
+            )
+        )
+        at += step
+    listed = [
+        Row(cells=(Cell(text=format_minute(row["from"])), Cell(text=str(row["kind"])),
+                   Cell(text=format_count(row["num_files"])),
+                   Cell(text=format_bytes(row["bytes"]), title=format_count(row["bytes"]))))
+        for row in rows[-GROWTH_LISTED:]
+    ]  # fmt: skip
+    table = render_table("Bytes of the log that came, by kind", GROWTH_COLUMNS, listed)
+    ends = (format_minute(moments[0]), format_minute(moments[-1]))
+    return (
+        "<h4>Bytes of the log that is left, by the time at which they came</h4>"
+        f"{render_bars('Bytes of the log over time', bars, *ends)}"
+        f"<details><summary>As a table</summary><div>{table}</div></details>"
     )

@@ -6,9 +6,13 @@ of a table through `widgets.text.esc`.
 
 from __future__ import annotations
 
+import base64
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+from uuid import uuid4
 
 import panel as pn
 import param
@@ -16,7 +20,24 @@ import param
 from widgets.theme import read_script, read_style
 
 LOG = logging.getLogger(__name__)
-Handler = Callable[[str], None]
+Handler = Callable[[str], object]
+
+PIECE_BYTES = 512 * 1024
+"""Of a file on its way to the browser, which asks for the next piece when it has one:
+no more than this of it lies in memory."""
+
+MEDIA = {"csv": "text/csv;charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+"""The media type of each kind of file, by the end of its name."""
+
+FILES_KEPT = 4
+"""Files on their way at once; one that the browser has forgotten must not stay."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Download:
+    name: str
+    kind: str
+    content: BinaryIO
 
 
 class LiveHtml(pn.custom.JSComponent):
@@ -35,18 +56,49 @@ class LiveHtml(pn.custom.JSComponent):
         params.setdefault("stylesheets", [read_style()])
         super().__init__(html=html, **params)
         self._handlers: dict[str, Handler] = {}
+        self._files: OrderedDict[str, _Download] = OrderedDict()
 
     def on(self, action: str, handler: Handler) -> None:
         """Call `handler` with the value of elements that do `action`."""
         self._handlers[action] = handler
 
-    def download(self, name: str, text: str) -> None:
-        """Save `text` as a file in the person's browser."""
-        self._send_msg({"download": name, "text": text})
+    def download(self, name: str, content: BinaryIO) -> None:
+        """Save what an open file holds, from where it stands, in the person's browser.
+
+        `name` is ours, never a table's; how it ends says what kind of file it is. The file
+        is closed when it has arrived.
+        """
+        key, kind = uuid4().hex, MEDIA.get(name.rpartition(".")[2], "application/octet-stream")
+        self._files[key] = _Download(name=name, kind=kind, content=content)
+        while len(self._files) > FILES_KEPT:
+            self._files.popitem(last=False)[1].content.close()
+        self._send_piece(key)
+
+    def _send_piece(self, key: str) -> None:
+        file = self._files.get(key)
+        if file is None:
+            return
+        data = file.content.read(PIECE_BYTES)
+        is_last = len(data) < PIECE_BYTES
+        if is_last:
+            self._files.pop(key).content.close()
+        self._send_msg(
+            {
+                "file": key,
+                "name": file.name,
+                "type": file.kind,
+                "data": base64.b64encode(data).decode("ascii"),
+                "is_last": is_last,
+            }
+        )
 
     def _handle_msg(self, data: Any) -> None:
         if not isinstance(data, dict):
             return
         action, value = data.get("action"), data.get("value")
-        if isinstance(action, str) and isinstance(value, str) and action in self._handlers:
+        if not (isinstance(action, str) and isinstance(value, str)):
+            return
+        if action == "piece":
+            self._send_piece(value)
+        elif action in self._handlers:
             self._handlers[action](value)

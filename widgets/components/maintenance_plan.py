@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+
 from explorer.maintenance.plan import Plan, Step, Verdict
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.pieces import render_section
 from widgets.components.table import Cell, Column, Row, render_table
 from widgets.text import (
@@ -32,8 +34,15 @@ TIME_COLUMN = Column(key="deletable_from", label="May go from (UTC)", sortable=T
 ACTION_COLUMN = Column(key="action", label="What happens")
 """In front where files with different actions are listed."""
 
-EXPORTED = ("action", "path", "bytes", "reason", "deletable_from", "modified")
-"""Columns of the CSV."""
+EXPORTED = {
+    "action": pa.string(),
+    "path": pa.string(),
+    "bytes": pa.int64(),
+    "reason": pa.string(),
+    "deletable_from": pa.timestamp("ms", "UTC"),
+    "modified": pa.timestamp("ms", "UTC"),
+}
+"""Columns of an export."""
 
 STEP_COLUMNS = (
     Column(key="number", label="Step", align="right"),
@@ -234,7 +243,7 @@ def render_files_head(counts: Sequence[tuple[str, int, int | None]], action: str
         f'<div class="dx-head dx-plan-files"><h3>Every file, with its reason</h3>{which}'
         '<input type="search" data-do="filter" aria-label="Filter the files of the plan" '
         'placeholder="Filter by path or reason">'
-        '<button type="button" data-do="export" data-value="">CSV</button></div>'
+        f"{EXPORT_BUTTONS}</div>"
     )
 
 
@@ -269,11 +278,8 @@ def build_file_row(entry: Mapping[str, Any], *, with_action: bool, with_time: bo
 
 
 def build_export_row(entry: Mapping[str, Any]) -> list[object]:
-    """One file as a line of CSV, in the order of `EXPORTED`."""
-    return [
-        value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
-        for value in (entry[name] for name in EXPORTED)
-    ]
+    """One file in the order of `EXPORTED`."""
+    return [entry[name] for name in EXPORTED]
 
 
 def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: bool) -> str:

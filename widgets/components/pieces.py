@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from explorer.errors import Problem
 from widgets.state import Notice
-from widgets.text import UNKNOWN, esc
+from widgets.text import UNKNOWN, cut, esc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +98,25 @@ def render_waiting(text: str) -> str:
     return f'<p class="dx-waiting" role="status">{esc(text)}</p>'
 
 
+LONG_VALUE = 250
+"""Characters from which on a value is scrolled, and can be reached by keyboard for that."""
+
+
+def render_definition(name: str, value: str, shown: str | None = None) -> str:
+    """One name and value; `shown` is the value as HTML that is escaped already."""
+    inner = esc(value) if shown is None else shown
+    if len(value) <= LONG_VALUE:
+        return f"<dt>{esc(name)}</dt><dd>{inner}</dd>"
+    label = esc(cut(name, 80))
+    return f'<dt>{esc(name)}</dt><dd class="dx-long" tabindex="0" aria-label="{label}">{inner}</dd>'
+
+
 def render_definitions(pairs: Sequence[tuple[str, str]], *, code: Sequence[str] = ()) -> str:
     """Names and values; the values of names in `code` are set in monospace."""
     items = ""
     for name, value in pairs:
         shown = f"<code>{esc(value)}</code>" if name in code else esc(value)
-        items += f"<dt>{esc(name)}</dt><dd>{shown}</dd>"
+        items += render_definition(name, value, shown)
     return f"<dl>{items}</dl>"
 
 

@@ -7,6 +7,7 @@ one slice of the axis) when it is much.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +22,11 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Axis = Literal["time", "version"]
+Measure = Literal["bytes", "rows", "files"]
+MEASURES: tuple[Measure, ...] = ("bytes", "rows", "files")
+
+SLICES = 160
+"""Slices of the axis for what was added and removed: one every six pixels."""
 
 SINGLE_LIMIT = 600
 """Up to so many commits are drawn one by one; more would cover each other anyway."""
@@ -64,6 +70,10 @@ class Commits:
         low, high = float(x.min()), float(x.max())
         pad = max((high - low) * 0.02, 0.5 if self.axis == "version" else 1000.0)
         return (low - pad, high + pad)
+
+    def changes(self, measure: Measure) -> tuple[Floats, Floats]:
+        """What each commit added and removed."""
+        return _floats(self.frame[f"{measure}_added"]), _floats(self.frame[f"{measure}_removed"])
 
     def position(self, version: int) -> int | None:
         """The row of `version`, or None where it is not read or gone."""
@@ -115,9 +125,10 @@ def read_commits(frame: pa.Table) -> Commits:
     )
 
 
-def build_cells(commits: Commits, low: float, high: float) -> Cells:
-    """The marks for the commits between `low` and `high` on the axis."""
-    inside = np.flatnonzero((commits.x >= low) & (commits.x <= high)).astype(np.int64)
+def build_cells(commits: Commits, low: float, high: float, shown: Flags | None = None) -> Cells:
+    """The marks for the `shown` commits between `low` and `high` on the axis."""
+    seen = (commits.x >= low) & (commits.x <= high)
+    inside = np.flatnonzero(seen if shown is None else seen & shown).astype(np.int64)
     if len(inside) <= SINGLE_LIMIT:
         return Cells(
             x=commits.x[inside],
@@ -163,28 +174,99 @@ def build_histogram(commits: Commits, bins: int) -> tuple[Floats, Floats]:
     return edges.astype(np.float64), counts.astype(np.float64)
 
 
-def build_sizes(commits: Commits, latest: int, size: int | None) -> Floats | None:
-    """The table's size in bytes after each commit, walked back from the known size.
+def build_live(commits: Commits, measure: Measure, latest: int, value: int | None) -> Floats | None:
+    """What is live after each commit, in bytes, rows or files, walked back from `value`.
 
-    `size` is that of version `latest`. Sizes before a commit that does not say
-    what it added and removed are NaN. None where the walk cannot start, or where it
+    `value` is that of version `latest`. What is live before a commit that does not say
+    what it added and removed is NaN. None where the walk cannot start, or where it
     contradicts itself (a version 0 on nothing must leave nothing): then commits
-    add files again without removing them, and no size may be told from them.
+    add files again without removing them, and nothing may be told from them.
     """
     at = commits.position(latest)
-    if size is None or at is None:
+    if value is None or at is None:
         return None
-    change = _floats(commits.frame["bytes_added"]) - _floats(commits.frame["bytes_removed"])
+    added, removed = commits.changes(measure)
+    change = added - removed
     # A missing version in between breaks the chain just as an unknown size does.
     change[1:][np.diff(commits.version) != 1] = np.nan
     steps = np.cumsum(change[at:0:-1])
-    sizes = np.full(len(commits.version), np.nan)
-    sizes[at] = size
-    sizes[:at] = (size - steps)[::-1]
-    begins_empty = int(commits.version[0]) == 0 and not np.isnan(sizes[0]) and at >= 0
-    if begins_empty and not np.isnan(change[0]) and sizes[0] != change[0]:
+    live = np.full(len(commits.version), np.nan)
+    live[at] = value
+    live[:at] = (value - steps)[::-1]
+    begins_empty = int(commits.version[0]) == 0 and not np.isnan(live[0]) and at >= 0
+    if begins_empty and not np.isnan(change[0]) and live[0] != change[0]:
         return None
-    return None if bool(np.any(sizes < 0)) else sizes
+    return None if bool(np.any(live < 0)) else live
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What was added and removed in each slice of the axis: `left` and `right` are its
+    ends, `removed` is negative. Slices in which no commit says are left out."""
+
+    left: Floats
+    right: Floats
+    added: Floats
+    removed: Floats
+
+
+def build_changes(
+    commits: Commits, measure: Measure, low: float, high: float, shown: Flags
+) -> Changes:
+    """The sums of the `shown` commits between `low` and `high`, by slice."""
+    x = commits.x
+    added, removed = commits.changes(measure)
+    known = (x >= low) & (x <= high) & shown & ~(np.isnan(added) & np.isnan(removed))
+    width = (high - low) / SLICES
+    place = np.clip(((x[known] - low) / width).astype(np.int64), 0, SLICES - 1)
+    plus, minus = (
+        np.bincount(place, weights=np.nan_to_num(values[known]), minlength=SLICES).astype(
+            np.float64
+        )
+        for values in (added, removed)
+    )
+    there = np.flatnonzero(np.bincount(place, minlength=SLICES))
+    left: Floats = (low + there * width).astype(np.float64)
+    return Changes(
+        left=left,
+        right=np.add(left, width, dtype=np.float64),
+        added=plus[there],
+        removed=-minus[there],
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeSums:
+    """What the commits after one version up to another did together.
+
+    A sum is None where one of them does not say. `count` of them are read; `missing` are
+    not read yet or gone from the log.
+    """
+
+    count: int
+    missing: int
+    operations: tuple[tuple[str, int], ...]
+    sums: Mapping[str, int | None]
+
+
+def build_range_sums(commits: Commits, older: int, newer: int) -> RangeSums:
+    """The sums over the versions `older` + 1 to `newer`."""
+    inside = (commits.version > older) & (commits.version <= newer)
+    count = int(np.count_nonzero(inside))
+    missing = newer - older - count
+    lanes, counts = np.unique(commits.lane[inside], return_counts=True)
+    by_lane = sorted(zip(counts.tolist(), lanes.tolist(), strict=True), reverse=True)
+    sums: dict[str, int | None] = {}
+    for measure in MEASURES:
+        for side, values in zip(("added", "removed"), commits.changes(measure), strict=True):
+            total = float(values[inside].sum()) if count and not missing else float("nan")
+            sums[f"{measure}_{side}"] = None if np.isnan(total) else int(total)
+    return RangeSums(
+        count=count,
+        missing=missing,
+        operations=tuple((LANES[lane], number) for number, lane in by_lane),
+        sums=sums,
+    )
 
 
 def thin(x: Floats, y: Floats, limit: int) -> tuple[Floats, Floats]:

@@ -1,23 +1,20 @@
-"""The commit timeline: table size, lanes of operations, an overview to move in."""
+"""The commit timeline: what is live and what changed, lanes of operations, an overview."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 from bokeh.layouts import column
 from bokeh.models import (
-    BasicTicker,
+    BoxAnnotation,
+    BoxSelectTool,
     Column,
     ColumnDataSource,
-    CustomJSTickFormatter,
-    DatetimeTicker,
-    DatetimeTickFormatter,
     FactorRange,
     GlyphRenderer,
     HoverTool,
-    NumeralTickFormatter,
     PanTool,
     Range1d,
     RangeTool,
@@ -31,140 +28,181 @@ from bokeh.plotting import figure
 
 from widgets.figures.commits import (
     Axis,
-    Cells,
     Commits,
+    Flags,
     Floats,
+    Measure,
     build_cells,
+    build_changes,
     build_histogram,
     thin,
 )
-from widgets.text import (
-    UNKNOWN,
-    cut,
-    format_bytes_change,
-    format_change,
-    format_count,
-    format_short,
-    format_time,
-    read_moment,
+from widgets.figures.marks import (
+    CHECKPOINTS,
+    EVENTS,
+    build_compactions,
+    build_events,
+    build_marks,
+    build_points,
 )
+from widgets.figures.plots import build_plot, dress_amounts, dress_axis
 from widgets.theme import LANES, Palette
 
-CHECKPOINTS = "CHECKPOINT"
 OVERVIEW_BINS = 90
-SIZE_POINTS = 800
-_LEFT = 88
+LINE_POINTS = 800
 _LANE_HEIGHT = 24
 _ALWAYS = LANES[:7]
-
-_BYTES_JS = """
-const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
-let value = tick, unit = 0
-while (Math.abs(value) >= 1024 && unit < 5) { value /= 1024; unit += 1 }
-return (Number.isInteger(value) ? value : value.toFixed(1)) + " " + units[unit]
-"""
-
-_DATES = DatetimeTickFormatter(
-    milliseconds="%H:%M:%S.%3N",
-    seconds="%H:%M:%S",
-    minsec="%H:%M:%S",
-    minutes="%H:%M",
-    hourmin="%H:%M",
-    hours="%H:%M",
-    days="%d %b",
-    months="%b %Y",
-    years="%Y",
-).properties_with_values(include_defaults=False)
+_SOURCES = (
+    "marks", "checkpoints", "compactions", "events", "problems", "live", "changes", "bars",
+    "chosen",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """One drawn timeline; the sources are filled by the functions below."""
+    """One drawn timeline; the sources are filled by the functions below.
+
+    `size` shows what is live, `flow` what was added and removed.
+    """
 
     layout: Column
     lanes: figure
     size: figure
+    flow: figure
     x_range: Range1d
     whole: Range1d
-    marks: ColumnDataSource
-    checkpoints: ColumnDataSource
-    problems: ColumnDataSource
-    sizes: ColumnDataSource
-    bars: ColumnDataSource
-    chosen: ColumnDataSource
+    sources: Mapping[str, ColumnDataSource]
     cursors: tuple[Span, ...]
+    ranges: tuple[BoxAnnotation, ...]
     palette: Palette
     axis: Axis
+    measure: Measure
+
+    @property
+    def marks(self) -> ColumnDataSource:
+        """The commits."""
+        return self.sources["marks"]
 
 
-def build_timeline(palette: Palette, axis: Axis) -> Timeline:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What a timeline draws: `live` is what is there after each commit, in the timeline's
+    measure; `shown` are the commits that a filter lets through; `compactions` are first and
+    last versions."""
+
+    commits: Commits
+    live: Floats | None = None
+    shown: Flags | None = None
+    compactions: Sequence[tuple[int, int]] = field(default=())
+
+    @property
+    def seen(self) -> Flags:
+        """The commits that the filter lets through."""
+        everything: Flags = np.ones(len(self.commits.version), dtype=np.bool_)
+        return everything if self.shown is None else self.shown
+
+
+def build_timeline(palette: Palette, axis: Axis, measure: Measure = "bytes") -> Timeline:
     """An empty timeline in the colours of `palette`."""
     x_range, whole = Range1d(0, 1), Range1d(0, 1)
-    sources = {
-        name: ColumnDataSource()
-        for name in ("marks", "checkpoints", "problems", "sizes", "bars", "chosen")
-    }
-    size = _size_figure(palette, x_range, sources["sizes"])
+    sources = {name: ColumnDataSource() for name in _SOURCES}
+    size = _live_figure(palette, x_range, sources["live"], measure)
+    flow = _flow_figure(palette, x_range, sources["changes"], measure)
     lanes = _lanes_figure(palette, axis, x_range, sources)
     overview = _overview_figure(palette, axis, whole, x_range, sources["bars"])
+    plots = (size, flow, lanes)
     cursors = tuple(
         Span(dimension="height", location=0, line_dash="dashed", visible=False,
              line_color=palette.muted, line_width=1)
-        for _ in range(2)
+        for _ in plots
     )  # fmt: skip
-    for plot, cursor in zip((size, lanes), cursors, strict=True):
+    ranges = tuple(
+        BoxAnnotation(left=0, right=0, visible=False, fill_color=palette.accent, fill_alpha=0.12,
+                      line_color=palette.accent, line_alpha=0.5)
+        for _ in plots
+    )  # fmt: skip
+    for plot, cursor, chosen in zip(plots, cursors, ranges, strict=True):
+        plot.add_layout(chosen)
         plot.add_layout(cursor)
     return Timeline(
-        layout=column(size, lanes, overview, sizing_mode="stretch_width", spacing=0),
+        layout=column(*plots, overview, sizing_mode="stretch_width", spacing=0),
         lanes=lanes,
         size=size,
+        flow=flow,
         x_range=x_range,
         whole=whole,
+        sources=sources,
         cursors=cursors,
+        ranges=ranges,
         palette=palette,
         axis=axis,
-        **sources,
+        measure=measure,
     )
 
 
-def fill_timeline(plot: Timeline, commits: Commits, sizes: Floats | None) -> None:
-    """Draw all of `commits` anew within the range that is visible now."""
+def fill_timeline(plot: Timeline, history: History) -> None:
+    """Draw the whole history anew within the range that is visible now."""
+    commits = history.commits
     low, high = commits.bounds()
     plot.whole.update(start=low, end=high)
     # One commit a screen is close enough, and nothing lies beyond the log.
     plot.x_range.update(bounds=(low, high), min_interval=5.0 if commits.axis == "version" else 2e3)
     edges, counts = build_histogram(commits, OVERVIEW_BINS)
-    plot.bars.data = {"left": edges[:-1], "right": edges[1:], "top": counts}
-    plot.size.visible = sizes is not None and bool(np.any(~np.isnan(sizes)))
-    fill_view(plot, commits, sizes)
+    plot.sources["bars"].data = {"left": edges[:-1], "right": edges[1:], "top": counts}
+    plot.size.visible = history.live is not None and bool(np.any(~np.isnan(history.live)))
+    fill_view(plot, history)
 
 
-def fill_view(plot: Timeline, commits: Commits, sizes: Floats | None) -> None:
+def fill_view(plot: Timeline, history: History) -> None:
     """Draw what lies between the ends of the visible range."""
+    commits, sources = history.commits, plot.sources
     low, high = float(plot.x_range.start), float(plot.x_range.end)
-    cells = build_cells(commits, low, high)
     inside = (commits.x >= low) & (commits.x <= high)
-    found = {LANES[int(lane)] for lane in np.unique(commits.lane)}
-    factors = [name for name in LANES if name in _ALWAYS or name in found] + [CHECKPOINTS]
-    plot.lanes.y_range.factors = factors[::-1]
-    plot.lanes.height = _LANE_HEIGHT * len(factors) + 34
-    plot.marks.data = _marks(plot.palette, commits, cells)
-    plot.checkpoints.data = _points(commits, commits.checkpoint & inside, CHECKPOINTS)
-    plot.problems.data = _points(commits, commits.problem & inside, None)
-    if sizes is not None:
-        x, y = _size_line(commits, sizes, low, high)
-        plot.sizes.data = {"x": x, "y": y}
+    sources["marks"].data = build_marks(
+        plot.palette, commits, build_cells(commits, low, high, history.shown)
+    )
+    sources["checkpoints"].data = build_points(commits, commits.checkpoint & inside, CHECKPOINTS)
+    sources["compactions"].data = build_compactions(commits, history.compactions, low, high)
+    sources["events"].data = events = build_events(commits, inside)
+    sources["problems"].data = build_points(commits, commits.problem & inside, None)
+    _arrange_lanes(plot, commits, has_events=bool(events["x"]))
+    _fill_flow(plot, history, low, high)
+    if history.live is not None:
+        x, y = _live_line(commits, history.live, low, high)
+        sources["live"].data = {"x": x, "y": y}
         top = float(np.nanmax(y)) if len(y) and not np.all(np.isnan(y)) else 1.0
         plot.size.y_range.update(start=0, end=top * 1.12 or 1.0)
 
 
-def _size_line(commits: Commits, sizes: Floats, low: float, high: float) -> tuple[Floats, Floats]:
-    """The visible part of the step line, from edge to edge: a size holds until the next
+def _arrange_lanes(plot: Timeline, commits: Commits, *, has_events: bool) -> None:
+    found = {LANES[int(lane)] for lane in np.unique(commits.lane)}
+    factors = [name for name in LANES if name in _ALWAYS or name in found]
+    factors += ([EVENTS] if has_events else []) + [CHECKPOINTS]
+    plot.lanes.y_range.factors = factors[::-1]
+    plot.lanes.height = _LANE_HEIGHT * len(factors) + 34
+
+
+def _fill_flow(plot: Timeline, history: History, low: float, high: float) -> None:
+    changes = build_changes(history.commits, plot.measure, low, high, history.seen)
+    plot.sources["changes"].data = {
+        "left": changes.left,
+        "right": changes.right,
+        "added": changes.added,
+        "removed": changes.removed,
+    }
+    plot.flow.visible = bool(len(changes.left))
+    if len(changes.left):
+        top, bottom = float(changes.added.max()), float(changes.removed.min())
+        plot.flow.y_range.update(start=bottom * 1.1 or -top * 0.05, end=top * 1.1 or 1.0)
+
+
+def _live_line(commits: Commits, live: Floats, low: float, high: float) -> tuple[Floats, Floats]:
+    """The visible part of the step line, from edge to edge: an amount holds until the next
     commit, and the last one until now."""
-    x, y = thin(commits.x, sizes, len(commits.x))
+    x, y = thin(commits.x, live, len(commits.x))
     first, last = np.searchsorted(x, low), np.searchsorted(x, high, side="right")
     start = max(0, int(first) - 1)
-    x, y = thin(x[start:last], y[start:last], SIZE_POINTS)
+    x, y = thin(x[start:last], y[start:last], LINE_POINTS)
     if not len(x):
         return x, y
     return np.append(np.maximum(x, low), high), np.append(y, y[-1])
@@ -176,120 +214,55 @@ def show_version(plot: Timeline, commits: Commits, version: int | None) -> None:
     known = at is not None and not np.isnan(commits.x[at])
     for cursor in plot.cursors:
         cursor.visible = known
+    chosen = plot.sources["chosen"]
     if at is None or not known:
-        plot.chosen.data = {"x": [], "y": [], "color": []}
+        chosen.data = {"x": [], "y": [], "color": []}
         return
     lane = LANES[int(commits.lane[at])]
     for cursor in plot.cursors:
         cursor.location = float(commits.x[at])
-    plot.chosen.data = {"x": [commits.x[at]], "y": [lane], "color": [plot.palette.lane(lane)]}
+    chosen.data = {"x": [commits.x[at]], "y": [lane], "color": [plot.palette.lane(lane)]}
 
 
-def _marks(palette: Palette, commits: Commits, cells: Cells) -> dict[str, object]:
-    known = ~np.isnan(cells.touched)
-    touched = np.where(known, cells.touched, 0.0)
-    names = [LANES[int(lane)] for lane in cells.lane]
-    frame = commits.frame.take(pa.array(cells.last))
-    single = cells.count == 1
-    return {
-        "x": cells.x,
-        "y": names,
-        "color": [palette.lane(name) for name in names],
-        "size": 5.0 + np.minimum(3.2 * np.log10(1 + touched), 11.0),
-        # Hollow where the commit does not say how many files it touched.
-        "fill": np.where(known, 0.62, 0.0),
-        "newest": commits.version[cells.last],
-        "what": _what(commits, cells),
-        "when": [_when(commits, i, j) for i, j in zip(cells.first, cells.last, strict=True)],
-        "operation": _texts(frame, "operation", single),
-        "user": _texts(frame, "user_name", single),
-        "files": _changes(frame, "files", single),
-        "rows": _changes(frame, "rows", single),
-        "bytes": _changes(frame, "bytes", single),
-    }
+def show_range(plot: Timeline, commits: Commits, older: int | None, newer: int | None) -> None:
+    """Shade what lies between two versions, as far as it is read."""
+    ends = find_between(commits, older, newer)
+    for chosen in plot.ranges:
+        chosen.visible = ends is not None
+        if ends is not None:
+            chosen.update(left=ends[0], right=ends[1])
 
 
-def _what(commits: Commits, cells: Cells) -> list[str]:
-    parts = zip(cells.first, cells.last, cells.count, strict=True)
-    return [
-        format_count(int(commits.version[last]))
-        if count == 1
-        else f"{format_count(int(commits.version[first]))} to "
-        f"{format_count(int(commits.version[last]))}, {count:,} commits"
-        for first, last, count in parts
-    ]
+def find_between(
+    commits: Commits, older: int | None, newer: int | None
+) -> tuple[float, float] | None:
+    """Where two versions stand on the axis; None where they are the same or not read."""
+    if older is None or newer is None or older == newer or not len(commits.version):
+        return None
+    first, last = min(older, newer), max(older, newer)
+    inside = commits.x[(commits.version >= first) & (commits.version <= last)]
+    inside = inside[~np.isnan(inside)]
+    return (float(inside.min()), float(inside.max())) if len(inside) else None
 
 
-def _when(commits: Commits, first: int, last: int) -> str:
-    end = format_time(read_moment(float(commits.time[last])))
-    if first == last:
-        return end
-    return f"{format_time(read_moment(float(commits.time[first])))} to {end}"
+def find_versions(commits: Commits, low: float, high: float) -> tuple[int, int] | None:
+    """First and last version between two places on the axis."""
+    inside = commits.version[(commits.x >= low) & (commits.x <= high)]
+    return (int(inside.min()), int(inside.max())) if len(inside) else None
 
 
-def _texts(frame: pa.Table, name: str, single: np.ndarray) -> list[str]:
-    values = frame[name].to_pylist()
-    return [
-        cut(value or UNKNOWN, 60) if one else "several"
-        for value, one in zip(values, single, strict=True)
-    ]
+_NAMES = {"bytes": "Table size", "rows": "Rows", "files": "Active files"}
 
 
-def _changes(frame: pa.Table, name: str, single: np.ndarray) -> list[str]:
-    added, removed = frame[f"{name}_added"].to_pylist(), frame[f"{name}_removed"].to_pylist()
-    return [
-        (format_bytes_change if name == "bytes" else format_change)(plus, minus)
-        if one
-        else "zoom in to see"
-        for plus, minus, one in zip(added, removed, single, strict=True)
-    ]
-
-
-def _points(commits: Commits, chosen: np.ndarray, lane: str | None) -> dict[str, object]:
-    at = np.flatnonzero(chosen)
-    # Beyond some hundreds the marks form a line anyway.
-    at = at[:: max(1, len(at) // 400)]
-    lanes = [lane or LANES[int(commits.lane[i])] for i in at]
-    problems = [cut(text or "", 120) for text in commits.frame["problem"].take(at).to_pylist()]
-    versions = [format_short(int(commits.version[i])) for i in at]
-    return {"x": commits.x[at], "y": lanes, "what": versions, "problem": problems}
-
-
-def _plain_figure(palette: Palette, name: str, **options: object) -> figure:
-    plot = figure(
-        sizing_mode="stretch_width",
-        toolbar_location=None,
-        min_border_left=_LEFT,
-        min_border_right=10,
-        outline_line_color=None,
-        background_fill_color=palette.card,
-        border_fill_color=palette.card,
-        html_attributes={"role": "img", "aria-label": name},
-        **options,
-    )
-    plot.axis.axis_line_color = None
-    plot.axis.major_tick_line_color = None
-    plot.axis.minor_tick_line_color = None
-    plot.axis.major_label_text_color = palette.muted
-    plot.axis.major_label_text_font_size = "12px"
-    plot.xgrid.grid_line_color = None
-    plot.ygrid.grid_line_color = palette.line
-    return plot
-
-
-def _size_figure(palette: Palette, x_range: Range1d, source: ColumnDataSource) -> figure:
-    plot = _plain_figure(
-        palette, "Table size over time", height=84, x_range=x_range, y_range=Range1d(0, 1),
-        tools=[PanTool(dimensions="width"), WheelZoomTool(dimensions="width", modifiers="ctrl")],
+def _live_figure(
+    palette: Palette, x_range: Range1d, source: ColumnDataSource, measure: Measure
+) -> figure:
+    plot = build_plot(
+        palette, f"{_NAMES[measure]} over time", height=84, x_range=x_range,
+        y_range=Range1d(0, 1), tools=_moving(),
     )  # fmt: skip
     plot.xaxis.visible = False
-    plot.yaxis.ticker = BasicTicker(
-        desired_num_ticks=2,
-        base=1024,
-        mantissas=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-        num_minor_ticks=0,
-    )
-    plot.yaxis.formatter = CustomJSTickFormatter(code=_BYTES_JS)
+    dress_amounts(plot, measure)
     plot.varea_step(
         x="x", y1=0, y2="y", source=source, step_mode="after",
         fill_color=palette.write, fill_alpha=0.14,
@@ -298,63 +271,104 @@ def _size_figure(palette: Palette, x_range: Range1d, source: ColumnDataSource) -
     return plot
 
 
-def _lanes_figure(
-    palette: Palette, axis: Axis, x_range: Range1d, sources: dict[str, ColumnDataSource]
+def _flow_figure(
+    palette: Palette, x_range: Range1d, source: ColumnDataSource, measure: Measure
 ) -> figure:
-    plot = _plain_figure(
+    plot = build_plot(
+        palette, f"{measure.capitalize()} added and removed over time", height=70,
+        x_range=x_range, y_range=Range1d(-1, 1), tools=_moving(),
+    )  # fmt: skip
+    plot.xaxis.visible = False
+    dress_amounts(plot, measure)
+    for side, colour in (("added", palette.added), ("removed", palette.removed)):
+        plot.quad(
+            left="left", right="right", bottom=0, top=side, source=source, fill_color=colour,
+            fill_alpha=0.75, line_color=palette.card, line_width=0.5,
+        )  # fmt: skip
+    return plot
+
+
+def _moving() -> list[PanTool | WheelZoomTool]:
+    # Without the key the page scrolls: the plot must not catch the wheel on the way.
+    return [PanTool(dimensions="width"), WheelZoomTool(dimensions="width", modifiers="ctrl")]
+
+
+def _lanes_figure(
+    palette: Palette, axis: Axis, x_range: Range1d, sources: Mapping[str, ColumnDataSource]
+) -> figure:
+    plot = build_plot(
         palette, "Commits by operation over time; the commits table holds the same",
         height=230, x_range=x_range, y_range=FactorRange(factors=[*_ALWAYS][::-1]), tools=[],
     )  # fmt: skip
-    _dress_axis(plot, axis)
+    dress_axis(plot, axis)
     marks = plot.scatter(
         x="x", y="y", size="size", source=sources["marks"], marker="circle",
         color="color", fill_alpha="fill", line_alpha=0.8,
         nonselection_fill_alpha=0.62, nonselection_line_alpha=0.8,
     )  # fmt: skip
-    plot.scatter(
-        x="x", y="y", size=11, source=sources["checkpoints"], marker="diamond",
-        color=palette.muted, fill_alpha=0.8, line_color=None,
+    told: dict[GlyphRenderer, list[tuple[str, str]]] = {marks: _TOLD}
+    for name, shape, filled in (("checkpoints", "diamond", 0.8), ("compactions", "diamond", 0.0)):
+        drawn = plot.scatter(
+            x="x", y="y", size=11, source=sources[name], marker=shape, color=palette.muted,
+            fill_alpha=filled, line_alpha=1.0 - filled,
+        )  # fmt: skip
+        told[drawn] = [(name[:-1].capitalize(), "@what")]
+    events = plot.scatter(
+        x="x", y="y", size=9, source=sources["events"], marker="shape", color=palette.text,
+        fill_alpha=0.75, line_alpha=0,
     )  # fmt: skip
+    told[events] = [("Version", "@what"), ("Changes", "@kind")]
     problems = plot.scatter(
         x="x", y="y", size=12, source=sources["problems"], marker="x",
         line_color=palette.error, line_width=2,
     )  # fmt: skip
+    told[problems] = [("Version", "@what"), ("Problem", "@problem")]
     plot.scatter(
         x="x", y="y", size=12, source=sources["chosen"], marker="circle",
         fill_color="color", line_color=palette.text, line_width=2,
     )  # fmt: skip
-    _add_tools(plot, marks, problems)
+    _add_tools(plot, palette, marks, told)
     return plot
 
 
-def _add_tools(plot: figure, marks: GlyphRenderer, problems: GlyphRenderer) -> None:
+_TOLD = [
+    ("Version", "@what"), ("Time", "@when"), ("Operation", "@operation"),
+    ("User", "@user"), ("Files", "@files"), ("Rows", "@rows"), ("Bytes", "@bytes"),
+]  # fmt: skip
+
+
+def _add_tools(
+    plot: figure,
+    palette: Palette,
+    marks: GlyphRenderer,
+    told: Mapping[GlyphRenderer, list[tuple[str, str]]],
+) -> None:
     plot.toolbar_location, plot.toolbar_inner = "right", True
     plot.toolbar.autohide, plot.toolbar.logo = True, None
-    told = [
-        ("Version", "@what"), ("Time", "@when"), ("Operation", "@operation"),
-        ("User", "@user"), ("Files", "@files"), ("Rows", "@rows"), ("Bytes", "@bytes"),
-    ]  # fmt: skip
-    wrong = [("Version", "@what"), ("Problem", "@problem")]
+    # it selects a range of the axis, and no marks
+    brush = BoxSelectTool(dimensions="width", renderers=[], description="Select a range")
+    brush.overlay.update(fill_color=palette.accent, fill_alpha=0.12, line_color=palette.accent)
     plot.add_tools(
+        brush,
         PanTool(dimensions="width"),
-        # Without the key the page scrolls: the plot must not catch the wheel on the way.
         WheelZoomTool(dimensions="width", modifiers="ctrl"),
         TapTool(renderers=[marks], visible=False),
         SaveTool(),
         ResetTool(),
-        HoverTool(renderers=[marks], visible=False, tooltips=told),
-        HoverTool(renderers=[problems], visible=False, tooltips=wrong),
-    )
+        *(HoverTool(renderers=[drawn], visible=False, tooltips=tips)
+          for drawn, tips in told.items()),
+    )  # fmt: skip
+    plot.toolbar.active_drag = brush
 
 
 def _overview_figure(
     palette: Palette, axis: Axis, whole: Range1d, x_range: Range1d, source: ColumnDataSource
 ) -> figure:
-    plot = _plain_figure(
+    plot = build_plot(
         palette, "Commits over the whole log; drag the shaded range", height=64, x_range=whole,
         tools=[],
     )  # fmt: skip
-    _dress_axis(plot, axis)
+    dress_axis(plot, axis)
     plot.yaxis.visible = False
     plot.ygrid.grid_line_color = None
     plot.y_range.start = 0
@@ -369,12 +383,3 @@ def _overview_figure(
     tool.overlay.line_alpha = 0.4
     plot.add_tools(tool)
     return plot
-
-
-def _dress_axis(plot: figure, axis: Axis) -> None:
-    if axis == "time":
-        plot.xaxis.ticker = DatetimeTicker(desired_num_ticks=6, num_minor_ticks=0)
-        plot.xaxis.formatter = DatetimeTickFormatter(**_DATES)
-    else:
-        plot.xaxis.ticker = BasicTicker(desired_num_ticks=6, num_minor_ticks=0, min_interval=1)
-        plot.xaxis.formatter = NumeralTickFormatter(format="0,0")

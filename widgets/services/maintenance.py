@@ -44,7 +44,8 @@ class Documents:
 class Maintenance:
     """One page's right to look and, where `is_unlocked` says so each time, to change.
 
-    `state` is where plans and receipts are kept; None shows and keeps none.
+    `state` is where plans and receipts are kept; None shows and keeps none. `person` is who
+    has signed in, and stands in the receipts; None is the user of this process.
     """
 
     def __init__(
@@ -54,7 +55,9 @@ class Maintenance:
         runs: Runs | None = None,
         state: StateFolder | None = None,
         storage_options: Mapping[str, Any] | None = None,
+        person: str | None = None,
     ) -> None:
+        self._person = person
         self._is_unlocked = is_unlocked
         self._runs = Runs() if runs is None else runs
         self._state = state
@@ -190,7 +193,7 @@ class Maintenance:
     ) -> Callable[[ProgressCallback, Cancel], Receipt]:
         approval = maintenance.Approval(
             plan.digest,
-            by=_person(),
+            by=self._person or _person(),
             table_name=consent.table_name or None,
             reason=consent.reason.strip() or None,
         )
@@ -204,7 +207,7 @@ class Maintenance:
                 progress=progress,
                 cancel=cancel,
                 state_dir=place,
-                storage_options=self._options or None,
+                storage_options={**self._options, **service.storage_options} or None,
             )
 
         return work

@@ -128,7 +128,7 @@ OPERATIONS: tuple[Operation, ...] = (
                 name="zorder",
                 label="In the order of",
                 placeholder="as rows come",
-                hint="Columns with commas between, for a Z-order.",
+                hint="Columns with commas between. Several go along a Hilbert curve.",
             ),
             Field(
                 name="target_size",

@@ -96,6 +96,12 @@ class Runs:
         with self._lock:
             return [run for run in self._running if run.plan.subject.uri == uri]
 
+    @property
+    def num_running(self) -> int:
+        """How many have not ended."""
+        with self._lock:
+            return len(self._running)
+
     def stop(self) -> int:
         """Ask all runs to stop between two changes and wait for their receipts; how many."""
         with self._lock:

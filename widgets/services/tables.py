@@ -102,12 +102,38 @@ class _Kept(Generic[K, V]):
                 self._values.popitem(last=False)
             return self._values[key]
 
+    def held(self) -> list[V]:
+        """The answers that are there; none while one is being computed, rather than wait."""
+        if not self._lock.acquire(blocking=False):
+            return []
+        try:
+            return list(self._values.values())
+        finally:
+            self._lock.release()
+
+    def clear(self) -> None:
+        """Keep none; nothing happens while one is being computed, rather than wait: who waits
+        here may be computing what another one waits for."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._values.clear()
+            finally:
+                self._lock.release()
+
 
 class TableService:
     """Questions about one table; every method may read and may raise `DeltaError`."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(
+        self,
+        table: Table,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+        grown: Callable[[], None] = lambda: None,
+    ) -> None:
         self._table = table
+        self._storage_options = dict(storage_options or {})
+        self._grown = grown
         self._snapshots: _Kept[int, Snapshot] = _Kept(SNAPSHOTS_KEPT)
         self._answers: _Kept[tuple[Any, ...], Any] = _Kept(ANSWERS_KEPT)
 
@@ -120,6 +146,24 @@ class TableService:
     def table(self) -> Table:
         """The table itself, for the questions that other services ask."""
         return self._table
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """What the table was opened with; for opening it again to change it, never shown."""
+        return self._storage_options
+
+    @property
+    def held_bytes(self) -> int:
+        """What is kept of this table takes about so many bytes."""
+        snapshots = sum(snapshot.held_bytes for snapshot in self._snapshots.held())
+        answers = sum(int(getattr(answer, "nbytes", 0)) for answer in self._answers.held())
+        return self._table.held_bytes + snapshots + answers
+
+    def release(self) -> None:
+        """Give all of it back; what is asked next is read again."""
+        self._snapshots.clear()
+        self._answers.clear()
+        self._table.release()
 
     def listing(self) -> LogListing:
         """The log folder now."""
@@ -180,7 +224,9 @@ class TableService:
 
     def snapshot(self, version: int) -> Snapshot:
         """The state at a version."""
-        return self._snapshots.get(version, lambda: self._table.snapshot(version=version))
+        snapshot = self._snapshots.get(version, lambda: self._table.snapshot(version=version))
+        self._grown()
+        return snapshot
 
     def read_timeline(
         self, first: int, last: int, progress: ProgressCallback | None, cancel: Cancel | None

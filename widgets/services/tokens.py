@@ -26,10 +26,12 @@ CHOOSES_SESSION = frozenset({"bokeh-session-id", "bokeh-token"})
 
 
 class Gate:
-    """Admits the browser that was shown the link, as long as the server runs."""
+    """Admits the browser that was shown the link, as long as the server runs; `home` is the
+    path of the page."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, home: str = "/") -> None:
         self.port = port
+        self.home = home
         # Cookies do not know ports: two servers on one machine need two names.
         self.cookie = f"delta-explorer-{port}"
         self.token = secrets.token_urlsafe(_KEY_BYTES)
@@ -51,12 +53,18 @@ class Gate:
 
         Only a request for the page itself counts, and none that chooses its session.
         """
-        if request is None or request.path != "/" or CHOOSES_SESSION & request.arguments.keys():
-            return False
-        if "Bokeh-Session-Id" in request.headers:
+        if not asks_for_page(request, self.home):
             return False
         held = request.cookies.get(self.cookie)
         return held is not None and _same(held.value, self._key)
+
+
+def asks_for_page(request: Any, home: str) -> bool:
+    """Whether this HTTP request is one for the page itself, at the path `home`, and none
+    that chooses its session."""
+    if request is None or request.path != home or CHOOSES_SESSION & request.arguments.keys():
+        return False
+    return "Bokeh-Session-Id" not in request.headers
 
 
 class Unlock(RequestHandler):
@@ -72,12 +80,13 @@ class Unlock(RequestHandler):
         key = self._gate.exchange(self.get_query_argument("token", ""))
         if key is None:
             self.set_status(403)
-            self.finish(_SPENT)
+            self.finish(_SPENT.replace('href="/"', f'href="{self._gate.home}"'))
             return
         # No page of another site sends it, and no script reads it.
-        self.set_cookie(self._gate.cookie, key, path="/", httponly=True, samesite="Strict")
+        home = self._gate.home
+        self.set_cookie(self._gate.cookie, key, path=home, httponly=True, samesite="Strict")
         wanted, _ = parse_address(self.request.query)
-        self.redirect("/" + render_address(wanted))
+        self.redirect(home + render_address(wanted))
 
     def _log(self) -> None:
         """Nothing: the address of such a request holds a token."""

@@ -99,8 +99,11 @@ class Bin:
 def read_vectors(service: TableService, version: int) -> Vectors:
     """The vectors of a version by the log alone; none of them is read."""
     snapshot = service.snapshot(version)
-    files = snapshot.files(["size", "deletion_vector"])
-    sizes = files.filter(files.column("deletion_vector").is_valid()).column("size")
+    if snapshot.num_deletion_vectors:
+        files = snapshot.files(["size", "deletion_vector"])
+        sizes = files.filter(files.column("deletion_vector").is_valid()).column("size")
+    else:
+        sizes = pa.chunked_array([[]], pa.int64())
     frame = look.deletion_vectors(snapshot).append_column("size", sizes)
     hidden = pc.multiply(frame.column("fraction_deleted"), pc.cast(sizes, pa.float64()))
     frame = frame.append_column("bytes_hidden", pc.cast(pc.round(hidden), pa.int64(), safe=False))

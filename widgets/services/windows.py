@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -20,18 +21,21 @@ LARGEST_WINDOW = 20_000
 """Each window lists the log anew for its times, so few are better than many."""
 
 CONCURRENT_READS = 2
-"""A second page may read its history; more would starve the pages' other work."""
+"""Long readings at once; more would starve the pages' other work."""
 
 _SLOTS = threading.BoundedSemaphore(CONCURRENT_READS)
+_WAIT_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryPart:
-    """The commits read so far; `left` commits of the log are not read yet."""
+    """The commits read so far, newest first; `left` older ones of the log are not read yet.
+    `compactions` are the first and last versions of the log compactions."""
 
     frame: pa.Table
     read: int
     left: int
+    compactions: tuple[tuple[int, int], ...] = ()
     problem: Problem | None = None
 
 
@@ -66,28 +70,68 @@ def read_history(
     With `known` the reading goes on where it ended. What goes wrong ends it, and
     is part of the last part.
     """
-    commits: Sequence[int] = service.listing().commits
-    part = HistoryPart(frame=pa.table({}), read=0, left=len(commits))
-    if known is not None and known.read:
-        oldest = known.frame["version"][-1].as_py()
+    listing = service.listing()
+    commits: Sequence[int] = listing.commits
+    compactions = tuple((one.first, one.last) for one in listing.compactions)
+    part = HistoryPart(frame=pa.table({}), read=0, left=len(commits), compactions=compactions)
+    if known is not None and known.read and _is_newest_in(known, commits):
+        newest, oldest = (known.frame["version"][at].as_py() for at in (0, -1))
+        newer = commits[bisect_right(commits, newest) :]
         commits = commits[: bisect_left(commits, oldest)]
-        part = replace(known, left=len(commits), problem=None)
-    if not commits:
-        return
-    with _SLOTS:
-        for first, last in plan_windows(commits):
-            try:
-                frame = service.read_timeline(first, last, _counting(listener, part), cancel)
-            except CancelledError:
-                return
-            except DeltaError as error:
-                listener.show(replace(part, problem=Problem.of(error)))
-                return
-            # Counted by what lies below: a commit may be cleaned up while it is read.
-            part = _join(part, frame, left=bisect_left(commits, first))
+        part = replace(known, left=len(commits), compactions=compactions, problem=None)
+        if newer:
+            part = _read_newer(service, listener, cancel, part, newer)
             listener.show(part)
-            if listener.is_enough():
+            if part.problem is not None or cancel.is_cancelled:
                 return
+    for first, last in plan_windows(commits):
+        try:
+            # a screen of commits waits for nobody; who reads on takes turns
+            with nullcontext() if part.read == 0 else _turn(cancel):
+                frame = service.read_timeline(first, last, _counting(listener, part), cancel)
+        except CancelledError:
+            return
+        except DeltaError as error:
+            listener.show(replace(part, problem=Problem.of(error)))
+            return
+        # Counted by what lies below: a commit may be cleaned up while it is read.
+        part = _join(part, frame, left=bisect_left(commits, first))
+        listener.show(part)
+        if listener.is_enough():
+            return
+
+
+@contextmanager
+def _turn(cancel: Cancel) -> Iterator[None]:
+    """One of the long readings; raises `CancelledError` for one that is given up meanwhile."""
+    while not _SLOTS.acquire(timeout=_WAIT_SECONDS):
+        cancel.check()
+    try:
+        yield
+    finally:
+        _SLOTS.release()
+
+
+def _is_newest_in(known: HistoryPart, commits: Sequence[int]) -> bool:
+    """Whether what is known belongs to this log: one that begins anew has lower versions."""
+    return bool(commits) and known.frame["version"][0].as_py() <= commits[-1]
+
+
+def _read_newer(
+    service: TableService,
+    listener: Listener,
+    cancel: Cancel,
+    part: HistoryPart,
+    newer: Sequence[int],
+) -> HistoryPart:
+    try:
+        frame = service.read_timeline(newer[0], newer[-1], _counting(listener, part), cancel)
+    except CancelledError:
+        return part
+    except DeltaError as error:
+        return replace(part, problem=Problem.of(error))
+    joined = pa.concat_tables([frame, part.frame])
+    return replace(part, frame=joined, read=joined.num_rows)
 
 
 def _counting(listener: Listener, part: HistoryPart) -> ProgressCallback:
@@ -101,4 +145,4 @@ def _counting(listener: Listener, part: HistoryPart) -> ProgressCallback:
 
 def _join(part: HistoryPart, frame: pa.Table, left: int) -> HistoryPart:
     joined = pa.concat_tables([part.frame, frame]) if part.read else frame
-    return HistoryPart(frame=joined, read=joined.num_rows, left=left)
+    return replace(part, frame=joined, read=joined.num_rows, left=left)

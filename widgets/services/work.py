@@ -15,10 +15,17 @@ from contextlib import AbstractContextManager
 from functools import partial
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
+from weakref import WeakSet
 
 from bokeh.document import Document
-from panel.io.document import unlocked
-from tornado.ioloop import IOLoop
+from panel.io.document import (
+    _WRITE_BLOCK,
+    _WRITE_MSGS,
+    _dispatch_msgs,
+    _dispatch_write_task,
+    unlocked,
+)
+from tornado.ioloop import IOLoop, PeriodicCallback
 
 from explorer.errors import DeltaError, Problem
 
@@ -63,6 +70,11 @@ class Runner(Protocol):
         """Call `done` with the result of `work`, or `failed` with what went wrong."""
         ...
 
+    def run_long(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        """The same for work that takes minutes or waits for its turn: it takes no place of
+        those who ask in between."""
+        ...
+
     def post(self, change: Callable[[], None]) -> None:
         """Call `change`, from any thread, where the page may be changed."""
         ...
@@ -89,6 +101,7 @@ class BackgroundRunner:
         self._document = document
         self._loop = IOLoop.current()
         self._held: list[Callable[[], None]] | None = []
+        _look_after_messages(self._loop)
 
     def release(self) -> None:
         """The browser has the page: make the changes that were held back."""
@@ -99,6 +112,11 @@ class BackgroundRunner:
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
         _POOL.submit(lambda: self._run(work, done, failed))
+
+    def run_long(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        """See `Runner.run_long`."""
+        job = partial(self._run, work, done, failed)
+        threading.Thread(target=job, name="delta-explorer-long", daemon=True).start()
 
     def _run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         change = attempt(work, done, failed)
@@ -115,6 +133,29 @@ class BackgroundRunner:
             self._document.add_next_tick_callback(change)
 
 
+STUCK_SECONDS = 0.5
+_looked_after: WeakSet[IOLoop] = WeakSet()
+
+
+def _look_after_messages(loop: IOLoop) -> None:
+    if loop not in _looked_after:
+        _looked_after.add(loop)
+        PeriodicCallback(free_stuck_messages, STUCK_SECONDS * 1000).start()
+
+
+def free_stuck_messages() -> None:
+    """Send what Panel has queued for a browser and forgotten.
+
+    While a browser is slow, Panel queues messages. What is queued while it sends the queue
+    stays there until something else changes on that page, for the sender takes away the sign
+    that a queue is there: the page then shows for minutes what was true before.
+    """
+    for document in list(_WRITE_MSGS):
+        if document not in _WRITE_BLOCK:
+            _WRITE_BLOCK[document] = True
+            _dispatch_write_task(document, _dispatch_msgs, document)
+
+
 class InlineRunner:
     """Runs work at once, for notebooks."""
 
@@ -123,6 +164,8 @@ class InlineRunner:
     def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run`."""
         attempt(work, done, failed)()
+
+    run_long = run
 
     def post(self, change: Callable[[], None]) -> None:
         """See `Runner.post`."""

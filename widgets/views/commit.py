@@ -19,6 +19,7 @@ from widgets.components.commit import (
     render_commit_head,
     render_commit_title,
 )
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_notice, render_problem, render_waiting
@@ -35,8 +36,8 @@ from widgets.text import (
     esc,
     format_bytes,
     format_count,
-    render_csv,
 )
+from widgets.views.exporting import Export, Exports
 
 ACTION_COLUMNS = (
     Column(key="line", label="Line", align="right"),
@@ -70,7 +71,7 @@ class CommitView:
         self._buttons.on("files", self._show_files)
         self._buttons.on("compare", self._compare)
         state.param.watch(lambda *_: self._select(), "version")
-        history.param.watch(lambda *_: self._draw(), ["commits", "sizes"])
+        history.param.watch(lambda *_: self._draw(), ["commits", "live"])
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
@@ -161,7 +162,7 @@ def _figures(history: HistoryState, version: int) -> CommitFigures | None:
     entry = _entry(history, version)
     if entry is None:
         return None
-    at, sizes = history.commits.position(version), history.sizes
+    at, sizes = history.commits.position(version), history.live.get("bytes")
     after = None if sizes is None or np.isnan(sizes[at]) else int(sizes[at])
     names = ("files_added", "files_removed", "rows_added", "rows_removed",
              "bytes_added", "bytes_removed")  # fmt: skip
@@ -184,7 +185,7 @@ class ActionsView:
         self.panel.visible = False
         self._html.on("line", self._choose)
         self._html.on("close", lambda _: self._close())
-        self._html.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._html, self._chosen)
         self._html.on("mode", self.open)
         state.param.watch(lambda *_: self._reload(), "version")
 
@@ -244,7 +245,7 @@ class ActionsView:
             f"<h3>Actions of version {format_count(version)}</h3>"
             '<span class="dx-hint">one line of the log file each; click one for its JSON</span>'
             f'<button type="button" data-do="mode" data-value="{other}">{label}</button>'
-            '<button type="button" data-do="export" data-value="">CSV</button>'
+            f"{EXPORT_BUTTONS}"
             '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
             'aria-label="Close" title="Close"></button></div>'
         )
@@ -255,12 +256,11 @@ class ActionsView:
         chosen = next((entry for entry in page if entry["line"] == self._line), None)
         return table + (_render_line(chosen) if chosen else "")
 
-    def _export(self) -> None:
+    def _chosen(self) -> Export | None:
         if self._frame is None:
-            return
+            return None
         names = ["line", "action", "path", "size", "num_records", "json", "file"]
-        rows = [list(entry.values()) for entry in read_records(self._frame.select(names))]
-        self._html.download(f"version-{self._state.version}.csv", render_csv(names, rows))
+        return Export.of(f"version-{self._state.version}", self._frame.select(names))
 
 
 def _action_row(entry: Mapping[str, Any], chosen: int | None) -> Row:

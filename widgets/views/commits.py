@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from widgets.components.boxes import build_card
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.records import read_records
 from widgets.components.table import Cell, Column, Row, render_table
-from widgets.figures.commits import Commits, Flags, Ints, read_flags
+from widgets.components.ways import render_ways, view_ways
+from widgets.figures.commits import Commits, Ints
+from widgets.services.desk import Desk
 from widgets.state import HistoryState, PageState, parse_version
 from widgets.text import (
     UNKNOWN,
@@ -22,9 +24,10 @@ from widgets.text import (
     format_signed,
     format_signed_bytes,
     format_time,
-    render_csv,
 )
 from widgets.theme import lane_of
+from widgets.views.commit_filter import CommitFilter, read_shown
+from widgets.views.exporting import Export, Exports
 
 COLUMNS = (
     Column(key="version", label="Version", align="right"),
@@ -36,7 +39,6 @@ COLUMNS = (
     Column(key="bytes", label="Size change", align="right"),
 )
 
-_SEARCHED = ("operation", "user_name", "engine_info")
 _EXPORTED = (
     "version", "timestamp", "operation", "user_name", "engine_info", "files_added",
     "files_removed", "rows_added", "rows_removed", "bytes_added", "bytes_removed",
@@ -47,28 +49,27 @@ _EXPORTED = (
 class CommitsView:
     """What the timeline shows, in words."""
 
-    def __init__(self, state: PageState, history: HistoryState) -> None:
+    def __init__(self, desk: Desk, state: PageState, history: HistoryState) -> None:
         self._state = state
         self._history = history
-        self._filter = ""
+        self._filter = CommitFilter(state, history)
         self._head = LiveHtml(
-            '<div class="dx-head"><h3>Commits</h3><input type="search" data-do="filter" '
-            'aria-label="Filter commits" '
-            'placeholder="Filter by version, user, operation or engine">'
-            '<button type="button" data-do="export" data-value="">CSV</button></div>',
+            f'<div class="dx-head"><h3>Commits</h3><span class="dx-hint"></span>{EXPORT_BUTTONS}'
+            "</div>",
             margin=0,
         )
-        self._table = LiveHtml(margin=0)
+        self._table, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
         self._pages = Pages(self._table, "commits", self._draw)
-        self.panel = build_card(self._head, self._table, place="dx-fourth")
-        self._head.on("filter", self._set_filter)
-        self._head.on("export", lambda _: self._export())
+        self.panel = build_card(
+            self._head, self._filter.panel, self._table, self._ways, place="dx-fourth"
+        )
+        self._exports = Exports(desk, state, self._head, self._chosen)
         self._table.on("select", self._select)
         history.param.watch(lambda *_: self._draw(), "commits")
         state.param.watch(lambda *_: self._follow(), "version")
+        state.param.watch(lambda *_: self._refilter(), "only")
 
-    def _set_filter(self, text: str) -> None:
-        self._filter = text.strip()
+    def _refilter(self) -> None:
         self._pages.rewind()
         self._draw()
 
@@ -91,15 +92,13 @@ class CommitsView:
     def _found(self, commits: Commits) -> Ints:
         """Rows that the filter lets through, newest first."""
         newest_first: Ints = np.arange(len(commits.version))[::-1]
-        if not self._filter:
-            return newest_first
-        found: Ints = newest_first[_matches(commits, self._filter)[newest_first]]
-        return found
+        shown = read_shown(commits, self._state.only)
+        return newest_first if shown is None else newest_first[shown[newest_first]]
 
     def _draw(self) -> None:
         commits: Commits | None = self._history.commits
         if commits is None:
-            self._table.html = ""
+            self._table.html = self._ways.html = ""
             return
         shown = self._found(commits)
         offset, limit = self._pages.span(len(shown))
@@ -109,27 +108,18 @@ class CommitsView:
         self._table.html = render_table(
             "Commits, newest first", COLUMNS, rows, empty="No commit matches the filter."
         ) + self._pages.render(len(shown))
+        ways = view_ways("timeline", self._state.table, self._state.version or 0)
+        self._ways.html = render_ways("timeline", ways)
 
-    def _export(self) -> None:
+    def _chosen(self) -> Export | None:
         commits: Commits | None = self._history.commits
         if commits is None:
-            return
-        frame = commits.frame.take(pa.array(self._found(commits))).select(_EXPORTED)
-        rows = [[_plain(value) for value in row.values()] for row in read_records(frame)]
-        self._head.download("commits.csv", render_csv(list(_EXPORTED), rows))
-
-
-def _plain(value: object) -> object:
-    return value.isoformat() if hasattr(value, "isoformat") else value
-
-
-def _matches(commits: Commits, text: str) -> Flags:
-    matches: Flags = np.zeros(len(commits.version), dtype=np.bool_)
-    for name in _SEARCHED:
-        hit = pc.match_substring(commits.frame[name], text, ignore_case=True)
-        matches |= read_flags(hit)
-    version = parse_version(text)
-    return matches if version is None else matches | (commits.version == version)
+            return None
+        found = self._found(commits)
+        return Export(
+            stem="commits",
+            read=lambda _: commits.frame.take(pa.array(found)).select(_EXPORTED),
+        )
 
 
 def _row(entry: dict[str, object], selected: int | None) -> Row:

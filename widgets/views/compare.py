@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from explorer.errors import Problem
-from explorer.progress import Progress
+from explorer.progress import Progress, Watch
 from widgets.components.boxes import build_card, build_filled_card, build_stack
 from widgets.components.compare import (
     EXPORTED_FILES,
@@ -25,6 +27,7 @@ from widgets.components.compare import (
     compare_sentence,
     file_facts,
 )
+from widgets.components.exports import EXPORT_BUTTONS, convert
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_key_figures, render_problem, render_waiting
@@ -45,11 +48,10 @@ from widgets.services.comparing import (
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import cut, esc, format_count, render_csv
+from widgets.text import cut, esc, format_count
 from widgets.views.compare_restore import RestorePart
-
-EXPORT_LIMIT = 100_000
-"""Files in one CSV, as in the view of files."""
+from widgets.views.compare_rows import RowPart
+from widgets.views.exporting import Export, Exports
 
 LISTED = 500
 """Columns and settings that are listed; the command line gives any number."""
@@ -67,14 +69,16 @@ class CompareView:
         self._kinds = FILE_KINDS
         self._question = Question(desk.runner)
         self._pickers, self._answer = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._file_part, self._row_part = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._file_part = LiveHtml(margin=0)
+        self._rows = RowPart(desk)
         self._schema_part, self._setting_part = LiveHtml(margin=0), LiveHtml(margin=0)
         self._statistics_part = LiveHtml(margin=0)
         self._restore = RestorePart(desk)
-        self._layers = [self._schema_part, self._setting_part, self._row_part, self._file_part,
+        self._layers = [self._schema_part, self._setting_part, self._file_part,
                         self._statistics_part]  # fmt: skip
         self._pages = Pages(self._file_part, "files", self._draw_files)
         cards = [build_filled_card(part) for part in self._layers]
+        cards.insert(2, self._rows.panel)
         self.panel = build_stack(
             build_card(self._pickers, self._answer), *cards, self._restore.panel
         )
@@ -84,7 +88,7 @@ class CompareView:
         self._file_part.on("kind", self._choose)
         self._file_part.on("cancel", lambda _: self._stop())
         self._file_part.on("again", lambda _: self._compare_again())
-        self._file_part.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._file_part, self._chosen)
         self._statistics_part.on("statistics", lambda _: self._read_statistics())
         state.param.watch(lambda *_: self._refresh(), ["version", "older", "view"])
 
@@ -105,6 +109,7 @@ class CompareView:
         self._pages.rewind()
         self._pickers.html = _render_pickers(max(older, 0), newer)
         self._restore.show(service, older)
+        self._rows.clear()
         for part in self._layers:
             part.html = ""
         self._restore.panel.visible = False
@@ -177,7 +182,8 @@ class CompareView:
         self._draw_answer()
         self._draw_files()
         rows = render_table("Rows by what changed them", ROW_COLUMNS, build_row_rows(files.rows))
-        self._row_part.html = f"<h3>Rows</h3>{rows}"
+        if self._service is not None and self._shown is not None:
+            self._rows.show(self._service, *self._shown, rows)
         if self._settings is not None and self._settings.num_files <= FREE_STATISTICS:
             self._read_statistics()
         else:
@@ -232,7 +238,7 @@ class CompareView:
         return (
             f'<div class="dx-head"><h3>Files</h3><span class="dx-hint">{esc(route)}</span>'
             f'<span class="dx-segments" role="group" aria-label="Which files">{buttons}</span>'
-            '<button type="button" data-do="export" data-value="">CSV</button></div>'
+            f"{EXPORT_BUTTONS}</div>"
         )
 
     def _choose(self, kind: str) -> None:
@@ -241,20 +247,17 @@ class CompareView:
             self._pages.rewind()
             self._draw_files()
 
-    def _export(self) -> None:
-        files, shown = self._files, self._shown
+    def _chosen(self) -> Export | None:
+        files, shown, kinds = self._files, self._shown, self._kinds
         if files is None or shown is None:
-            return
-        rows = [
-            file_facts(kind, entry)
-            for kind, some in files.slices(self._kinds, 0, EXPORT_LIMIT)
-            for entry in read_records(some)
-        ]
-        total = sum(files.count(kind) for kind in self._kinds)
-        if total > EXPORT_LIMIT:
-            rows.append([f"cut: {EXPORT_LIMIT} of {total} files; `delta-explorer diff` has all"])
-        name = f"files-{shown[0]}-to-{shown[1]}.csv"
-        self._file_part.download(name, render_csv(list(EXPORTED_FILES), rows))
+            return None
+
+        def read(_: Watch) -> Iterator[pa.Table]:
+            total = sum(files.count(kind) for kind in kinds)
+            for kind, some in files.slices(kinds, 0, total):
+                yield from convert(some, EXPORTED_FILES, partial(file_facts, kind))
+
+        return Export(stem=f"files-{shown[0]}-to-{shown[1]}", read=read)
 
     def _read_statistics(self) -> None:
         settings = self._settings

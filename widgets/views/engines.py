@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from explorer.errors import Problem
@@ -17,14 +18,18 @@ from widgets.components.engines import (
     render_engine,
     render_engines_head,
 )
+from widgets.components.exports import build_frame
 from widgets.components.live_html import LiveHtml
 from widgets.components.pieces import render_problem, render_waiting
 from widgets.components.table import render_pager, render_table
+from widgets.components.ways import render_ways, view_ways
 from widgets.services.desk import Desk
 from widgets.services.engines import EngineAnswer, read_engines
 from widgets.services.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, format_count, render_csv
+from widgets.text import esc, format_count
+from widgets.views.exporting import Export, Exports
+from widgets.views.wishing import follow_wish
 
 PAGE = 50
 """All engines that are known stand on one page; there is no reason to turn one."""
@@ -57,9 +62,10 @@ class EnginesView:
         self._head.on("verb", self._choose_verb)
         self._head.on("verdict", self._choose_verdict)
         self._head.on("filter", self._set_filter)
-        self._head.on("export", lambda _: self._export())
+        self._exports = Exports(self._desk, self._state, self._head, self._chosen)
         self._table.on("engine", self._open)
         self._table.on("page", self._turn)
+        self._detail.on("wish", partial(follow_wish, self._state))
         self._detail.on("close", lambda _: self._close())
         self._state.param.watch(lambda *_: self._refresh(), ["version", "view"])
 
@@ -138,7 +144,10 @@ class EnginesView:
         rows = [build_engine_row(row, self._verb, self._engine) for row in page]
         table = render_table("Engines", COLUMNS, rows, empty="No engine matches.")
         pager = render_pager("engines", self._offset, len(found), PAGE)
-        self._table.html = f'<div class="dx-engines">{table}</div>{pager}'
+        ways = view_ways("engines", self._state.table, self._shown or 0)
+        self._table.html = (
+            f'<div class="dx-engines">{table}</div>{pager}{render_ways("engines", ways)}'
+        )
 
     def _open(self, engine: str) -> None:
         self._engine = engine
@@ -160,10 +169,11 @@ class EnginesView:
         close_side(self.panel, self._side)
         self._draw()
 
-    def _export(self) -> None:
-        if self._answer is not None:
-            rows = [build_export_row(row) for row in self._found(self._answer)]
-            self._head.download("engines.csv", render_csv(list(EXPORTED), rows))
+    def _chosen(self) -> Export | None:
+        if self._answer is None:
+            return None
+        rows = [build_export_row(row) for row in self._found(self._answer)]
+        return Export.of("engines", build_frame(EXPORTED, rows))
 
 
 def _render_detail_head(engine: str) -> str:

@@ -11,23 +11,28 @@ import panel as pn
 from explorer.errors import Problem
 from widgets.components.boxes import build_open_stack, build_slot, build_split
 from widgets.services.desk import Desk
-from widgets.services.tables import Figures, Identity, Overview, TableService
+from widgets.services.tables import Figures, Identity, Overview, RowFigures, TableService
+from widgets.services.watching import Follower
 from widgets.state import Address, HistoryState, Notice, PageState
 from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT, read_style, render_tokens
 from widgets.views.commit import CommitView
 from widgets.views.commits import CommitsView
 from widgets.views.compare import CompareView
+from widgets.views.conflicts import ConflictsView
 from widgets.views.engines import EnginesView
+from widgets.views.feed import FeedView
 from widgets.views.files import FilesView
 from widgets.views.header import HeaderView
 from widgets.views.health import HealthView
 from widgets.views.layout import LayoutView
 from widgets.views.log import LogView
 from widgets.views.maintenance import MaintenanceView
+from widgets.views.palette import Palette
 from widgets.views.protocol import ProtocolView
 from widgets.views.reach import ReachView
 from widgets.views.rows import RowsView
+from widgets.views.schema import SchemaView
 from widgets.views.statistics import StatisticsView
 from widgets.views.timeline import TimelineView
 from widgets.views.vectors import VectorsView
@@ -47,14 +52,17 @@ class _View(Protocol):
 _BUILDERS: dict[str, Callable[[Desk, PageState], _View]] = {
     "compare": CompareView,
     "files": FilesView,
+    "feed": FeedView,
     "layout": LayoutView,
     "rows": RowsView,
     "statistics": StatisticsView,
     "vectors": VectorsView,
+    "schema": SchemaView,
     "protocol": ProtocolView,
     "engines": EnginesView,
     "reach": ReachView,
     "health": HealthView,
+    "conflicts": ConflictsView,
     "log": LogView,
     "maintenance": MaintenanceView,
 }
@@ -76,9 +84,14 @@ class Explorer:
         self._service: TableService | None = None
         self._asked = 0
         history = HistoryState()
-        self._header = HeaderView(desk, state)
+        self._header = HeaderView(desk, state, self._show_newest)
+        self._palette = Palette(desk, state, self._open_beside, self.reload)
+        self.tools = self._palette.tools
+        self._follower = Follower(desk.runner, self._offer_newer)
+        self.tools.on("alive", lambda sign: self._follower.alive(is_idle=sign == "idle"))
+        self.tools.on("hidden", lambda _: self._follower.stop())
         self._timeline = TimelineView(desk, state, history)
-        self._commits = CommitsView(state, history)
+        self._commits = CommitsView(desk, state, history)
         self._commit = CommitView(desk, state, history)
         main = build_open_stack(
             self._timeline.panel, self._commit.actions.panel, self._commits.panel
@@ -87,7 +100,9 @@ class Explorer:
         self._views: dict[str, _View] = {}
         self._start = start
         self._body = build_slot()
-        self.panel = _build_page(self._header.panel, self._body)
+        # a served page has a place for its tools beside its title
+        tools = [] if desk.runner.is_background else [self.tools]
+        self.panel = _build_page(*tools, self._header.panel, self._body)
         state.param.watch(lambda *_: self._show_view(), ["view", "table", "opening"])
         state.param.watch(lambda *_: self._paint(), "dark")
         state.param.watch(lambda *_: self._follow_change(), "changes")
@@ -101,7 +116,13 @@ class Explorer:
         """
         self._asked += 1
         asked = self._asked
-        self._state.param.update(opening=address.table, notice=_complain(complaints or []))
+        # the table that is in front stays there while it is looked at anew
+        is_open = address.table == self._state.table
+        self._state.param.update(
+            opening="" if is_open else address.table,
+            refreshing=is_open,
+            notice=_complain(complaints or []),
+        )
 
         def work() -> tuple[TableService, Overview]:
             service = self._desk.open(address.table)
@@ -140,6 +161,17 @@ class Explorer:
         if self._state.table:
             self.open(self._state.address)
 
+    def _show_newest(self) -> None:
+        self.open(replace(self._state.address, version=None))
+
+    def _offer_newer(self, version: int) -> None:
+        """Someone else has written: say so, and leave the rest where it is."""
+        if self._state.latest is not None and version > self._state.latest:
+            self._state.newer = version
+
+    def _open_beside(self, uri: str) -> None:
+        self.open(Address(table=uri, view=self._state.view))
+
     def _follow_change(self) -> None:
         """The table was changed from here: who looked at the newest version sees the new one."""
         at = None if self._state.version == self._state.latest else self._state.version
@@ -148,16 +180,19 @@ class Explorer:
     def close(self) -> None:
         """The page is gone: stop what still reads for it."""
         self._asked += 1
+        self._follower.stop()
         self._timeline.reader.stop()
 
     def _enter(
         self, service: TableService, overview: Overview, address: Address, complaints: list[str]
     ) -> None:
-        self._service = service
-        self._state.latest = overview.latest
+        is_same, self._service = service is self._service, service
+        self._state.param.update(latest=overview.latest, newer=None, refreshing=False)
+        self._follower.follow(service, overview.latest)
         self._desk.recents.add(overview.uri)
         self._header.show(overview)
-        self._timeline.show(overview)
+        self._timeline.show(overview, stays=is_same)
+        self._palette.show(service)
         self._go(replace(address, table=overview.uri), complaints)
         self._commit.show(service)
         for view in self._views.values():
@@ -167,7 +202,7 @@ class Explorer:
 
     def _read_state(self, service: TableService, latest: int) -> None:
         """What the table is, then its files, then its rows: each shown when it is known."""
-        header, run = self._header, self._desk.runner.run
+        header, run, anchor = self._header, self._desk.runner.run, self._timeline.reader.anchor
 
         def if_current(show: Callable[[T], None]) -> Callable[[T], None]:
             return lambda answer: show(answer) if service is self._service else None
@@ -179,15 +214,19 @@ class Explorer:
 
         def with_figures(figures: Figures) -> None:
             header.show_figures(figures)
-            self._timeline.reader.anchor(latest, figures.size_in_bytes)
-            run(lambda: service.read_rows(latest), if_current(header.show_rows), failed)
+            anchor(latest, {"bytes": figures.size_in_bytes, "files": figures.num_files})
+            run(lambda: service.read_rows(latest), if_current(with_rows), failed)
+
+        def with_rows(rows: RowFigures) -> None:
+            header.show_rows(rows)
+            anchor(latest, {"rows": rows.num_rows})
 
         failed = if_current(header.fail)
         run(lambda: service.read_identity(latest), if_current(with_identity), failed)
 
     def _refuse(self, problem: Problem) -> None:
         # The table that was open stays; a page without one goes to its start.
-        self._state.param.update(opening="", notice=Notice.of(problem))
+        self._state.param.update(opening="", refreshing=False, notice=Notice.of(problem))
         if problem.kind in _LINK_ERRORS:
             self._state.param.trigger("table")  # the address is written anew
 
@@ -202,6 +241,7 @@ class Explorer:
             where=address.where,
             file=address.file,
             column=address.column,
+            only=address.only,
             opening="",
             notice=_complain([*complaints, *wrong, *unknown]),
         )

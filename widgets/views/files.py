@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 import explorer.inspect as look
 from explorer.errors import Problem
+from explorer.progress import Watch
 from widgets.components.boxes import build_card, build_split, close_side, open_side
+from widgets.components.exports import EXPORT_BUTTONS, convert
 from widgets.components.files import (
     COLUMNS,
     EXPORTED,
@@ -19,14 +23,16 @@ from widgets.components.files import (
 from widgets.components.live_html import LiveHtml
 from widgets.components.pieces import render_problem, render_waiting
 from widgets.components.records import read_records
-from widgets.components.table import render_pager, render_table
+from widgets.components.table import PAGE_ROWS, render_pager, render_table
+from widgets.components.ways import render_ways, view_ways
 from widgets.services.desk import Desk
 from widgets.services.tables import FileQuery, TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, format_count, render_csv
+from widgets.text import esc, format_count
+from widgets.views.exporting import Export, Exports
 
-EXPORT_LIMIT = 100_000
-"""Files in one CSV: some 20 MB, which a browser still takes in one message."""
+EVERY_FILE = 2**31
+"""More than a version can hold."""
 
 _SORTABLE = {column.key for column in COLUMNS if column.sortable}
 
@@ -40,20 +46,20 @@ class FilesView:
         self._service: TableService | None = None
         self._query: FileQuery | None = None
         self._page: look.FilesPage | None = None
-        self._path: str | None = None
+        self._path: tuple[int, str] | None = None
         self._head = LiveHtml(margin=0)
         self._table = LiveHtml(margin=0)
-        self._detail = LiveHtml(margin=0)
+        self._detail, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
         self._side = build_card(self._detail)
-        self.panel = build_split(build_card(self._head, self._table), self._side)
+        self.panel = build_split(build_card(self._head, self._table, self._ways), self._side)
         close_side(self.panel, self._side)
         self._head.on("filter", self._set_filter)
-        self._head.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._head, self._chosen)
         self._table.on("page", self._turn)
         self._table.on("sort", self._sort)
         self._table.on("file", self._open)
-        self._detail.on("close", lambda _: self._close())
-        state.param.watch(lambda *_: self._refresh(), ["version", "view"])
+        self._detail.on("close", lambda _: state.param.update(file=""))
+        state.param.watch(lambda *_: self._refresh(), ["version", "view", "file"])
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
@@ -71,6 +77,8 @@ class FilesView:
             )
             self._close()
             self._ask(FileQuery(version=version))
+            self._ways.html = render_ways("files", view_ways("files", self._service.uri, version))
+        self._select()
 
     def _set_filter(self, text: str) -> None:
         if self._query is not None:
@@ -111,7 +119,7 @@ class FilesView:
         query, page = self._query, self._page
         if query is None or page is None:
             return
-        rows = [build_file_row(entry, self._path) for entry in read_records(page.rows)]
+        rows = [build_file_row(entry, self._state.file) for entry in read_records(page.rows)]
         empty = "No file matches the filter." if query.contains else "This version holds no files."
         self._table.html = render_table(
             "Files of the version", COLUMNS, rows,
@@ -119,53 +127,65 @@ class FilesView:
         ) + render_pager("files", query.offset, page.total)  # fmt: skip
 
     def _open(self, path: str) -> None:
-        service, page, version = self._service, self._page, self._state.version
-        if service is None or page is None or version is None:
+        self._state.file = "" if path == self._state.file else path
+
+    def _select(self) -> None:
+        """Show the file that the address names, whichever page of the table it is on."""
+        service, version, path = self._service, self._state.version, self._state.file
+        if service is None or version is None or self._state.view != "files":
             return
-        entry = next((one for one in read_records(page.rows) if one["path"] == path), None)
-        if entry is None:
+        if not path:
+            self._close()
             return
-        self._path = path
+        if self._path == (version, path):
+            return
+        self._path = (version, path)
         self._draw()
         open_side(self.panel, self._side)
         self._detail.html = _render_detail_head(path) + render_waiting("Reading statistics")
 
-        def done(details: Mapping[str, Any]) -> None:
-            if path == self._path:
-                self._detail.html = _render_detail_head(path) + render_file(entry, details)
+        def work() -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
+            rows = read_records(service.read_files(_query_of(version, path)).rows)
+            entry = next((row for row in rows if row["path"] == path), None)
+            return entry, {} if entry is None else service.read_file(version, path)
+
+        def done(found: tuple[Mapping[str, Any] | None, Mapping[str, Any]]) -> None:
+            if self._path == (version, path):
+                entry, details = found
+                about = _NOT_THERE if entry is None else render_file(entry, details)
+                self._detail.html = _render_detail_head(path) + about
 
         def failed(problem: Problem) -> None:
-            if path == self._path:
+            if self._path == (version, path):
                 self._detail.html = _render_detail_head(path) + render_problem(problem)
 
-        self._desk.runner.run(lambda: service.read_file(version, path), done, failed)
+        self._desk.runner.run(work, done, failed)
 
     def _close(self) -> None:
         self._path = None
         close_side(self.panel, self._side)
         self._draw()
 
-    def _export(self) -> None:
+    def _chosen(self) -> Export | None:
         service, query = self._service, self._query
         if service is None or query is None:
-            return
-        everything = replace(query, offset=0, limit=EXPORT_LIMIT)
+            return None
 
-        def work() -> str:
-            page = service.read_files(everything)
-            rows = [build_export_row(entry) for entry in read_records(page.rows)]
-            if page.total > EXPORT_LIMIT:
-                cut_off = (
-                    f"cut: {EXPORT_LIMIT} of {page.total} files; `delta-explorer files` has all"
-                )
-                rows.append([cut_off])
-            return render_csv(list(EXPORTED), rows)
+        def read(_: Watch) -> Iterator[pa.Table]:
+            everything = replace(query, offset=0, limit=EVERY_FILE)
+            return convert(service.read_files(everything).rows, EXPORTED, build_export_row)
 
-        name = f"files-{query.version}.csv"
-        self._desk.runner.run(work, lambda text: self._head.download(name, text), self._fail)
+        return Export(stem=f"files-{query.version}", read=read)
 
     def _fail(self, problem: Problem) -> None:
         self._table.html = render_problem(problem)
+
+
+_NOT_THERE = '<p class="dx-muted">This version does not hold the file.</p>'
+
+
+def _query_of(version: int, path: str) -> FileQuery:
+    return FileQuery(version=version, contains=path, limit=PAGE_ROWS)
 
 
 def _render_head(version: int) -> str:
@@ -173,7 +193,7 @@ def _render_head(version: int) -> str:
         f'<div class="dx-head"><h3>Files of version {format_count(version)}</h3>'
         '<input type="search" data-do="filter" aria-label="Filter files" '
         'placeholder="Filter by path or partition value">'
-        '<button type="button" data-do="export" data-value="">CSV</button></div>'
+        f"{EXPORT_BUTTONS}</div>"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -39,13 +40,15 @@ CHIPS = 6
 class HeaderView:
     """Shows first what the listing says, then what the table is, its files, its rows."""
 
-    def __init__(self, desk: Desk, state: PageState) -> None:
+    def __init__(self, desk: Desk, state: PageState, show_newest: Callable[[], None]) -> None:
         self.panel = LiveHtml(margin=0)
         self.panel.on("dismiss", self._dismiss)
+        self.panel.on("newest", lambda _: show_newest())
+        self.panel.on("later", lambda _: state.param.update(newer=None))
         self._desk = desk
         self._state = state
         self._known = _Known()
-        state.param.watch(lambda *_: self._draw(), ["notice", "opening"])
+        state.param.watch(lambda *_: self._draw(), ["notice", "opening", "newer", "refreshing"])
 
     def show(self, overview: Overview) -> None:
         """A table has been opened."""
@@ -79,11 +82,25 @@ class HeaderView:
         parts = []
         if self._state.notice is not None:
             parts.append(render_dismissible_notice(self._state.notice))
+        if self._state.refreshing:
+            parts.append(render_waiting("Looking at the table anew"))
+        elif self._state.newer is not None:
+            parts.append(_render_newer(self._state.newer))
         if self._state.opening:
             parts.append(render_waiting(f"Opening {cut(self._state.opening, 200)}"))
         elif self._known.overview is not None:
             parts.append(_render_table(self._known, self._known.overview))
         self.panel.html = "".join(parts)
+
+
+def _render_newer(version: int) -> str:
+    return (
+        '<div class="dx-notice dx-newer" role="status"><div><strong>Version '
+        f"{format_count(version)} is there.</strong></div><div>"
+        '<button type="button" data-do="newest" data-value="">Show it</button>'
+        '<button type="button" class="dx-icon dx-close" data-do="later" data-value="" '
+        'aria-label="Not now" title="Not now"></button></div></div>'
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from explorer.errors import Problem
 from explorer.inspect import Health
 from explorer.progress import Progress
 from widgets.components.boxes import build_card, build_filled_card, build_stack
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.health import (
     BYTES_COLUMNS,
     MISSING_COLUMNS,
@@ -16,6 +18,7 @@ from widgets.components.health import (
     build_missing_row,
     health_figures,
     render_finding,
+    render_growth,
 )
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
@@ -29,13 +32,12 @@ from widgets.services.desk import Desk
 from widgets.services.health import read_health, read_health_of_files
 from widgets.services.tables import TableService
 from widgets.state import PageState
-from widgets.text import esc, render_csv
+from widgets.text import esc
+from widgets.views.exporting import Export, Exports
+from widgets.views.wishing import follow_wish
 
 FINDINGS_SHOWN = 200
 """Findings that are listed; the export has every one."""
-
-EXPORT_LIMIT = 100_000
-"""Missing files in one CSV, as in the view of files."""
 
 
 class HealthView:
@@ -56,10 +58,10 @@ class HealthView:
         )  # fmt: skip
         self._answer.on("files", lambda _: self._ask(read_health_of_files, _WHOLE))
         self._answer.on("cancel", lambda _: self._ask(read_health, _LOG))
-        self._answer.on("maintain", self._maintain)
-        self._answer.on("export", lambda _: self._export())
+        self._answer.on("wish", partial(follow_wish, state))
+        self._exports = Exports(desk, state, self._answer, self._chosen)
         self._missing.on("file", self._choose)
-        self._missing.on("export", lambda _: self._export_missing())
+        self._missing_exports = Exports(desk, state, self._missing, self._chosen_missing)
         state.param.watch(lambda *_: self._refresh(), ["latest", "view"])
 
     def show(self, service: TableService) -> None:
@@ -99,7 +101,6 @@ class HealthView:
         findings = read_records(found.findings.slice(0, FINDINGS_SHOWN))
         items = "".join(map(render_finding, findings))
         listed = f'<ul class="dx-findings">{items}</ul>' if items else ""
-        mended = any(row["repair"] for row in findings)
         more = found.findings.num_rows - FINDINGS_SHOWN
         flags = ["--files"] if found.has_listed else []
         call = "look.files_health(table)" if found.has_listed else "look.log_health(table)"
@@ -113,13 +114,14 @@ class HealthView:
             + ("" if found.is_checkpoint_read or not found.opens else _CHECKPOINT_LEFT)
             + listed
             + (f'<p class="dx-muted">{more:,} more are not listed.</p>' if more > 0 else "")
-            + _render_buttons(has_listed=found.has_listed, mended=mended)
+            + ("" if found.has_listed else _OFFER)
             + render_ways("health", ways)
         )
         total = sum(found.log_bytes.column("bytes").to_pylist())
         rows = [build_bytes_row(row, total) for row in read_records(found.log_bytes)]
         table = render_table("Log files by kind", BYTES_COLUMNS, rows, empty="The log is empty.")
-        self._bytes.html = f"<h3>Bytes of the log by kind</h3>{table}"
+        growth = render_growth(read_records(found.log_growth))
+        self._bytes.html = f"<h3>Bytes of the log by kind</h3>{table}{growth}"
         self._draw_missing()
 
     def _draw_missing(self) -> None:
@@ -132,7 +134,7 @@ class HealthView:
         self._missing.html = (
             '<div class="dx-head"><h3>Files that the latest version needs and that are gone</h3>'
             '<span class="dx-hint">click one to ask why</span>'
-            '<button type="button" data-do="export" data-value="">CSV</button></div>'
+            f"{EXPORT_BUTTONS}</div>"
             + render_table("Missing files", MISSING_COLUMNS, rows)
             + self._pages.render(missing.num_rows)
         )
@@ -140,44 +142,24 @@ class HealthView:
     def _choose(self, path: str) -> None:
         self._state.param.update(file=path, view="reach")
 
-    def _maintain(self, _: str) -> None:
-        self._state.view = "maintenance"
+    def _chosen(self) -> Export | None:
+        return None if self._found is None else Export.of("findings", self._found.findings)
 
-    def _export(self) -> None:
-        if self._found is not None:
-            frame = self._found.findings
-            rows = [list(row.values()) for row in read_records(frame)]
-            self._answer.download("findings.csv", render_csv(frame.column_names, rows))
-
-    def _export_missing(self) -> None:
+    def _chosen_missing(self) -> Export | None:
         missing = None if self._found is None else self._found.missing
-        if missing is not None:
-            rows = [list(row.values()) for row in read_records(missing.slice(0, EXPORT_LIMIT))]
-            self._missing.download("missing-files.csv", render_csv(missing.column_names, rows))
+        return None if missing is None else Export.of("missing-files", missing)
 
 
 _LOG = "Looking at the log"
 _WHOLE = "Reading the whole checkpoint and listing the folder"
 _HEAD = (
-    '<div class="dx-head"><h3>Log health</h3><span class="dx-hint"></span>'
-    '<button type="button" data-do="export" data-value="">CSV</button></div>'
+    f'<div class="dx-head"><h3>Log health</h3><span class="dx-hint"></span>{EXPORT_BUTTONS}</div>'
 )
 _CHECKPOINT_LEFT = (
     '<p class="dx-muted">The checkpoint is large, and its content was not read to see whether it '
     "can be.</p>"
 )
-
-
-def _render_buttons(*, has_listed: bool, mended: bool) -> str:
-    buttons = ""
-    if not has_listed:
-        buttons += (
-            '<button type="button" class="dx-outlined" data-do="files" data-value="">'
-            "Look at the files too</button>"
-        )
-    if mended:
-        buttons += (
-            '<button type="button" class="dx-outlined" data-do="maintain" data-value="">'
-            "Plan the repair in Maintenance</button>"
-        )
-    return f'<div class="dx-buttons">{buttons}</div>' if buttons else ""
+_OFFER = (
+    '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '
+    'data-value="">Look at the files too</button></div>'
+)

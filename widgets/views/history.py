@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from explorer.errors import Problem
 from explorer.progress import Cancel, Progress
-from widgets.figures.commits import build_sizes, read_commits
+from widgets.figures.commits import MEASURES, Commits, Floats, Measure, build_live, read_commits
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
 from widgets.services.windows import HistoryPart, Listener, read_history
@@ -30,13 +30,19 @@ class HistoryReader:
         self._service: TableService | None = None
         self._cancel = Cancel()
         self._known: HistoryPart | None = None
-        self._anchor: tuple[int, int | None] | None = None
+        self._latest: int | None = None
+        self._anchors: dict[str, int | None] = {}
 
     def start(self, service: TableService) -> None:
-        """Read a table that was just opened; an earlier reading is given up."""
+        """Read a table that was just opened; an earlier reading is given up.
+
+        Of the table that is shown already only the newer commits are read.
+        """
         self.stop()
-        self._service, self._known, self._anchor = service, None, None
-        self._history.param.update(commits=None, sizes=None, left=0, problem=None)
+        self._latest, self._anchors = None, {}
+        if service is not self._service:
+            self._service, self._known = service, None
+            self._history.param.update(commits=None, live={}, left=0, problem=None)
         self._read()
 
     def stop(self) -> None:
@@ -50,10 +56,23 @@ class HistoryReader:
             self._history.problem = None
             self._read()
 
-    def anchor(self, latest: int, size: int | None) -> None:
-        """The size of the latest version, from which older sizes are walked back."""
-        self._anchor = (latest, size)
-        self._measure()
+    def anchor(self, latest: int, amounts: Mapping[str, int | None]) -> None:
+        """What is live at the latest version, by measure: older amounts are walked back."""
+        if latest != self._latest:
+            self._latest, self._anchors = latest, {}
+        self._anchors |= amounts
+        if self._history.commits is not None:
+            self._history.live = self._measure(self._history.commits)
+
+    def _measure(self, commits: Commits) -> dict[Measure, Floats]:
+        latest = self._latest
+        if latest is None:
+            return {}
+        found = {
+            measure: build_live(commits, measure, latest, self._anchors.get(measure))
+            for measure in MEASURES
+        }
+        return {measure: live for measure, live in found.items() if live is not None}
 
     def _read(self) -> None:
         service, cancel = self._service, Cancel()
@@ -75,7 +94,7 @@ class HistoryReader:
 
         listener = Listener(show=show, report=report, is_enough=enough)
         known = self._known
-        runner.run(
+        runner.run_long(
             lambda: read_history(service, listener, cancel, known),
             lambda _: self._end(cancel, None),
             partial(self._end, cancel),
@@ -87,16 +106,15 @@ class HistoryReader:
         self._known = part
         if part.read:
             commits = read_commits(part.frame)
-            with_sizes = build_sizes(commits, *self._anchor) if self._anchor else None
             self._history.param.update(
-                commits=commits, sizes=with_sizes, left=part.left, problem=part.problem
+                commits=commits,
+                live=self._measure(commits),
+                left=part.left,
+                compactions=part.compactions,
+                problem=part.problem,
             )
         else:
             self._history.param.update(left=part.left, problem=part.problem)
-
-    def _measure(self) -> None:
-        if self._history.commits is not None and self._anchor is not None:
-            self._history.sizes = build_sizes(self._history.commits, *self._anchor)
 
     def _tell(self, cancel: Cancel, progress: Progress) -> None:
         if cancel is self._cancel and self._history.reading:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 
 from explorer.errors import Problem
 from explorer.inspect import Layout
 from explorer.progress import Progress
 from widgets.components.boxes import build_card, build_filled_card, build_stack
+from widgets.components.exports import EXPORT_BUTTONS, convert
 from widgets.components.files import render_partition
 from widgets.components.layout import (
     AREAS,
@@ -40,10 +44,8 @@ from widgets.services.layout import (
 )
 from widgets.services.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, format_count, render_csv
-
-EXPORT_LIMIT = 100_000
-"""Partitions in one CSV, as of files in the view of files."""
+from widgets.text import esc, format_count
+from widgets.views.exporting import Export, Exports
 
 EFFECTS_SHOWN = 200
 
@@ -64,7 +66,7 @@ class LayoutView:
             build_card(self._answer),
             *(build_filled_card(part) for part in (self._partitions, self._depth, self._effects)),
         )
-        self._partitions.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._partitions, self._chosen)
         self._effects.on("effects", lambda _: self._read_effects())
         self._effects.on("cancel", lambda _: self._offer_effects())
         self._effects.on("version", self._compare)
@@ -137,7 +139,7 @@ class LayoutView:
         self._partitions.html = (
             '<div class="dx-head"><h3>Bytes by partition</h3>'
             '<span class="dx-hint">those first that gain most per byte written again</span>'
-            '<button type="button" data-do="export" data-value="">CSV</button></div>'
+            f"{EXPORT_BUTTONS}</div>"
             f"{drawn}{table}{self._pages.render(total)}"
         )
 
@@ -193,17 +195,19 @@ class LayoutView:
         if chosen is not None and chosen <= (self._state.latest or 0):
             self._state.param.update(version=chosen, older=None, view="compare")
 
-    def _export(self) -> None:
+    def _chosen(self) -> Export | None:
         layout = self._layout
         if layout is None:
-            return
-        frame = layout.partitions.slice(0, EXPORT_LIMIT)
-        rows = [
-            [render_partition(row["partition"]), *list(row.values())[1:]]
-            for row in read_records(frame)
-        ]
-        name = f"partitions-{layout.version}.csv"
-        self._partitions.download(name, render_csv(frame.column_names, rows))
+            return None
+        frame = layout.partitions
+        types = {field.name: field.type for field in frame.schema} | {"partition": pa.string()}
+
+        def build_row(row: Mapping[str, Any]) -> list[object]:
+            return [render_partition(row["partition"]), *list(row.values())[1:]]
+
+        return Export(
+            stem=f"partitions-{layout.version}", read=lambda _: convert(frame, types, build_row)
+        )
 
 
 _DEPTH = (

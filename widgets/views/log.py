@@ -10,11 +10,13 @@ import pyarrow.compute as pc
 
 from explorer.errors import Problem
 from widgets.components.boxes import build_card
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_problem, render_waiting
 from widgets.components.records import read_records
 from widgets.components.table import Cell, Column, Row, render_table
+from widgets.components.ways import render_ways, view_ways
 from widgets.figures.commits import read_flags
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
@@ -27,8 +29,8 @@ from widgets.text import (
     format_count,
     format_minute,
     format_time,
-    render_csv,
 )
+from widgets.views.exporting import Export, Exports
 
 COLUMNS = (
     Column(key="name", label="File", sortable=True, mono=True),
@@ -54,11 +56,11 @@ class LogView:
         self._filter = ""
         self._sort: tuple[str, bool] = ("name", True)
         self._head = LiveHtml(margin=0)
-        self._table = LiveHtml(margin=0)
+        self._table, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
         self._pages = Pages(self._table, "log files", self._draw)
-        self.panel = build_card(self._head, self._table)
+        self.panel = build_card(self._head, self._table, self._ways)
         self._head.on("filter", self._set_filter)
-        self._head.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._head, self._chosen)
         self._table.on("sort", self._set_sort)
         state.param.watch(lambda *_: self._refresh(), "view")
 
@@ -119,16 +121,10 @@ class LogView:
         self._table.html = render_table(
             "Files of the log", COLUMNS, rows, sort=self._sort, empty="No file matches the filter."
         ) + self._pages.render(found.num_rows)
+        self._ways.html = render_ways("log", view_ways("log", self._state.table, 0))
 
-    def _export(self) -> None:
-        if self._frame is None:
-            return
-        found = self._found(self._frame)
-        rows = [
-            [value.isoformat() if hasattr(value, "isoformat") else value for value in row.values()]
-            for row in read_records(found)
-        ]
-        self._head.download("log-files.csv", render_csv(found.column_names, rows))
+    def _chosen(self) -> Export | None:
+        return None if self._frame is None else Export.of("log-files", self._found(self._frame))
 
 
 def _render_head(frame: pa.Table | None) -> str:
@@ -145,7 +141,7 @@ def _render_head(frame: pa.Table | None) -> str:
         '<div class="dx-head"><h3>Log files</h3>'
         '<input type="search" data-do="filter" aria-label="Filter log files" '
         'placeholder="Filter by name, kind or note">'
-        f'<button type="button" data-do="export" data-value="">CSV</button></div>{lead}'
+        f"{EXPORT_BUTTONS}</div>{lead}"
     )
 
 

@@ -75,7 +75,7 @@ class MaintenanceView:
         self._watcher = RunWatcher(desk, self._draw_run, self._end)
         self._top = LiveHtml(margin=0)
         self._bottom = LiveHtml(margin=0)
-        self._files = PlanFilesView(desk)
+        self._files = PlanFilesView(desk, state)
         self._documents = DocumentsView(
             desk, on_plan=self._open_plan, on_receipt=self._open_receipt, on_run=self._open_run
         )
@@ -107,6 +107,15 @@ class MaintenanceView:
     def _look(self) -> None:
         if self._service is not None and self._state.view == "maintenance":
             self._documents.show(self._service)
+            self._fill_in()
+
+    def _fill_in(self) -> None:
+        """Another view led here: its operation is chosen, and nothing is planned yet."""
+        wish, self._state.wish = self._state.wish, None
+        operation = None if wish is None else find_operation(wish[0])
+        if operation is not None and self._stage in {"choose", "form"}:
+            self._operation, self._answers = operation, dict(wish[1])
+            self._draw_form(None)
 
     def _begin_anew(self) -> None:
         """Back to the choice; a run goes on without being watched."""

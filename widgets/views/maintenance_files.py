@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+
+import pyarrow as pa
 
 from explorer.errors import Problem
 from explorer.maintenance.plan import Plan
+from explorer.progress import Watch
 from widgets.components.boxes import build_stack
+from widgets.components.exports import convert
 from widgets.components.live_html import LiveHtml
 from widgets.components.maintenance_plan import (
     ACTION_COLUMN,
@@ -29,17 +33,17 @@ from widgets.services.plan_files import (
     PlanFilesPage,
     PlanFilesQuery,
 )
-from widgets.state import parse_version
-from widgets.text import render_csv
+from widgets.state import PageState, parse_version
+from widgets.views.exporting import Export, Exports
 
-EXPORT_LIMIT = 100_000
-"""Files in one CSV: some 20 MB, which a browser still takes in one message."""
+EVERY_FILE = 2**31
+"""More than a plan can hold."""
 
 
 class PlanFilesView:
     """The file list of the plan that is reviewed; invisible where it has none."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, state: PageState) -> None:
         self._desk = desk
         self._files: PlanFiles | None = None
         self._counts: Sequence[ActionCount] = ()
@@ -51,7 +55,7 @@ class PlanFilesView:
         self.panel.visible = False
         self._head.on("action", self._choose)
         self._head.on("filter", self._filter)
-        self._head.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._head, self._chosen)
         self._table.on("page", self._turn)
         self._table.on("sort", self._sort)
 
@@ -139,23 +143,16 @@ class PlanFilesView:
         pager = render_pager("files", query.offset, page.total, query.limit)
         self._table.html = f'<div class="dx-plan-table">{table}</div>{pager}'
 
-    def _export(self) -> None:
+    def _chosen(self) -> Export | None:
         files, name = self._files, self._name
         if files is None:
-            return
-        everything = replace(self._query, offset=0, limit=EXPORT_LIMIT)
+            return None
 
-        def work() -> str:
-            page = files.read(everything)
-            rows = [build_export_row(entry) for entry in read_records(page.rows)]
-            if page.total > EXPORT_LIMIT:
-                rows.append([f"cut: {EXPORT_LIMIT} of {page.total} files"])
-            return render_csv(list(EXPORTED), rows)
+        def read(_: Watch) -> Iterator[pa.Table]:
+            everything = replace(self._query, offset=0, limit=EVERY_FILE)
+            return convert(files.read(everything).rows, EXPORTED, build_export_row)
 
-        def done(text: str) -> None:
-            self._head.download(f"{name}.csv", text)
-
-        self._desk.runner.run(work, done, self._fail)
+        return Export(stem=name, read=read)
 
     def _fail(self, problem: Problem) -> None:
         self._table.html = render_problem(problem)

@@ -1,4 +1,4 @@
-"""What a reader or writer of the table must know: protocol, features, schema, properties."""
+"""What a reader or writer of the table must know: protocol, features, properties."""
 
 from __future__ import annotations
 
@@ -35,17 +35,6 @@ FEATURE_COLUMNS = (
     Column(key="kind", label="Needed by", wide=True),
     Column(key="description", label="What it is", wide=True, wraps=True),
 )
-SCHEMA_COLUMNS = (
-    Column(key="name", label="Column", mono=True),
-    Column(key="type", label="Type", mono=True),
-    Column(key="nullable", label="Nullable"),
-    Column(key="physical", label="Physical name", mono=True, wide=True),
-    Column(key="id", label="Field id", align="right", wide=True),
-    Column(key="comment", label="Comment", wide=True),
-)
-SCHEMA_SHOWN = 500
-"""Fields that are listed; the command line's `schema` gives any number."""
-
 LISTED = 200
 """Transactions and domains that are listed."""
 
@@ -56,7 +45,6 @@ class _Facts:
 
     protocol: Protocol | Problem
     metadata: Metadata | Problem
-    schema: pa.Table | Problem
     transactions: pa.Table | Problem
     domains: pa.Table | Problem
 
@@ -72,11 +60,10 @@ class ProtocolView:
         self._protocol = LiveHtml(margin=0)
         self._engines = LiveHtml(margin=0)
         self._features = LiveHtml(margin=0)
-        self._schema = LiveHtml(margin=0)
         self._state_html = LiveHtml(margin=0)
         self.panel = build_stack(
             build_card(self._protocol, self._engines),
-            *(build_card(part) for part in (self._features, self._schema, self._state_html)),
+            *(build_card(part) for part in (self._features, self._state_html)),
         )
         self._engines.on("engines", self._show_engines)
         state.param.watch(lambda *_: self._refresh(), ["version", "view"])
@@ -98,7 +85,7 @@ class ProtocolView:
     def _wait(self, version: int) -> None:
         waiting = render_waiting(f"Reading version {format_count(version)}")
         self._engines.html = ""
-        for part in (self._protocol, self._schema, self._state_html):
+        for part in (self._protocol, self._state_html):
             part.html = waiting
         self._features.html = _FEATURES_HEAD + render_waiting(
             "Looking through the log for the commit that brought each feature"
@@ -143,11 +130,6 @@ class ProtocolView:
 
     def _draw(self, facts: _Facts, version: int) -> None:
         self._protocol.html = _render_protocol(facts, version)
-        self._schema.html = "<h3>Schema</h3>" + (
-            render_problem(facts.schema)
-            if isinstance(facts.schema, Problem)
-            else _render_schema(facts.schema)
-        )
         self._state_html.html = (
             f"{_render_properties(facts.metadata)}"
             f"{_render_transactions(facts.transactions)}{_render_domains(facts.domains)}"
@@ -167,7 +149,6 @@ def _read_facts(service: TableService, version: int) -> _Facts:
     return _Facts(
         protocol=attempt(service.read_protocol),
         metadata=attempt(service.read_metadata),
-        schema=attempt(service.read_schema),
         transactions=attempt(service.read_transactions),
         domains=attempt(service.read_domains),
     )
@@ -267,33 +248,6 @@ def _since(entry: Mapping[str, Any]) -> str:
     if entry["since_exact"]:
         return f"version {format_count(version)}"
     return f"before version {format_count(version)}, the log is gone"
-
-
-def _render_schema(frame: pa.Table) -> str:
-    rows = [_schema_row(entry) for entry in read_records(frame.slice(0, SCHEMA_SHOWN))]
-    table = render_table("Columns of the table", SCHEMA_COLUMNS, rows, empty="No columns.")
-    more = frame.num_rows - SCHEMA_SHOWN
-    note = f'<p class="dx-muted">{more:,} more fields are not listed.</p>' if more > 0 else ""
-    return table + note
-
-
-def _schema_row(entry: Mapping[str, Any]) -> Row:
-    # Depth is shown by steps; a deep one stays within its column.
-    indent = "\N{EM SPACE}" * min(int(entry["depth"]), 12)
-    partition = " (partition)" if entry["is_partition"] else ""
-    kind = str(entry["type"])
-    name = f"{indent}{cut(str(entry['name']), 80)}{partition}"
-    return Row(
-        cells=(
-            Cell(text=name, title=cut(str(entry["path"]), 500)),
-            Cell(text=cut(kind, 60), title=cut(kind, 1000)),
-            Cell(text="yes" if entry["nullable"] else "no", muted=bool(entry["nullable"])),
-            Cell(text=cut(str(entry["physical_name"] or "\N{EN DASH}"), 60)),
-            Cell(text="\N{EN DASH}" if entry["field_id"] is None else str(entry["field_id"])),
-            Cell(text=cut(str(entry["comment"] or "\N{EN DASH}"), 80),
-                 title=cut(str(entry["comment"] or ""), 500)),
-        )
-    )  # fmt: skip
 
 
 def _render_properties(metadata: Metadata | Problem) -> str:

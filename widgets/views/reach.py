@@ -11,6 +11,7 @@ from explorer.errors import Problem
 from explorer.inspect import Reachability
 from explorer.progress import Progress
 from widgets.components.boxes import build_card, build_stack
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_problem, render_section
@@ -33,11 +34,9 @@ from widgets.services.desk import Desk
 from widgets.services.reach import read_reach, read_reach_of_files
 from widgets.services.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, render_csv
+from widgets.text import esc
+from widgets.views.exporting import Export, Exports
 from widgets.views.reach_files import FolderPart, ReasonPart
-
-EXPORT_LIMIT = 100_000
-"""Versions in one CSV, as of files in the view of files."""
 
 RANGES_SHOWN = 200
 """Ranges that are drawn and listed; the table of versions has every one."""
@@ -62,7 +61,7 @@ class ReachView:
         self._answer.on("files", lambda _: self._ask_files())
         self._answer.on("cancel", lambda _: self._ask_log())
         self._versions.on("version", self._select)
-        self._versions.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._versions, self._chosen)
         state.param.watch(lambda *_: self._refresh(), ["version", "file", "latest", "view"])
 
     def show(self, service: TableService) -> None:
@@ -164,9 +163,7 @@ class ReachView:
         table = render_table("Versions, newest first", VERSION_COLUMNS, rows)
         self._versions.html = (
             '<div class="dx-head"><h3>Version by version</h3><span class="dx-hint"></span>'
-            '<button type="button" data-do="export" data-value="">CSV</button></div>'
-            + table
-            + self._pages.render(total)
+            f"{EXPORT_BUTTONS}</div>" + table + self._pages.render(total)
         )
 
     def _select(self, version: str) -> None:
@@ -174,18 +171,11 @@ class ReachView:
         if chosen is not None and chosen <= (self._state.latest or 0):
             self._state.version = chosen
 
-    def _export(self) -> None:
-        found = self._found
-        if found is None:
-            return
-        frame = _newest_first(found.versions, 0, EXPORT_LIMIT)
-        rows: list[list[object]] = [
-            [value.isoformat() if isinstance(value, datetime) else value for value in row.values()]
-            for row in read_records(frame)
-        ]
-        if found.versions.num_rows > EXPORT_LIMIT:
-            rows.append([f"cut: {EXPORT_LIMIT} of {found.versions.num_rows} versions"])
-        self._versions.download("reach.csv", render_csv(frame.column_names, rows))
+    def _chosen(self) -> Export | None:
+        if self._found is None:
+            return None
+        versions = self._found.versions
+        return Export.of("reach", _newest_first(versions, 0, versions.num_rows))
 
 
 def _newest_first(versions: pa.Table, offset: int, limit: int) -> pa.Table:

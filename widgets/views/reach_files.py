@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from explorer.errors import Problem
 from explorer.inspect import FileReason, Folder
 from explorer.progress import Progress
 from widgets.components.boxes import build_card
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_definitions, render_problem, render_section
@@ -30,13 +29,11 @@ from widgets.services.desk import Desk
 from widgets.services.reach import read_file_reason, read_folder
 from widgets.services.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
-from widgets.text import esc, render_csv
+from widgets.text import esc
+from widgets.views.exporting import Export, Exports
 
 EVIDENCE_SHOWN = 200
 """Lines of the log that are listed; the command line's `why` gives any number."""
-
-EXPORT_LIMIT = 100_000
-"""Files in one CSV, as in the view of files."""
 
 
 class ReasonPart:
@@ -126,7 +123,7 @@ class FolderPart:
         self._answer.on("cancel", lambda _: self._offer())
         self._answer.on("maintain", self._maintain)
         self._files.on("file", self._choose)
-        self._files.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._files, self._chosen)
 
     def show(self, service: TableService) -> None:
         """A table, or a newer version of it, is in front."""
@@ -196,9 +193,7 @@ class FolderPart:
         self._files.html = (
             '<div class="dx-head dx-below"><h4>Files that no version knows</h4>'
             '<span class="dx-hint">click one to ask why it is here</span>'
-            '<button type="button" data-do="export" data-value="">CSV</button></div>'
-            + table
-            + self._pages.render(total)
+            f"{EXPORT_BUTTONS}</div>" + table + self._pages.render(total)
         )
 
     def _maintain(self, _: str) -> None:
@@ -207,15 +202,8 @@ class FolderPart:
     def _choose(self, path: str) -> None:
         self._state.file = path
 
-    def _export(self) -> None:
-        if self._folder is None:
-            return
-        frame = self._folder.files.slice(0, EXPORT_LIMIT)
-        rows = [
-            [value.isoformat() if isinstance(value, datetime) else value for value in row.values()]
-            for row in read_records(frame)
-        ]
-        self._files.download("foreign-files.csv", render_csv(frame.column_names, rows))
+    def _chosen(self) -> Export | None:
+        return None if self._folder is None else Export.of("foreign-files", self._folder.files)
 
 
 _FOLDER = "<h3>What lies in the folder</h3>"

@@ -6,6 +6,7 @@ from explorer.errors import Problem
 from explorer.inspect import RowHistory
 from explorer.progress import Progress
 from widgets.components.boxes import build_card, build_filled_card, build_stack
+from widgets.components.exports import EXPORT_BUTTONS, build_frame
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_problem, render_section
@@ -34,7 +35,8 @@ from widgets.services.rows import (
 )
 from widgets.services.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState, parse_version
-from widgets.text import esc, format_count, render_csv
+from widgets.text import esc, format_count
+from widgets.views.exporting import Export, Exports
 
 LISTED = 200
 """Versions and unread files that are listed; the command line gives any number."""
@@ -62,7 +64,7 @@ class RowsView:
         self._input.on("where", self._type)
         self._answer.on("cancel", lambda _: self._stop())
         self._answer.on("again", lambda _: self._read())
-        self._answer.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._answer, self._chosen)
         self._past.on("search", lambda _: self._find())
         self._past.on("cancel", lambda _: self._offer())
         self._past.on("version", self._select)
@@ -147,22 +149,22 @@ class RowsView:
         }
         self._answer.html = (
             f'<div class="dx-head"><p class="dx-lead">{esc(_sentence(found, version, where))}</p>'
-            '<span class="dx-hint"></span><button type="button" data-do="export" data-value="">CSV'
-            f"</button></div>{table}{self._pages.render(total)}{render_ways('rows', ways)}"
+            f'<span class="dx-hint"></span>{EXPORT_BUTTONS}'
+            f"</div>{table}{self._pages.render(total)}{render_ways('rows', ways)}"
         )
 
-    def _export(self) -> None:
+    def _chosen(self) -> Export | None:
         found = self._found
-        if found is not None and self._asked is not None:
-            rows = [
-                [
-                    value if value is None or isinstance(value, int | float) else plain_text(value)
-                    for value in row.values()
-                ]
-                for row in found.rows
+        if found is None or self._asked is None:
+            return None
+        rows = [
+            [
+                value if value is None or isinstance(value, int | float) else plain_text(value)
+                for value in row.values()
             ]
-            text = render_csv(list(found.names), rows)
-            self._answer.download(f"rows-{self._asked[0]}.csv", text)
+            for row in found.rows
+        ]
+        return Export.of(f"rows-{self._asked[0]}", build_frame(found.names, rows))
 
     def _offer(self) -> None:
         self._search.drop()

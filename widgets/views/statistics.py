@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.errors import Problem
 from explorer.inspect import StatisticsReport
 from widgets.components.boxes import build_card, build_filled_card, build_stack
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_problem, render_problems, render_waiting
@@ -24,7 +25,9 @@ from widgets.services.desk import Desk
 from widgets.services.statistics import ColumnRanges, read_coverage, read_ranges
 from widgets.services.tables import TableService
 from widgets.state import PageState
-from widgets.text import cut, esc, format_count, render_csv
+from widgets.text import cut, esc, format_count
+from widgets.views.exporting import Export, Exports
+from widgets.views.statistics_profile import ProfilePart
 from widgets.views.statistics_scan import ScanPart
 
 
@@ -40,13 +43,14 @@ class StatisticsView:
         self._coverage, self._ranges = LiveHtml(margin=0), LiveHtml(margin=0)
         self._report_question = Question(desk.runner)
         self._range_question = Question(desk.runner)
-        self._scan = ScanPart(desk, state)
+        self._scan, self._profile = ScanPart(desk, state), ProfilePart(desk)
         self._pages = Pages(self._coverage, "columns", self._draw)
         self.panel = build_stack(
-            self._scan.panel, build_card(self._coverage), build_filled_card(self._ranges)
-        )
+            self._scan.panel, build_card(self._coverage), build_filled_card(self._ranges),
+            self._profile.panel,
+        )  # fmt: skip
         self._coverage.on("column", self._choose)
-        self._coverage.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._coverage, self._chosen)
         self._ranges.on("close", lambda _: self._choose(""))
         state.param.watch(lambda *_: self._refresh(), ["version", "where", "column", "view"])
 
@@ -61,6 +65,7 @@ class StatisticsView:
             return
         if self._version != version:
             self._version, self._report, self._column = version, None, None
+            self._profile.clear()
             self._pages.rewind()
             self._coverage.html = _render_head(version) + render_waiting("Reading the statistics")
             self._report_question.ask(
@@ -70,6 +75,7 @@ class StatisticsView:
         if self._column != self._state.column:
             self._column = self._state.column
             self._draw()
+            self._offer_profile()
             self._read_ranges(service, version, self._column)
 
     def _fail(self, problem: Problem) -> None:
@@ -83,6 +89,17 @@ class StatisticsView:
         if self._column in names:
             self._pages.reach(names.index(self._column))
         self._draw()
+        self._offer_profile()
+
+    def _offer_profile(self) -> None:
+        report, service, version = self._report, self._service, self._version
+        if report is None or service is None or version is None:
+            return
+        entries = [row for row in read_records(report.columns) if row["path"] == self._column]
+        if entries:
+            self._profile.show(service, version, str(self._column), entries[0])
+        else:
+            self._profile.clear()
 
     def _draw(self) -> None:
         report, service, version = self._report, self._service, self._version
@@ -132,20 +149,18 @@ class StatisticsView:
 
         self._range_question.ask(lambda _: read_ranges(service, version, column), done, failed)
 
-    def _export(self) -> None:
+    def _chosen(self) -> Export | None:
         if self._report is None:
-            return
+            return None
         frame = self._report.columns.select(list(EXPORTED_COLUMNS))
-        rows = [list(entry.values()) for entry in read_records(frame)]
-        name = f"statistics-{self._version}.csv"
-        self._coverage.download(name, render_csv(list(EXPORTED_COLUMNS), rows))
+        return Export.of(f"statistics-{self._version}", frame)
 
 
 def _render_head(version: int) -> str:
     return (
         f'<div class="dx-head"><h3>Statistics of version {format_count(version)}</h3>'
         '<span class="dx-hint">click a column for its ranges</span>'
-        '<button type="button" data-do="export" data-value="">CSV</button></div>'
+        f"{EXPORT_BUTTONS}</div>"
     )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
 
 from explorer import ScanPlan
 from explorer.errors import Problem
+from explorer.progress import Watch
 from widgets.components.boxes import build_card
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_problem, render_problems, render_waiting
@@ -25,10 +29,11 @@ from widgets.services.desk import Desk
 from widgets.services.statistics import plan_scan
 from widgets.services.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
-from widgets.text import cut, esc, format_bytes, render_csv
+from widgets.text import cut, esc, format_bytes
+from widgets.views.exporting import Export, Exports
 
-EXPORT_LIMIT = 100_000
-"""Files in one CSV, as in the view of files."""
+EXPORT_ROWS = 50_000
+"""Files whose reasons are worked out at once."""
 
 _WHICH = {"all": "All", "kept": "Read", "skipped": "Skipped"}
 
@@ -51,7 +56,7 @@ class ScanPart:
         self._input.on("where", self._type)
         self._answer.on("where", self._type)
         self._files.on("which", self._choose)
-        self._files.on("export", lambda _: self._export())
+        self._exports = Exports(desk, state, self._files, self._chosen)
 
     def show(self, service: TableService, version: int) -> None:
         """The view is in front, on this version, with the condition of the page."""
@@ -145,9 +150,7 @@ class ScanPart:
         self._files.html = (
             '<div class="dx-head dx-below"><h4>Files</h4><span class="dx-hint"></span>'
             f'<span class="dx-segments" role="group" aria-label="Which files">{buttons}</span>'
-            '<button type="button" data-do="export" data-value="">CSV</button></div>'
-            + table
-            + self._pages.render(total)
+            f"{EXPORT_BUTTONS}</div>" + table + self._pages.render(total)
         )
 
     def _choose(self, which: str) -> None:
@@ -156,16 +159,16 @@ class ScanPart:
             self._pages.rewind()
             self._draw_files()
 
-    def _export(self) -> None:
-        plan = self._plan
+    def _chosen(self) -> Export | None:
+        plan, which = self._plan, self._which
         if plan is None:
-            return
-        frame = plan.reasons(self._which, 0, EXPORT_LIMIT)  # type: ignore[arg-type]
-        rows = [list(entry.values()) for entry in read_records(frame.select(EXPORTED_REASONS))]
-        if plan.num_files > EXPORT_LIMIT:
-            rows.append([f"cut at {EXPORT_LIMIT} files; `delta-explorer skip` has all"])
-        name = f"files-of-a-query-{plan.version}.csv"
-        self._files.download(name, render_csv(list(EXPORTED_REASONS), rows))
+            return None
+
+        def read(_: Watch) -> Iterator[pa.Table]:
+            for offset in range(0, max(plan.num_files, 1), EXPORT_ROWS):
+                yield plan.reasons(which, offset, EXPORT_ROWS).select(EXPORTED_REASONS)  # type: ignore[arg-type]
+
+        return Export(stem=f"files-of-a-query-{plan.version}", read=read)
 
 
 def _render_input(where: str) -> str:

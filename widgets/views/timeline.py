@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import panel as pn
+from bokeh.events import SelectionGeometry
 
 from explorer.progress import Progress
 from widgets.components.boxes import build_card
 from widgets.components.live_html import LiveHtml
 from widgets.components.pieces import render_waiting
-from widgets.figures.commits import Commits
+from widgets.figures.commits import MEASURES, Commits, Measure
+from widgets.figures.marks import LEGEND, find_events
 from widgets.figures.timeline import (
+    History,
     Timeline,
     build_timeline,
     fill_timeline,
     fill_view,
+    find_versions,
+    show_range,
     show_version,
 )
 from widgets.services.desk import Desk
@@ -24,7 +29,9 @@ from widgets.services.work import in_order
 from widgets.state import HistoryState, PageState
 from widgets.text import cut, esc, format_count
 from widgets.theme import DARK, LIGHT
+from widgets.views.commit_filter import read_shown
 from widgets.views.history import HistoryReader
+from widgets.views.timeline_range import RangePart
 
 DAY_MS = 86_400_000.0
 RANGES = {"24h": ("24 h", DAY_MS), "7d": ("7 d", 7 * DAY_MS), "30d": ("30 d", 30 * DAY_MS)}
@@ -47,6 +54,7 @@ class TimelineView:
         self._history = history
         self._overview: Overview | None = None
         self._range: str | None = EVERYTHING
+        self._measure: Measure = "bytes"
         self._moving = False
         self._progress: Progress | None = None
         self.reader = HistoryReader(desk, history, self._report)
@@ -55,24 +63,50 @@ class TimelineView:
         self._foot = LiveHtml(margin=0)
         self._plot: Timeline | None = None
         self._pane = pn.pane.Bokeh(None, sizing_mode="stretch_width", margin=(4, 0, 0, 0))
-        self.panel = build_card(self._head, self._pane, self._foot)
+        self._sums = RangePart(state, history)
+        self.panel = build_card(self._head, self._pane, self._sums.panel, self._foot)
         self._listen()
 
     def _listen(self) -> None:
         self._head.on("range", self._choose_range)
+        self._head.on("measure", self._choose_measure)
         self._head.on("zoom", self._zoom)
         self._foot.on("stop", lambda _: self.reader.stop())
         self._foot.on("resume", lambda _: self.reader.resume())
-        self._history.param.watch(lambda *_: self._fill(), ["commits", "sizes"])
+        self._history.param.watch(lambda *_: self._fill(), ["commits", "live"])
         self._history.param.watch(lambda *_: self._draw_foot(), ["left", "reading", "problem"])
-        self._state.param.watch(lambda *_: self._mark(), "version")
+        self._state.param.watch(lambda *_: self._mark(), ["version", "older"])
+        self._state.param.watch(lambda *_: self._refill(), "only")
         self._state.param.watch(lambda *_: self._rebuild(), "dark")
 
-    def show(self, overview: Overview) -> None:
-        """A table has been opened."""
+    def show(self, overview: Overview, *, stays: bool = False) -> None:
+        """A table has been opened; one that `stays` is only looked at anew."""
         self._overview = overview
-        self._range, self._plot, self._pane.object = EVERYTHING, None, None
+        if not stays:
+            self._range, self._plot, self._pane.object = EVERYTHING, None, None
         self._draw_head()
+        self._draw_foot()
+
+    def _drawn(self) -> History:
+        """What the plot shows now."""
+        commits: Commits = self._history.commits
+        return History(
+            commits=commits,
+            live=self._history.live.get(self._measure),
+            shown=read_shown(commits, self._state.only),
+            compactions=self._history.compactions,
+        )
+
+    def _choose_measure(self, measure: str) -> None:
+        if measure in MEASURES and measure != self._measure:
+            self._measure = measure
+            self._draw_head()
+            self._rebuild()
+
+    def _refill(self) -> None:
+        if self._plot is not None:
+            with in_order():
+                fill_view(self._plot, self._drawn())
         self._draw_foot()
 
     def _rebuild(self) -> None:
@@ -102,8 +136,9 @@ class TimelineView:
             plot.x_range.update(start=view[0], end=view[1])
             low, high = view
             plot.x_range.update(reset_start=low, reset_end=high)
-        fill_timeline(plot, commits, self._history.sizes)
+        fill_timeline(plot, self._drawn())
         show_version(plot, commits, self._state.version)
+        show_range(plot, commits, self._state.older, self._state.version)
         self._moving = False
         if fresh:
             self._pane.object = plot.layout
@@ -111,10 +146,11 @@ class TimelineView:
         self._draw_foot()
 
     def _build(self, commits: Commits) -> Timeline:
-        plot = build_timeline(DARK if self._state.dark else LIGHT, commits.axis)
+        plot = build_timeline(DARK if self._state.dark else LIGHT, commits.axis, self._measure)
         for edge in ("start", "end"):
             plot.x_range.on_change(edge, self._moved)
         plot.marks.selected.on_change("indices", self._tapped)
+        plot.lanes.on_event(SelectionGeometry, self._brushed)
         return plot
 
     def _moved(self, _attribute: str, _old: Any, _new: Any) -> None:
@@ -124,7 +160,18 @@ class TimelineView:
             self._range = None
             self._draw_head()
         with in_order():
-            fill_view(self._plot, self._history.commits, self._history.sizes)
+            fill_view(self._plot, self._drawn())
+
+    def _brushed(self, event: SelectionGeometry) -> None:
+        geometry = event.geometry
+        if not event.final or self._plot is None or geometry.get("type") != "rect":
+            return
+        low, high = sorted((float(geometry["x0"]), float(geometry["x1"])))
+        found = find_versions(self._history.commits, low, high)
+        if found is not None:
+            # what the first of them did is counted from the version before it
+            older = found[0] - 1 if found[0] > 0 else 0
+            self._state.param.update(older=older, version=found[1])
 
     def _tapped(self, _attribute: str, _old: Any, picked: list[int]) -> None:
         if not picked or self._plot is None:
@@ -139,6 +186,9 @@ class TimelineView:
         if self._plot is not None:
             with in_order():
                 show_version(self._plot, self._history.commits, self._state.version)
+                show_range(
+                    self._plot, self._history.commits, self._state.older, self._state.version
+                )
 
     def _choose_range(self, name: str) -> None:
         if (name in RANGES or name == EVERYTHING) and self._history.commits is not None:
@@ -175,15 +225,22 @@ class TimelineView:
             f'aria-pressed="{"true" if key == self._range else "false"}">{label}</button>'
             for key, label in options
         )
-        hint = "Marker size = files touched"
+        hint = "Drag over the operations to select a range"
         if by_version:
             hint += "; by version, for their times are all alike"
+        measures = "".join(
+            f'<button type="button" data-do="measure" data-value="{measure}" '
+            f'aria-pressed="{"true" if measure == self._measure else "false"}">'
+            f"{measure.capitalize()}</button>"
+            for measure in MEASURES
+        )
         self._head.html = (
             f'<div class="dx-head"><h3>Commit timeline</h3><span class="dx-hint">{hint}</span>'
+            f'<span class="dx-segments" role="group" aria-label="What is counted">{measures}</span>'
             '<span><button type="button" class="dx-icon dx-minus" data-do="zoom" data-value="out" '
             'aria-label="Zoom out" title="Zoom out"></button>'
             '<button type="button" class="dx-icon dx-plus" data-do="zoom" data-value="in" '
-            'aria-label="Zoom in" title="Zoom in (or Ctrl and the wheel; drag to move)">'
+            'aria-label="Zoom in" title="Zoom in (or Ctrl and the wheel)">'
             "</button></span>"
             f'<span class="dx-segments" role="group" aria-label="Range">{buttons}</span></div>'
         )
@@ -198,7 +255,7 @@ class TimelineView:
         if history.reading:
             self._foot.html = self._render_reading(read)
             return
-        parts = [f"<span>{esc(self._summary(read))}</span>"]
+        parts = [f"<span>{esc(self._summary(read))}</span>", self._render_legend()]
         if history.problem is not None:
             parts.append(f"<span>{esc(cut(history.problem.problem, 300))} "
                          f"{esc(cut(history.problem.reason, 300))}</span>")  # fmt: skip
@@ -207,6 +264,19 @@ class TimelineView:
                 '<button type="button" data-do="resume" data-value="">Read older commits</button>'
             )
         self._foot.html = f'<div class="dx-foot">{"".join(parts)}</div>'
+
+    def _render_legend(self) -> str:
+        """The shapes that occur, with their names."""
+        commits: Commits | None = self._history.commits
+        if commits is None:
+            return ""
+        there = [kind for kind, found in find_events(commits).items() if found.any()]
+        there += ["checkpoint"] if commits.checkpoint.any() else []
+        there += ["log compaction"] if self._history.compactions else []
+        shapes = " ".join(
+            f"<span>{shape} {esc(kind)}</span>" for kind, shape in LEGEND.items() if kind in there
+        )
+        return f'<span class="dx-shapes">Marker size: files touched {shapes}</span>'
 
     def _render_reading(self, read: int) -> str:
         progress = self._progress

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from explorer.errors import Problem
 from widgets.components.boxes import build_card, build_stack
+from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_key_figures, render_problem, render_waiting
@@ -17,16 +20,16 @@ from widgets.components.vectors import (
     vectors_sentence,
 )
 from widgets.components.ways import command_line, python_line, render_ways
+from widgets.components.wishes import render_wish
 from widgets.services.asking import Question
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
 from widgets.services.vectors import Vectors, read_vectors
 from widgets.state import PageState
-from widgets.text import esc, format_count, render_csv
+from widgets.text import esc, format_count
+from widgets.views.exporting import Export, Exports
 from widgets.views.vector_file import FilePart
-
-EXPORT_LIMIT = 100_000
-"""Files in one CSV, as in the view of files."""
+from widgets.views.wishing import follow_wish
 
 _SORTABLE = {column.key for column in DENSITY_COLUMNS if column.sortable}
 
@@ -47,7 +50,8 @@ class VectorsView:
         self.panel = build_stack(build_card(self._html), self._file.panel)
         self._html.on("file", self._choose)
         self._html.on("sort", self._set_sort)
-        self._html.on("export", lambda _: self._export())
+        self._html.on("wish", partial(follow_wish, state))
+        self._exports = Exports(desk, state, self._html, self._chosen)
         state.param.watch(lambda *_: self._refresh(), ["version", "file", "view"])
 
     def show(self, service: TableService) -> None:
@@ -82,7 +86,7 @@ class VectorsView:
             return
         lead = f'<p class="dx-lead">{esc(vectors_sentence(vectors))}</p>'
         if not vectors.frame.num_rows:
-            self._html.html = _render_head(version) + lead
+            self._html.html = f"<h3>Deletion vectors of version {format_count(version)}</h3>{lead}"
             return
         total = vectors.frame.num_rows
         offset, limit = self._pages.span(total)
@@ -99,7 +103,8 @@ class VectorsView:
         }
         self._html.html = (
             f"{_render_head(version)}{lead}{render_key_figures(vector_figures(vectors))}{table}"
-            f"{self._pages.render(total)}{render_ways('vectors', ways)}"
+            f'{self._pages.render(total)}<div class="dx-buttons">{_PURGE}</div>'
+            f"{render_ways('vectors', ways)}"
         )
 
     def _choose(self, path: str) -> None:
@@ -116,22 +121,19 @@ class VectorsView:
         self._pages.rewind()
         self._draw()
 
-    def _export(self) -> None:
+    def _chosen(self) -> Export | None:
         if self._vectors is None:
-            return
+            return None
         frame = self._vectors.frame.select(list(EXPORTED))
-        rows: list[list[object]] = [
-            list(entry.values()) for entry in read_records(frame.slice(0, EXPORT_LIMIT))
-        ]
-        if frame.num_rows > EXPORT_LIMIT:
-            rows.append([f"cut: {EXPORT_LIMIT} of {frame.num_rows}; `delta-explorer dv` has all"])
-        name = f"deletion-vectors-{self._version}.csv"
-        self._html.download(name, render_csv(list(EXPORTED), rows))
+        return Export.of(f"deletion-vectors-{self._version}", frame)
+
+
+_PURGE = render_wish("Plan a purge", "optimize", {"what": "purge"})
 
 
 def _render_head(version: int) -> str:
     return (
         f'<div class="dx-head"><h3>Deletion vectors of version {format_count(version)}</h3>'
         '<span class="dx-hint">click a file for its rows</span>'
-        '<button type="button" data-do="export" data-value="">CSV</button></div>'
+        f"{EXPORT_BUTTONS}</div>"
     )

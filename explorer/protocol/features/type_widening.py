@@ -40,7 +40,7 @@ class TypeChange:
 
 def type_changes(schema: StructType) -> tuple[TypeChange, ...]:
     """Every change that the schema records, field by field, oldest first."""
-    return tuple(change for place in walk_fields(schema) for change in _changes_of(place))
+    return tuple(change for place in walk_fields(schema) for change in type_changes_of(place))
 
 
 def is_widening(from_type: DataType, to_type: DataType) -> bool:
@@ -86,6 +86,11 @@ def check_type_changes(schema: StructType, uri: str) -> None:
             remedy=problem.remedy,
             spec=problem.spec,
         )
+
+
+def type_changes_of(place: FieldPlace) -> tuple[TypeChange, ...]:
+    """The changes that one field records, oldest first."""
+    return tuple(_changes_of(place))
 
 
 def _changes_of(place: FieldPlace) -> Iterator[TypeChange]:

@@ -124,7 +124,9 @@ def _clustering_statistics(change: Change, columns: list[StatisticsColumn]) -> P
 
 def _says(column: StatisticsColumn, facts: ColumnFacts, num_records: pa.Array) -> pa.Array:
     counted = facts.null_count.is_valid()
-    if column.bound_type is None or pa.types.is_boolean(column.bound_type):
+    kind = column.bound_type
+    # a file with NaN has no bounds: JSON has no number for it
+    if kind is None or pa.types.is_boolean(kind) or pa.types.is_floating(kind):
         return counted
     bounded = pc.and_(facts.minimum.is_valid(), facts.maximum.is_valid())
     empty = pc.coalesce(pc.equal(facts.null_count, num_records), _FALSE)

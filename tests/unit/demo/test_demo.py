@@ -19,10 +19,10 @@ from explorer.protocol.deletion_vectors import (
     parse_descriptor,
     parse_file_path,
     parse_inline_vector,
-    parse_stored_vector,
 )
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
 from tests.demo_story import NOW, read_commit, write_default
+from tests.stored_vectors import read_stored
 
 DAY_MS = 24 * 3600 * 1000
 NOW_MS = render_milliseconds(NOW)
@@ -237,7 +237,7 @@ def test_deletion_vectors_fit_their_descriptors(demo: Path, commits: list[list[d
         if path is None:
             vector = parse_inline_vector(descriptor)
         else:
-            vector = parse_stored_vector((demo / path).read_bytes(), descriptor)
+            vector = read_stored((demo / path).read_bytes(), descriptor)
         stats = orjson.loads(add["stats"])
         assert stats["tightBounds"] is False
         assert stats["numRecords"] == pq.read_metadata(demo / add["path"]).num_rows

@@ -6,6 +6,7 @@ import gc
 import json
 from typing import Any
 
+import orjson
 import pytest
 
 from explorer.inspect.commit_summary import CommitSummary, parse_summary
@@ -174,3 +175,14 @@ def test_a_commit_of_many_actions_leaves_no_objects_behind() -> None:
     gc.collect()
     assert found.files_added == 20_000
     assert len(gc.get_objects()) - before < 50
+
+
+def test_commits_with_metadata_tell_their_schemas_apart() -> None:
+    def fingerprint(**metadata: object) -> str | None:
+        line = orjson.dumps({"metaData": {"id": "t", **metadata}})
+        return parse_summary(line, "0.json").schema_fingerprint
+
+    assert fingerprint(schemaString="a") == fingerprint(schemaString="a", name="other")
+    assert fingerprint(schemaString="a") != fingerprint(schemaString="b")
+    assert fingerprint() is None
+    assert parse_summary(b'{"txn":{"appId":"a","version":1}}', "0.json").schema_fingerprint is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,16 @@ def test_foreign_files_in_the_log_are_listed(lake: Lake) -> None:
     assert (row["severity"], row["evidence"]) == ("note", "00000000000000000001.json.tmp")
 
 
+def test_files_that_no_writer_finished_are_told_from_foreign_ones(lake: Lake) -> None:
+    versions(lake, 2)
+    name = f".tmp-{'0a' * 16}"
+    lake.log.write(name, "x")
+    (row,) = findings(lake).values()
+    assert row["finding"] == "unfinished files in the log"
+    assert (row["severity"], row["evidence"]) == ("note", name)
+    assert "log cleanup" in row["remedy"]
+
+
 def test_two_checkpoints_of_one_version_are_a_note(lake: Lake) -> None:
     versions(lake, 2)
     lake.log.checkpoint(1, [*ALL, add("f1")])
@@ -305,3 +316,16 @@ def test_large_checkpoint_is_not_read_unless_asked_for(
 def test_what_is_wrong_with_real_tables_is_found(corpus: Path, name: str, finding: str) -> None:
     table = explorer.open_table(corpus / "tables" / name)
     assert finding in look.log_health(table).findings.column("finding").to_pylist()
+
+
+def test_growth_of_the_log_holds_every_byte_once_in_spans_of_one_length(lake: Lake) -> None:
+    for version in range(20):
+        first = [FEATURE_PROTOCOL, metadata()] if version == 0 else []
+        lake.commit(version, [*first, lake.add(f"{version}")], age_days=40 - 2 * version)
+    found = look.log_health(lake.table)
+    growth, kinds = found.log_growth, found.log_bytes
+    assert sum(growth.column("bytes").to_pylist()) == sum(kinds.column("bytes").to_pylist())
+    assert sum(growth.column("num_files").to_pylist()) == 20
+    starts = growth.column("from").cast("int64").to_pylist()
+    assert {(later - earlier) % 86_400_000 for earlier, later in pairwise(starts)} == {0}
+    assert 2 < len(starts) <= 60

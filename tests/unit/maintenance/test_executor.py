@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +14,14 @@ import pytest
 
 import explorer
 from explorer import maintenance
-from explorer.errors import InvalidArgumentError, NotFoundError
+from explorer.errors import InvalidArgumentError, NotFoundError, StorageError
 from explorer.log.columns import string_column
 from explorer.maintenance import Approval, Plan, StateFolder, plan_checkpoint, plan_vacuum
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.progress import Cancel, Progress
-from tests.tables import PROTOCOL, metadata
+from explorer.storage.local import LocalStore
+from explorer.storage.ports import ByteRange, ObjectInfo, PutOutcome
+from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake
 
 GONE = [f"gone-{number:04}" for number in range(2100)]
@@ -224,3 +229,72 @@ def test_front_door_lists_its_names() -> None:
     with pytest.raises(AttributeError):
         _ = maintenance.no_such_name
     assert explorer.maintenance is maintenance
+
+
+def test_journal_goes_on_behind_a_line_that_was_cut_off(tmp_path: Path) -> None:
+    state, digest = StateFolder(tmp_path), "a" * 64
+    state.append_journal(digest, {"event": "begun"})
+    journal = tmp_path / "runs" / f"{digest}.journal"
+    journal.write_bytes(journal.read_bytes() + b'{"event":"ba')  # a kill
+    state.append_journal(digest, {"event": "batch"})
+    state.append_journal(digest, {"event": "done"})
+    assert [line["event"] for line in state.read_journal(digest)] == ["begun", "batch", "done"]
+
+
+class _Unanswered(LocalStore):
+    """The answer to a commit is lost, and the store fails where one asks whether it is there."""
+
+    def put_if_absent(self, path: str, data: Any) -> PutOutcome:
+        found = super().put_if_absent(path, data)
+        return PutOutcome.UNKNOWN if path.endswith(".json") else found
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        if limit is not None:
+            raise StorageError(f"{path} failed.", reason="A test says so.", remedy="None.")
+        return super().read(path, limit)
+
+
+def test_commit_whose_answer_was_lost_is_told_by_the_receipt(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(), lake.add("a.parquet")], age_days=20)
+    plan = maintenance.plan_set_properties(lake.table, {"a": "b"}, clock=lake.clock)
+    receipt = lake.execute(plan, table=explorer.Table(_Unanswered(str(lake.root))))
+    assert (receipt.status, lake.table.latest_version()) == ("partly", 1)
+    assert (receipt.steps[0].status, receipt.steps[0].result) == ("partly", {"version": 1})
+    assert lake.execute(plan).status == "completed"
+    assert lake.table.latest_version() == 1
+
+
+class _Failing(LocalStore):
+    """Deletes a few, and then fails; as an object store it is asked for many at once."""
+
+    def __init__(self, root: str, good: int) -> None:
+        super().__init__(root)
+        self.good = good
+        self.lock = threading.Lock()
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[bytes]:
+        data = self.read(path)
+        return [data[start:end] for start, end in ranges]
+
+    def list_prefix(self, folder: str, prefix: str) -> list[ObjectInfo]:
+        return [info for info in self.list_folder(folder) if info.name.startswith(prefix)]
+
+    def delete(self, path: str) -> None:
+        with self.lock:
+            self.good -= 1
+            if self.good < 0:
+                raise StorageError(f"{path} failed.", reason="A test says so.", remedy="None.")
+        time.sleep(0.001)
+        super().delete(path)
+
+
+def test_every_file_that_went_before_a_run_ended_is_counted(lake: Lake, plan: Plan) -> None:
+    table = explorer.Table(_Failing(str(lake.root), 100))
+    receipt = lake.execute(plan, table=table)
+    assert receipt.status == "partly"
+    (step,) = (step for step in receipt.steps if step.kind == "delete_files")
+    assert step.done == len(GONE) - left(lake) == 100
+    assert step.failed >= 1
+    assert lake.execute(plan).status == "completed"
+    assert left(lake) == 0

@@ -66,8 +66,9 @@ def test_checkpoint_says_what_opening_costs_and_is_what_readers_begin_at(lake: L
     assert again.effect["before"]["commits"] == 0
 
 
+@pytest.mark.rule("checkpoint-multipart-forbidden-with-v2")
 def test_checkpoint_is_v2_where_the_table_asks_for_it(lake: Lake) -> None:
-    history(lake, [9, 8], **{"delta.checkpointPolicy": "v2"})
+    history(lake, [9, 8], **{"delta.checkpointPolicy": "v2", "delta.checkpoint.partSize": "1"})
     plan = plan_checkpoint(lake.table, clock=lake.clock)
     assert plan.effect["form"]["kind"] == "v2"
     assert lake.execute(plan).status == "completed"
@@ -158,7 +159,7 @@ def test_log_is_cut_at_the_newest_checkpoint_that_is_old_enough(lake: Lake) -> N
     assert commit_name(2) in kept, "the commit at the checkpoint stays"
 
 
-@pytest.mark.rule("cleanup-keep-after-checkpoint")
+@pytest.mark.rule("cleanup-keep-after-checkpoint", "checkpoint-cleanup-must-cover-oldest")
 def test_every_version_from_the_cut_on_opens_afterwards(lake: Lake) -> None:
     history(lake, [60, 50, 45, 40, 20, 5])
     checkpoint(lake, 2)

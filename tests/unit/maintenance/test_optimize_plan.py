@@ -300,6 +300,7 @@ def test_what_cannot_be_honoured_refuses_by_name(
     assert lake.table.latest_version() == 0
 
 
+@pytest.mark.rule("newer-catalog-maintenance")
 def test_table_of_a_catalog_is_not_touched(lake: Lake) -> None:
     first = protocol("catalogManaged")
     first["protocol"]["readerFeatures"].append("catalogManaged")

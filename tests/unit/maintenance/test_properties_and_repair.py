@@ -49,6 +49,7 @@ def test_properties_are_set_and_unset_in_one_commit(lake: Lake) -> None:
     assert table.history(1).column("operation").to_pylist() == ["UNSET TBLPROPERTIES"]
 
 
+@pytest.mark.rule("mapping-maxcolumnid-internal")
 @pytest.mark.parametrize(
     ("wanted", "unset"),
     [
@@ -62,6 +63,8 @@ def test_properties_are_set_and_unset_in_one_commit(lake: Lake) -> None:
         ({"delta.enableRowTracking": "true"}, []),
         ({}, ["delta.inCommitTimestampEnablementVersion"]),
         ({}, ["delta.requireCheckpointProtectionBeforeVersion"]),
+        ({"delta.columnMapping.maxColumnId": "9"}, []),
+        ({}, ["delta.columnMapping.maxColumnId"]),
     ],
 )
 def test_property_that_cannot_be_meant_is_refused(
@@ -167,6 +170,21 @@ def test_references_to_files_that_are_gone_are_removed(tmp_path: Path) -> None:
     assert lake.execute(plan).status == "completed"
     assert lake.table.snapshot().files(["path"])["path"].to_pylist() == ["kept"]
     assert lake.table.history(1).column("operation").to_pylist() == ["FSCK"]
+
+
+def test_file_that_was_away_for_a_while_is_not_taken_out_of_the_table(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [PROTOCOL, metadata(), lake.add("a"), lake.add("b")], age_days=9)
+    away = lake.root / "a"
+    (lake.root / "a").rename(lake.root.parent / "away")
+    plan = repair(lake, "files")
+    assert set(planned(plan, "remove")) == {"a"}
+    (lake.root.parent / "away").rename(away)
+    newest = lake.table.latest_version()
+    receipt = lake.execute(plan)
+    assert (receipt.status, lake.table.latest_version()) == ("refused", newest)
+    assert receipt.problem is not None
+    assert "there again" in receipt.problem.reason
 
 
 def test_append_only_table_keeps_its_dangling_references(lake: Lake) -> None:

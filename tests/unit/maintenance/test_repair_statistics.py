@@ -63,6 +63,7 @@ def adds(place: Path, version: int) -> dict[str, Any]:
     return {line["add"]["path"]: line["add"] for line in found if "add" in line}
 
 
+@pytest.mark.rule("file-add-datachange-false-contained")
 @pytest.mark.parametrize(
     "stats",
     [
@@ -218,3 +219,46 @@ def test_repair_that_was_done_is_not_done_twice(tmp_path: Path) -> None:
     assert receipt.status == "completed"
     assert receipt.steps[0].result == {"version": 1, "was_there": True}
     assert explorer.open_table(place).latest_version() == 1
+
+
+def test_each_batch_is_a_commit_of_its_own_and_what_was_done_stays_done(tmp_path: Path) -> None:
+    table = build(tmp_path / "t", configuration={"delta.checkpointInterval": "2"})
+    for number in range(5):
+        path = f"{number}.parquet"
+        table.add(path, rows(number), partitionValues={"part": "a"}, size=100)
+    place = table.write()
+    plan = plan_repair(explorer.open_table(place), "statistics", batch_size=250)
+    steps = [step for step in plan.steps if step.kind == "repair_statistics"]
+    assert [(step.num_files, step.num_bytes) for step in steps] == [(2, 200), (2, 200), (1, 100)]
+    assert "in 3 commits" in plan.summary
+    gone = place / "2.parquet"
+    content = gone.read_bytes()
+    gone.unlink()
+    receipt = execute(plan, tmp_path)
+    assert receipt.status == "partly"
+    assert explorer.open_table(place).latest_version() == 1
+    gone.write_bytes(content)
+    receipt = execute(plan, tmp_path)
+    assert receipt.status == "completed", receipt.problem
+    assert [sorted(adds(place, version)) for version in (1, 2, 3)] == [
+        ["0.parquet", "1.parquet"],
+        ["2.parquet", "3.parquet"],
+        ["4.parquet"],
+    ]
+    assert all(said["nullCount"]["id"] == 0 for said in stats_of(place).values())
+    assert (place / "_delta_log" / f"{2:020}.checkpoint.parquet").is_file()
+    assert repair(place).steps == ()
+
+
+def test_files_of_a_checkpoint_are_repaired_too(tmp_path: Path) -> None:
+    table = build(tmp_path / "t")
+    for name in ("one", "two"):
+        table.add(f"{name}.parquet", rows(1), partitionValues={"part": "a"}, tags={"k": name})
+    place = table.write()
+    plan = maintenance.plan_checkpoint(explorer.open_table(place))
+    assert execute(plan, tmp_path).status == "completed"
+    before = adds(place, 0)
+    assert execute(repair(place), tmp_path).status == "completed"
+    for path, again in adds(place, 1).items():
+        was = {**before[path], "dataChange": False}
+        assert {**again, "stats": None} == {**was, "stats": None}

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import explorer
+from explorer.errors import StorageError
 from explorer.maintenance import plan_restore
 from explorer.storage.local import LocalStore
 from tests.tables import FEATURE_PROTOCOL, metadata
@@ -64,6 +66,41 @@ def test_end_of_another_vacuum_is_not_the_end_of_the_first(lake: Lake) -> None:
 def test_vacuum_that_was_broken_off_days_ago_is_no_obstacle(lake: Lake) -> None:
     lake.commit(2, [{"commitInfo": {"operation": "VACUUM START"}}], age_days=3)
     assert outcome(plan_restore(lake.table, 0, clock=lake.clock), "files") == "allow"
+
+
+def test_vacuum_is_seen_however_many_commits_came_since(lake: Lake) -> None:
+    lake.commit(2, [{"commitInfo": {"operation": "VACUUM START"}}], age_days=0.5)
+    for version in range(3, 260):
+        lake.commit(version, [{"commitInfo": {"operation": "WRITE"}}], age_days=0.001)
+    assert outcome(plan_restore(lake.table, 0, clock=lake.clock), "files") == "refuse"
+
+
+class _Refusing(LocalStore):
+    """Deletes nothing."""
+
+    def delete(self, path: str) -> None:
+        raise StorageError(f"{path} stays.", reason="A test says so.", remedy="None.")
+
+
+@pytest.mark.parametrize(("hours", "finishes"), [(22, True), (24, False)])
+def test_vacuum_that_was_broken_off_deletes_nothing_once_no_restore_waits_for_it(
+    lake: Lake, hours: int, finishes: bool
+) -> None:
+    plan = vacuum(lake)
+    receipt = lake.execute(plan, table=explorer.Table(_Refusing(str(lake.root))))
+    assert receipt.status == "partly"
+    lake.log.time(2, lake.now_ms)  # files have the time of the system
+    lake.now_ms += hours * DAY_MS // 24
+    waits = outcome(plan_restore(lake.table, 0, clock=lake.clock), "files") == "refuse"
+    assert waits == finishes
+    again = lake.execute(plan)
+    assert again.status == ("completed" if finishes else "partly")
+    assert lake.there("a.parquet") != finishes
+    if not finishes:
+        assert again.problem is not None
+        assert "no longer waits" in again.problem.reason
+        assert lake.execute(vacuum(lake)).status == "completed"
+        assert not lake.there("a.parquet")
 
 
 def test_retention_of_what_a_restore_removes_counts_from_its_commit(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from explorer.protocol.deletion_vectors import (
     parse_file_path,
     parse_inline_vector,
     parse_relative_place,
-    parse_stored_vector,
     parse_vector,
     render_descriptor,
     render_relative_place,
@@ -35,6 +34,7 @@ from explorer.protocol.deletion_vectors import (
     render_vector_file,
 )
 from explorer.protocol.z85 import parse_z85, render_z85
+from tests.stored_vectors import read_stored
 
 SPEC_UUID = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
 SPEC_POSITIONS = [3, 4, 7, 11, 18, 29]
@@ -201,7 +201,7 @@ def test_stored_vectors_of_a_real_table_are_read_from_one_file(corpus: Path) -> 
             descriptor = parse_descriptor(body, commit.name)
             path = parse_file_path(descriptor)
             assert path is not None
-            vector = parse_stored_vector((table / path).read_bytes(), descriptor)
+            vector = read_stored((table / path).read_bytes(), descriptor)
             assert len(vector) == descriptor.cardinality
             read += 1
     assert read > 4
@@ -238,7 +238,7 @@ def test_vectors_of_one_file_come_back_by_their_offsets(many: list[set[int]]) ->
         descriptor = replace(
             STORED, offset=offset, size_in_bytes=len(content), cardinality=len(wanted)
         )
-        assert set(parse_stored_vector(data, descriptor)) == wanted
+        assert set(read_stored(data, descriptor)) == wanted
 
 
 def stored(wanted: list[int]) -> tuple[bytes, DeletionVectorDescriptor]:
@@ -266,7 +266,7 @@ def test_one_flipped_bit_is_found(at: int, problem: str) -> None:
     broken = bytearray(data)
     broken[at] ^= 1
     with pytest.raises(CorruptDataError, match=problem):
-        parse_stored_vector(bytes(broken), descriptor)
+        read_stored(bytes(broken), descriptor)
 
 
 @pytest.mark.parametrize(
@@ -286,14 +286,14 @@ def test_place_outside_the_file_is_refused(
 ) -> None:
     data, descriptor = stored(SPEC_POSITIONS)
     with pytest.raises(refusal):
-        parse_stored_vector(data, replace(descriptor, **change))
+        read_stored(data, replace(descriptor, **change))
 
 
 @pytest.mark.rule("dv-cardinality")
 def test_cardinality_that_does_not_fit_is_refused() -> None:
     data, descriptor = stored(SPEC_POSITIONS)
     with pytest.raises(CorruptDataError, match="7 rows, the vector holds 6"):
-        parse_stored_vector(data, replace(descriptor, cardinality=7))
+        read_stored(data, replace(descriptor, cardinality=7))
 
 
 @pytest.mark.rule("dv-format-row-indexes")

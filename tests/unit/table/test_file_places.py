@@ -230,7 +230,6 @@ def test_reach_tells_from_where_on_everything_is_readable(events_table: explorer
     gone = events_of_files(events, pa.chunked_array([["a"]]))
     before, after = build_reach(events, nothing), build_reach(events, gone)
     assert (before.readable_from, after.readable_from) == (0, 2)
-    assert after.unreadable_versions == [range(2)]
     assert before.losses_to(after) == ([range(2)], [range(1)])
 
 

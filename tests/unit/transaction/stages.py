@@ -15,6 +15,7 @@ from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.transaction.read_set import NOTHING, ReadSet
 from explorer.transaction.read_version import ReadVersion
+from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Promises, Provenance, StagedCommit
 from explorer.transaction.winner import WinningCommit, parse_winner
 
@@ -128,3 +129,14 @@ def numbered(mark: int | None, step: int = 1) -> str:
     if mark is not None:
         keys["delta.identity.highWaterMark"] = mark
     return schema(field("n", **keys))
+
+
+def texts(staged: StagedCommit) -> list[str]:
+    """What is wrong with a commit, in words."""
+    return [found.problem for found in validate_commit(staged)]
+
+
+def only(staged: StagedCommit) -> str:
+    """The one thing that is wrong with it."""
+    (found,) = texts(staged)
+    return found

@@ -111,7 +111,12 @@ def test_a_new_table_need_not_say_since_when() -> None:
 
 
 @pytest.mark.rule(
-    "row-write-unique-fresh", "row-write-set-base", "row-write-base-above-high-water-mark"
+    "row-write-unique-fresh",
+    "row-write-set-base",
+    "row-write-base-above-high-water-mark",
+    "row-write-fresh-commit-version",
+    "row-write-track-high-water-mark",
+    "older-001-row-base-above-high-water-mark",
 )
 @pytest.mark.rule("row-write-default-commit-version", "row-write-high-water-mark-domain")
 @pytest.mark.rule("row-write-high-water-mark-include", "row-high-water-mark-spellings")
@@ -145,6 +150,7 @@ def test_without_new_rows_the_mark_stays() -> None:
 
 
 @pytest.mark.rule("row-write-no-duplicates", "row-write-high-water-mark-at-least")
+@pytest.mark.rule("older-001-row-high-water-mark-at-least")
 def test_row_ids_are_given_anew_above_the_winners_mark() -> None:
     staged = stage(add("a"), upon=base(TRACKED, row_id_high_water_mark=9))
     domain = {"domain": "delta.rowTracking", "configuration": '{"rowIdHighWaterMark":29}'}

@@ -9,8 +9,7 @@ import pytest
 
 from explorer.protocol.actions import DomainMetadata, Transaction
 from explorer.transaction.read_version import NO_TABLE
-from explorer.transaction.requirements import validate_commit
-from explorer.transaction.staged import Promises, StagedCommit, ValidatedRule
+from explorer.transaction.staged import Promises, ValidatedRule
 from tests.unit.transaction.stages import (
     METADATA,
     PLAIN,
@@ -21,22 +20,15 @@ from tests.unit.transaction.stages import (
     mapped,
     metadata,
     numbered,
+    only,
     remove,
     schema,
     stage,
+    texts,
     vector,
 )
 
 AGAIN = Promises(recommits=True)
-
-
-def texts(staged: StagedCommit) -> list[str]:
-    return [found.problem for found in validate_commit(staged)]
-
-
-def only(staged: StagedCommit) -> str:
-    (found,) = texts(staged)
-    return found
 
 
 PARTITIONED = metadata(partition_columns=("day",))
@@ -148,6 +140,24 @@ def test_files_of_a_clustered_table_have_statistics_of_its_columns(
     read = base(CLUSTERED, domains={"delta.clustering": clustering("id")})
     found = texts(stage(add(stats=stats), upon=read))
     assert ["no statistics of `id`" in text for text in found] == [True] * refused
+
+
+@pytest.mark.rule("clustering-stats")
+@pytest.mark.parametrize(
+    ("kind", "stats", "refused"),
+    [
+        ("double", '{"numRecords":2,"minValues":{},"maxValues":{},"nullCount":{"id":1}}', False),
+        ("float", '{"numRecords":2,"nullCount":{"id":0}}', False),
+        ("double", '{"numRecords":2}', True),
+        ("decimal(4,2)", '{"numRecords":2,"nullCount":{"id":0}}', True),
+    ],
+)
+def test_only_a_column_that_may_hold_nan_needs_no_bounds_for_clustering(
+    kind: str, stats: str, refused: bool
+) -> None:
+    fields = metadata(schema_string=schema(field("id", kind)))
+    read = base(CLUSTERED, fields, domains={"delta.clustering": clustering("id")})
+    assert bool(texts(stage(add(stats=stats), upon=read))) == refused
 
 
 @pytest.mark.rule("clustering-provider", "file-add-clusteringprovider")

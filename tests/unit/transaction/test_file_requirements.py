@@ -8,7 +8,6 @@ import pytest
 
 from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.transaction.read_version import ReadVersion
-from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Promises, StagedCommit
 from tests.unit.transaction.stages import (
     MAPPED,
@@ -20,22 +19,15 @@ from tests.unit.transaction.stages import (
     field,
     mapped,
     metadata,
+    only,
     remove,
     schema,
     stage,
+    texts,
     vector,
 )
 
 AGAIN = Promises(recommits=True)
-
-
-def texts(staged: StagedCommit) -> list[str]:
-    return [found.problem for found in validate_commit(staged)]
-
-
-def only(staged: StagedCommit) -> str:
-    (found,) = texts(staged)
-    return found
 
 
 def in_batches(staged: StagedCommit) -> StagedCommit:

@@ -8,8 +8,7 @@ import pytest
 
 from explorer.transaction.read_set import WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE
-from explorer.transaction.requirements import validate_commit
-from explorer.transaction.staged import Promises, StagedCommit, ValidatedRule
+from explorer.transaction.staged import Promises, ValidatedRule
 from tests.unit.transaction.stages import (
     MAPPED,
     METADATA,
@@ -20,18 +19,11 @@ from tests.unit.transaction.stages import (
     mapped,
     metadata,
     numbered,
+    only,
     schema,
     stage,
+    texts,
 )
-
-
-def texts(staged: StagedCommit) -> list[str]:
-    return [found.problem for found in validate_commit(staged)]
-
-
-def only(staged: StagedCommit) -> str:
-    (found,) = texts(staged)
-    return found
 
 
 def test_metadata_that_cannot_be_read_is_not_written() -> None:

@@ -10,7 +10,7 @@ from explorer.errors import UnsupportedError
 from explorer.protocol.actions import DomainMetadata, Protocol, Transaction
 from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.requirements import check_commit, validate_commit
-from explorer.transaction.staged import Promises, StagedCommit, ValidatedRule
+from explorer.transaction.staged import Promises, ValidatedRule
 from tests.unit.transaction.stages import (
     MAPPED,
     METADATA,
@@ -20,19 +20,12 @@ from tests.unit.transaction.stages import (
     features,
     field,
     metadata,
+    only,
     remove,
     schema,
     stage,
+    texts,
 )
-
-
-def texts(staged: StagedCommit) -> list[str]:
-    return [found.problem for found in validate_commit(staged)]
-
-
-def only(staged: StagedCommit) -> str:
-    (found,) = texts(staged)
-    return found
 
 
 def test_an_append_to_a_plain_table_breaks_no_rule() -> None:

@@ -12,27 +12,28 @@ from typer.testing import CliRunner
 
 from explorer.errors import InvalidArgumentError, StorageError
 from widgets.app import build_server, page_link
+from widgets.served.settings import Settings
 from widgets.verbs import open_page, register_serve
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_link_to_the_page_holds_no_secret() -> None:
-    link = page_link("127.0.0.1", 5006, ["https://user:hunter2@host/t?sig=hunter2"])
+    link = page_link(Settings(uris=("https://user:hunter2@host/t?sig=hunter2",)), 5006)
     assert link == "http://localhost:5006/?table=https%3A%2F%2Fhost%2Ft"
 
 
 def test_a_link_without_tables_leads_to_the_start() -> None:
-    assert page_link("0.0.0.0", 5006, []) == "http://localhost:5006/"
+    assert page_link(Settings(address="0.0.0.0"), 5006) == "http://localhost:5006/"
 
 
 def test_a_place_that_is_none_is_refused_before_anything_is_served() -> None:
     with pytest.raises(InvalidArgumentError):
-        build_server([" "])
+        build_server(Settings(uris=(" ",)))
 
 
 def test_a_port_that_is_taken_ends_in_one_clear_error() -> None:
-    server = build_server()
+    server = build_server(Settings())
     try:
         with pytest.raises(StorageError) as taken:
             open_page([], port=server.port, address="127.0.0.1", show=False, storage_options=None)

@@ -16,7 +16,7 @@ from widgets.figures.commits import (
     SINGLE_LIMIT,
     build_cells,
     build_histogram,
-    build_sizes,
+    build_live,
     read_commits,
     thin,
 )
@@ -133,14 +133,14 @@ def test_the_histogram_counts_every_commit() -> None:
 
 def test_sizes_are_walked_back_from_the_latest() -> None:
     commits = read_commits(frame(grown(0, 10), grown(1, 5), grown(2, 0, 7)))
-    sizes = build_sizes(commits, latest=2, size=8)
+    sizes = build_live(commits, "bytes", latest=2, value=8)
     assert sizes is not None
     assert sizes.tolist() == [10, 15, 8]
 
 
 def test_sizes_before_a_commit_that_does_not_say_are_unknown() -> None:
     commits = read_commits(frame(grown(0, 10), grown(1, None), grown(2, 3)))
-    sizes = build_sizes(commits, latest=2, size=20)
+    sizes = build_live(commits, "bytes", latest=2, value=20)
     assert sizes is not None
     assert np.isnan(sizes[0])
     assert sizes[1:].tolist() == [17, 20]
@@ -148,7 +148,7 @@ def test_sizes_before_a_commit_that_does_not_say_are_unknown() -> None:
 
 def test_sizes_before_a_gap_in_the_log_are_unknown() -> None:
     commits = read_commits(frame(grown(3, 10), grown(5, 1)))
-    sizes = build_sizes(commits, latest=5, size=20)
+    sizes = build_live(commits, "bytes", latest=5, value=20)
     assert sizes is not None
     assert np.isnan(sizes[0])
 
@@ -156,25 +156,25 @@ def test_sizes_before_a_gap_in_the_log_are_unknown() -> None:
 def test_sizes_that_contradict_an_empty_beginning_are_not_shown() -> None:
     # Version 1 adds its file a second time, as one that writes statistics does.
     commits = read_commits(frame(grown(0, 10), grown(1, 10)))
-    assert build_sizes(commits, latest=1, size=10) is None
+    assert build_live(commits, "bytes", latest=1, value=10) is None
 
 
 def test_sizes_below_zero_are_not_shown() -> None:
     commits = read_commits(frame(grown(4, 0), grown(5, 100)))
-    assert build_sizes(commits, latest=5, size=10) is None
+    assert build_live(commits, "bytes", latest=5, value=10) is None
 
 
 def test_sizes_are_unknown_until_the_latest_is_known() -> None:
     commits = read_commits(frame(grown(0, 10)))
-    assert build_sizes(commits, latest=0, size=None) is None
-    assert build_sizes(commits, latest=7, size=10) is None
+    assert build_live(commits, "bytes", latest=0, value=None) is None
+    assert build_live(commits, "bytes", latest=7, value=10) is None
 
 
 @given(st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), min_size=1, max_size=30))
 def test_sizes_are_the_running_sum_of_what_commits_say(changes: list[tuple[int, int]]) -> None:
     totals = np.cumsum([added - removed for added, removed in changes])
     commits = read_commits(frame(*(grown(v, a, r) for v, (a, r) in enumerate(changes))))
-    sizes = build_sizes(commits, latest=len(changes) - 1, size=int(totals[-1]))
+    sizes = build_live(commits, "bytes", latest=len(changes) - 1, value=int(totals[-1]))
     if (totals < 0).any():
         assert sizes is None
     else:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,7 +121,9 @@ def test_the_exported_files_hold_both_sides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved: dict[str, str] = {}
-    monkeypatch.setattr(LiveHtml, "download", lambda _, name, text: saved.update({name: text}))
+    monkeypatch.setattr(
+        LiveHtml, "download", lambda _, name, file: saved.update({name: file.read().decode()})
+    )
     page = Page().open(orders(tmp_path), view="compare", version=1, older=0)
     files = next(part for part in page.parts() if 'data-do="kind"' in part.html)
     files._handle_msg({"action": "export", "value": ""})
@@ -218,3 +223,44 @@ def test_a_page_begins_where_pages_begin_and_exists(turned: str, offset: int) ->
     pages = Pages(html, "rows", lambda: None)
     html._handle_msg({"action": "page", "value": turned})
     assert pages.span(60) == (offset, 25)
+
+
+def test_an_application_that_moved_on_is_told_from_properties_that_differ(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet", stats=stats(1))])
+    log.commit(1, [{"txn": {"appId": "stream", "version": 7}}])
+    log.commit(2, [metadata(configuration={"owner": "ann"})])
+    innocent = Page().open(log.root, view="compare", version=1, older=0)
+    problem = Page().open(log.root, view="compare", version=2, older=1)
+    assert "no file differs; 1 application transaction moved on." in innocent.html
+    assert "the properties differ" not in innocent.html
+    assert "no file differs; the properties differ." in problem.html
+    assert "moved on" not in problem.html
+
+
+def test_exact_rows_of_the_same_files_need_no_session(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=3, older=2)
+    page.do("exact")
+    assert "Exactly: no row differs." in page.html
+
+
+_WITHOUT_JAVA = """
+import sys
+from tests.unit.widgets.test_explorer_view import Page
+page = Page().open(sys.argv[1], view="compare", version=1, older=0)
+page.do("exact")
+print(page.html)
+"""
+
+
+def test_without_java_the_exact_rows_say_what_is_missing(tmp_path: Path) -> None:
+    # in a process of its own: this one may have a session
+    nowhere = {"JAVA_HOME": str(tmp_path), "PATH": str(tmp_path)}
+    command = [sys.executable, "-c", _WITHOUT_JAVA, str(orders(tmp_path))]
+    done = subprocess.run(
+        command, env=os.environ | nowhere, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "dx-error" in done.stdout
+    assert "Java" in done.stdout
+    assert "Count the rows that differ, and show some" in done.stdout

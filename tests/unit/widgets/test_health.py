@@ -28,7 +28,7 @@ def test_a_sound_log_is_said_to_be_sound(tmp_path: Path) -> None:
     sentence = look.log_health(explorer.open_table(root)).sentence
     assert html.escape(sentence) in page.html
     assert "nothing is wrong" in page.html
-    assert "Plan the repair" not in page.html
+    assert "Plan " not in page.html
 
 
 def test_a_broken_hint_is_found_with_its_evidence_and_leads_to_its_repair(tmp_path: Path) -> None:
@@ -37,8 +37,11 @@ def test_a_broken_hint_is_found_with_its_evidence_and_leads_to_its_repair(tmp_pa
     page = Page().open(log.root, view="health")
     assert "<code>_last_checkpoint</code>" in page.html
     assert '<span class="dx-chip">repair hint</span>' in page.html
-    page.do("maintain")
+    page.do("wish", '["repair", {"what": "hint"}]')
     assert page.state.view == "maintenance"
+    assert "Make the plan" in page.html
+    assert '<option value="hint" selected' in page.html
+    assert page.state.wish is None
 
 
 def test_a_table_that_cannot_be_opened_is_judged_all_the_same(tmp_path: Path) -> None:
@@ -74,7 +77,9 @@ def test_the_bytes_of_the_log_are_told_by_kind(tmp_path: Path) -> None:
 
 def test_findings_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved: dict[str, str] = {}
-    monkeypatch.setattr(LiveHtml, "download", lambda _, name, text: saved.update({name: text}))
+    monkeypatch.setattr(
+        LiveHtml, "download", lambda _, name, file: saved.update({name: file.read().decode()})
+    )
     log = orders(tmp_path)
     log.write("_last_checkpoint", "{")
     page = Page().open(log.root, view="health")
@@ -83,3 +88,12 @@ def test_findings_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     lines = saved["findings.csv"].splitlines()
     assert lines[0] == "severity,finding,problem,reason,evidence,spec,remedy,repair"
     assert any("repair hint" in line for line in lines[1:])
+
+
+def test_bytes_of_the_log_over_time_are_drawn_where_there_is_a_time(tmp_path: Path) -> None:
+    grown, young = orders(tmp_path / "one"), orders(tmp_path / "two")
+    for version in range(4):
+        grown.time(version, 1_700_000_000_000 + version * 86_400_000)
+        young.time(version, 1_700_000_000_000)
+    assert "Bytes of the log over time" in Page().open(grown.root, view="health").html
+    assert "Bytes of the log over time" not in Page().open(young.root, view="health").html

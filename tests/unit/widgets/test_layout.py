@@ -112,7 +112,9 @@ def test_a_version_without_files_says_so(tmp_path: Path) -> None:
 
 def test_partitions_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved: dict[str, str] = {}
-    monkeypatch.setattr(LiveHtml, "download", lambda _, name, text: saved.update({name: text}))
+    monkeypatch.setattr(
+        LiveHtml, "download", lambda _, name, file: saved.update({name: file.read().decode()})
+    )
     page = Page().open(orders(tmp_path).root, view="layout")
     part = next(part for part in page.parts() if "Bytes by partition" in part.html)
     part._handle_msg({"action": "export", "value": ""})

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
-import pytest
-
-import widgets.services.work
-from explorer.errors import Problem
 from explorer.maintenance import StateFolder
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders
@@ -16,26 +11,6 @@ from widgets.services.maintenance import Consent, Maintenance
 from widgets.services.operations import find_operation
 from widgets.services.runs import Run, Runs
 from widgets.views.maintenance_run import Pace
-
-
-@pytest.fixture
-def no_surprises(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that nobody foresaw fails the test instead of becoming a notice."""
-
-    def fail(error: Exception) -> Problem:
-        raise AssertionError("not foreseen") from error
-
-    monkeypatch.setattr(widgets.services.work, "unexpected", fail)
-
-
-@pytest.fixture
-def orders(tmp_path: Path) -> Orders:
-    return Orders(tmp_path)
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> StateFolder:
-    return StateFolder(tmp_path / "state")
 
 
 class Held:

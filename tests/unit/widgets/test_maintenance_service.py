@@ -46,16 +46,6 @@ class Session:
         return run.outcome
 
 
-@pytest.fixture
-def orders(tmp_path: Path) -> Orders:
-    return Orders(tmp_path)
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> StateFolder:
-    return StateFolder(tmp_path / "state")
-
-
 def session(orders: Orders, state: StateFolder, *, unlocked: bool = True) -> Session:
     right = Maintenance(is_unlocked=lambda: unlocked, state=state)
     return Session(maintenance=right, service=orders.service)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import widgets.services.work
-from explorer.errors import Problem
 from explorer.maintenance import StateFolder
 from tests.tables import add, metadata
 from tests.unit.widgets.maintenance_page import Page
@@ -19,26 +18,6 @@ from widgets.services.operations import OPERATIONS
 from widgets.state import Address
 
 EVIL = "<img src=/evil onerror=window.ran=1>"
-
-
-@pytest.fixture
-def no_surprises(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error that nobody foresaw fails the test instead of becoming a notice."""
-
-    def fail(error: Exception) -> Problem:
-        raise AssertionError("not foreseen") from error
-
-    monkeypatch.setattr(widgets.services.work, "unexpected", fail)
-
-
-@pytest.fixture
-def orders(tmp_path: Path) -> Orders:
-    return Orders(tmp_path)
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> StateFolder:
-    return StateFolder(tmp_path / "state")
 
 
 @pytest.fixture
@@ -222,9 +201,10 @@ def test_files_of_a_plan_are_sorted_filtered_turned_and_exported(
     page.do("filter", "")
     page.do("export")
     (message,) = sent
-    assert message["text"].startswith("action,path,bytes,reason,deletable_from,modified\r\n")
-    assert ",'=1+1.csv," in message["text"]
-    assert len(message["text"].splitlines()) == 32
+    text = base64.b64decode(message["data"]).decode()
+    assert text.startswith("action,path,bytes,reason,deletable_from,modified\r\n")
+    assert ",'=1+1.csv," in text
+    assert len(text.splitlines()) == 32
 
 
 def test_plans_and_receipts_that_were_kept_are_opened(

@@ -123,7 +123,9 @@ def test_versions_are_exported_newest_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved: dict[str, str] = {}
-    monkeypatch.setattr(LiveHtml, "download", lambda _, name, text: saved.update({name: text}))
+    monkeypatch.setattr(
+        LiveHtml, "download", lambda _, name, file: saved.update({name: file.read().decode()})
+    )
     page = Page().open(orders(tmp_path).root, view="reach")
     part = next(part for part in page.parts() if "Version by version" in part.html)
     part._handle_msg({"action": "export", "value": ""})

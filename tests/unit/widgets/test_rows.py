@@ -95,7 +95,9 @@ def test_numbers_stay_numbers_in_the_export_and_formulas_do_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved: dict[str, str] = {}
-    monkeypatch.setattr(LiveHtml, "download", lambda _, name, text: saved.update({name: text}))
+    monkeypatch.setattr(
+        LiveHtml, "download", lambda _, name, file: saved.update({name: file.read().decode()})
+    )
     log = LogFolder(tmp_path / "t")
     rows = pa.table({"id": [-5, 6], "part": ["=1+1", None]})
     pq.write_table(rows, log.root / "a.parquet")

@@ -88,6 +88,11 @@ def test_a_link_does_not_lead_out_of_a_served_table(tmp_path: Path) -> None:
         ("s3://lake/orders", "s3://lake/orders/../users", False),
         ("s3://lake/orders", "gs://lake/orders", False),
         ("s3://lake/orders", "/etc", False),
+        ("s3://lake/orders", "s3a://lake/orders", True),
+        ("s3://lake/orders", "http://evil/::s3://lake/orders", False),
+        ("s3://lake/orders", "simplecache::s3://lake/orders", False),
+        ("simplecache::s3://lake/a", "simplecache::s3://lake/a/b", True),
+        ("simplecache::s3://lake/a", "simplecache::s3://lake/a/../b", False),
     ],
 )
 def test_urls_are_held_against_the_served_ones(root: str, asked: str, opens: bool) -> None:

@@ -189,11 +189,13 @@ def test_a_column_that_there_is_not_is_said_not_to_be_there(tmp_path: Path) -> N
 
 def test_reasons_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved: dict[str, str] = {}
-    monkeypatch.setattr(LiveHtml, "download", lambda _, name, text: saved.update({name: text}))
+    monkeypatch.setattr(
+        LiveHtml, "download", lambda _, name, file: saved.update({name: file.read().decode()})
+    )
     page = Page().open(measurements(tmp_path), view="statistics", where="id < 10")
     files = next(part for part in page.parts() if 'data-do="which"' in part.html)
     files._handle_msg({"action": "export", "value": ""})
     lines = saved["files-of-a-query-0.csv"].splitlines()
     assert lines[0] == "path,size,kept,reason"
-    assert lines[1].startswith("00.parquet,100,True,")
+    assert lines[1].startswith("00.parquet,100,true,")
     assert len(lines) == 4

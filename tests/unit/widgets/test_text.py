@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -131,3 +132,13 @@ def test_csv_is_read_back_as_it_was_but_for_the_apostrophe(cells: list[str]) -> 
     read = list(csv.reader(io.StringIO(document, newline="")))[1]
     for cell, back in zip(cells, read, strict=True):
         assert back in {cell, "'" + cell}
+
+
+@pytest.mark.parametrize("shorten", [cut, cut_middle])
+def test_what_nobody_sees_or_what_turns_text_around_is_shown_as_its_escape(
+    shorten: Callable[[str, int], str],
+) -> None:
+    assert shorten("a\u202egnp.exe\u2069\x1b[31m\x9b\x00", 80) == (
+        "a\\u202egnp.exe\\u2069\\u001b[31m\\u009b\\u0000"
+    )
+    assert shorten("שלום\tcafé\n", 80) == "שלום\tcafé\n"

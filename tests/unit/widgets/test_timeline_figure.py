@@ -7,9 +7,10 @@ import time
 import pytest
 
 from tests.unit.widgets.test_commits import commit, frame, grown
-from widgets.figures.commits import build_sizes, read_commits
+from widgets.figures.commits import build_live, read_commits
+from widgets.figures.marks import CHECKPOINTS
 from widgets.figures.timeline import (
-    CHECKPOINTS,
+    History,
     Timeline,
     build_timeline,
     fill_timeline,
@@ -25,7 +26,7 @@ def drawn(*rows: dict[str, object]) -> tuple[Timeline, object]:
     plot = build_timeline(LIGHT, commits.axis)
     low, high = commits.bounds()
     plot.x_range.update(start=low, end=high)
-    fill_timeline(plot, commits, None)
+    fill_timeline(plot, History(commits=commits))
     return plot, commits
 
 
@@ -52,31 +53,31 @@ def test_unknown_numbers_are_said_to_be_unknown_and_drawn_hollow() -> None:
 
 def test_checkpoints_and_problems_are_marked() -> None:
     plot, _ = drawn(commit(0), commit(1, is_checkpoint=True), commit(2, problem="cut off"))
-    assert plot.checkpoints.data["what"] == ["1"]
-    assert plot.checkpoints.data["y"] == [CHECKPOINTS]
-    assert plot.problems.data["problem"] == ["cut off"]
+    assert plot.sources["checkpoints"].data["what"] == ["1"]
+    assert plot.sources["checkpoints"].data["y"] == [CHECKPOINTS]
+    assert plot.sources["problems"].data["problem"] == ["cut off"]
 
 
 def test_the_selected_version_is_marked_and_a_missing_one_is_not() -> None:
     plot, commits = drawn(commit(0), commit(1))
     show_version(plot, commits, 1)
-    assert plot.chosen.data["y"] == ["WRITE"]
+    assert plot.sources["chosen"].data["y"] == ["WRITE"]
     assert all(cursor.visible for cursor in plot.cursors)
     show_version(plot, commits, 7)
-    assert plot.chosen.data["x"] == []
+    assert plot.sources["chosen"].data["x"] == []
     assert not any(cursor.visible for cursor in plot.cursors)
 
 
 def test_the_size_line_reaches_from_edge_to_edge() -> None:
     commits = read_commits(frame(*(grown(v, 10) for v in range(10))))
-    sizes = build_sizes(commits, 9, 100)
+    sizes = build_live(commits, "bytes", 9, 100)
     plot = build_timeline(DARK, commits.axis)
     low, high = float(commits.time[4]) - 1000, float(commits.time[6]) + 1000
     plot.x_range.update(start=low, end=high)
-    fill_view(plot, commits, sizes)
-    assert plot.sizes.data["x"][0] == low
-    assert plot.sizes.data["x"][-1] == high
-    assert list(plot.sizes.data["y"]) == [40, 50, 60, 70, 70]
+    fill_view(plot, History(commits=commits, live=sizes))
+    assert plot.sources["live"].data["x"][0] == low
+    assert plot.sources["live"].data["x"][-1] == high
+    assert list(plot.sources["live"].data["y"]) == [40, 50, 60, 70, 70]
 
 
 def test_a_log_without_sizes_shows_no_size_plot() -> None:
@@ -108,13 +109,13 @@ def test_a_single_commit_can_be_drawn(rows: list[dict[str, object]]) -> None:
 def test_a_hundred_thousand_commits_are_a_thousand_glyphs_in_no_time() -> None:
     rows = 100_000
     commits = read_commits(frame(*(commit(v, bytes_added=1, bytes_removed=0) for v in range(rows))))
-    sizes = build_sizes(commits, rows - 1, rows)
+    sizes = build_live(commits, "bytes", rows - 1, rows)
     plot = build_timeline(LIGHT, commits.axis)
     low, high = commits.bounds()
     plot.x_range.update(start=low, end=high)
     began = time.perf_counter()
-    fill_view(plot, commits, sizes)
+    fill_view(plot, History(commits=commits, live=sizes))
     spent = time.perf_counter() - began
     assert len(plot.marks.data["x"]) <= 1000
-    assert len(plot.sizes.data["x"]) <= 1000
+    assert len(plot.sources["live"].data["x"]) <= 1000
     assert spent < 1.0  # some 30 ms; the rest is for a loaded machine

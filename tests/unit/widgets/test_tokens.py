@@ -23,6 +23,7 @@ from explorer.errors import InvalidArgumentError
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets import serve
 from widgets.app import build_server, page_link
+from widgets.served.settings import Settings
 from widgets.services.tokens import Gate
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -155,12 +156,12 @@ def test_maintenance_beyond_this_machine_is_not_even_started(address: str) -> No
 
 def test_a_gate_is_refused_where_others_reach_the_server() -> None:
     with pytest.raises(InvalidArgumentError):
-        build_server(address="0.0.0.0", port=5199, gate=Gate(5199))
+        build_server(Settings(address="0.0.0.0", port=5199, maintenance=True), gate=Gate(5199))
 
 
 def test_the_link_with_a_token_names_the_table_too() -> None:
     gate = Gate(5006)
-    link = page_link("127.0.0.1", 5006, ["/lake/orders"], gate)
+    link = page_link(Settings(uris=("/lake/orders",)), 5006, gate)
     assert link == f"http://localhost:5006/unlock?token={gate.token}&table=%2Flake%2Forders"
 
 

@@ -194,7 +194,9 @@ def test_vectors_are_exported_with_their_places(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     saved: dict[str, str] = {}
-    monkeypatch.setattr(LiveHtml, "download", lambda _, name, text: saved.update({name: text}))
+    monkeypatch.setattr(
+        LiveHtml, "download", lambda _, name, file: saved.update({name: file.read().decode()})
+    )
     page = Page().open(orders(tmp_path).root, view="vectors")
     page.do("sort", "path")
     view = next(part for part in page.parts() if "Deletion vectors of version" in part.html)

@@ -14,7 +14,7 @@ import widgets.verbs
 def test_serve_reads_truth_values_of_storage_options(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {}
     monkeypatch.setattr(
-        widgets.verbs, "open_page", lambda uris, **named: asked.update(named, uris=uris)
+        widgets.verbs, "serve_tables", lambda uris, **named: asked.update(named, uris=uris)
     )
     app = typer.Typer()
 
@@ -27,4 +27,4 @@ def test_serve_reads_truth_values_of_storage_options(monkeypatch: pytest.MonkeyP
     assert CliRunner().invoke(app, words).exit_code == 0
     assert asked["storage_options"] == {"anon": True, "key": "12"}
     assert asked["uris"] == ["s3://bucket/t"]
-    assert asked["show"] is False
+    assert asked["open_browser"] is False

@@ -1,0 +1,135 @@
+"""`schema`: the columns of a table, and which data files hold them by what name."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+import explorer
+import explorer.inspect as look
+from explorer.cli import printing
+from explorer.cli.json_lines import plain_rows, print_document, print_rows
+from explorer.cli.listings import Column, Row, print_cut, print_listing
+from explorer.cli.options import (
+    AsJson,
+    Limit,
+    StorageOptions,
+    Uri,
+    Version,
+    parse_storage_options,
+)
+from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.wording import printable, render_count
+
+if TYPE_CHECKING:
+    from explorer.inspect.column_presence import ColumnPresence
+
+_SCREENFUL = 50
+
+WithFiles = Annotated[
+    bool,
+    typer.Option(
+        "--files",
+        help="Also read the footers of the data files (--limit N of them, 1000 by default): "
+        "which hold each column, by what name, and which not.",
+    ),
+]
+
+
+def schema(  # the options of a command
+    uri: Uri,
+    *,
+    version: Version = None,
+    files: WithFiles = False,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
+) -> None:
+    """The columns, nested ones too, with types, rules and names in files; why some are NULL.
+
+    Example: delta-explorer schema ./orders --version 3 --files
+    """
+    from explorer.inspect.column_presence import MOST_FILES  # noqa: PLC0415  # `--help` without Arrow
+
+    table = explorer.open_table(uri, parse_storage_options(option))
+    if files:
+        with show_progress() as progress:
+            snapshot = table.snapshot(version=version, progress=progress)
+            allowed = MOST_FILES if limit is None else limit
+            found = look.columns_by_files(snapshot, most_files=allowed, progress=progress)
+        if as_json:
+            print_document(_document(found))
+        else:
+            _print(found)
+        return
+    frame = look.schema(table, version)
+    if limit is not None:
+        frame = frame.slice(0, limit)
+    if as_json:
+        print_rows(frame)
+    else:
+        printing.print_schema(frame)
+
+
+def _document(found: ColumnPresence) -> Row:
+    return {
+        "version": found.version,
+        "sentence": found.sentence,
+        "mode": found.mode,
+        "num_files": found.num_files,
+        "files_read": found.files_read,
+        "columns": list(plain_rows(found.columns)),
+        "absent": list(plain_rows(found.absent)),
+        "unused": list(plain_rows(found.unused)),
+        "unread": list(plain_rows(found.unread)),
+    }
+
+
+def _print(found: ColumnPresence) -> None:
+    console = build_console(sys.stdout)
+    console.print(Text(printable(found.sentence, 2000), style="bold"))
+    print_listing(console, _COLUMNS, list(plain_rows(found.columns)))
+    for frame, columns, noun in (
+        (found.absent, _ABSENT, "files without a column"),
+        (found.unused, _UNUSED, "columns of files that the table does not read"),
+        (found.unread, _UNREAD, "files that were not read"),
+    ):
+        if frame.num_rows:
+            print_listing(console, columns, list(plain_rows(frame.slice(0, _SCREENFUL))))
+            if frame.num_rows > _SCREENFUL:
+                print_cut(console, _SCREENFUL, frame.num_rows, noun)
+
+
+def _count(row: Row, name: str) -> str:
+    return "" if row[name] is None else render_count(row[name])
+
+
+def _id(row: Row) -> str:
+    return "" if row["field_id"] is None else str(row["field_id"])
+
+
+_COLUMNS = (
+    Column(title="column", render=lambda row: row["path"], shrinks=True),
+    Column(title="in files", render=lambda row: row["name_in_files"], shrinks=True),
+    Column(title="id", render=_id, align="right"),
+    Column(title="with it", render=lambda row: _count(row, "files_with"), align="right"),
+    Column(title="without it", render=lambda row: _count(row, "files_without"), align="right"),
+    Column(title="all null", render=lambda row: _count(row, "files_all_null"), align="right"),
+)
+_ABSENT = (
+    Column(title="column", render=lambda row: row["column"], shrinks=True),
+    Column(title="is not in", render=lambda row: row["file"], shrinks=True),
+    Column(title="why", render=lambda row: row["reason"], shrinks=True),
+)
+_UNUSED = (
+    Column(title="in files, not read", render=lambda row: row["name_in_files"], shrinks=True),
+    Column(title="id", render=_id, align="right"),
+    Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
+)
+_UNREAD = (
+    Column(title="not read", render=lambda row: row["file"], shrinks=True),
+    Column(title="why", render=lambda row: row["reason"], shrinks=True),
+)

@@ -1,0 +1,131 @@
+"""Which commits a transaction would conflict with, and by which rule
+(spec: Concurrency; the rules are those of `explorer.transaction.conflicts`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+import pyarrow as pa
+
+from explorer.inspect.conflict_wording import conflict_sentence
+from explorer.inspect.frames import Column, build_frame
+from explorer.log.columns import TIME, int64_column, string_column, time_column
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.filenames import render_commit_name
+from explorer.table.table import Table
+from explorer.transaction.conflicts import Conflict
+from explorer.transaction.later_commits import conflicts_since, transaction_upon
+from explorer.transaction.read_set import NOTHING
+
+Operation = Literal["change", "append"]
+OPERATIONS: Final[tuple[Operation, ...]] = ("change", "append")
+"""An operation that changes the rows that it read, as DELETE, UPDATE and MERGE do, or one
+that adds rows and reads none."""
+
+MOST_CONFLICTS: Final = 10_000
+"""Conflicts that are told; how many there are is counted all the same."""
+
+COLUMNS: dict[str, Column] = {
+    "version": (int64_column, pa.int64()),
+    "timestamp": (time_column, TIME),
+    "rule": (string_column, pa.string()),
+    "reason": (string_column, pa.string()),
+    "overlap_kind": (string_column, pa.string()),
+    "overlap": (string_column, pa.string()),
+    "num_overlaps": (int64_column, pa.int64()),
+    "operation": (string_column, pa.string()),
+    "user_name": (string_column, pa.string()),
+    "engine_info": (string_column, pa.string()),
+    "log_file": (string_column, pa.string()),
+    "spec": (string_column, pa.string()),
+}
+_LEAST_MS, _MOST_MS = 0, 253_402_300_799_999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictCheck:
+    """What a transaction that read version `read_version` would meet until `newest_version`.
+
+    `found` are the first `MOST_CONFLICTS` of `num_conflicts`, what a writer meets first
+    first. `where` is None where it read all rows, or none.
+    """
+
+    read_version: int
+    newest_version: int
+    operation: Operation
+    where: str | None
+    isolation_level: str
+    num_conflicts: int
+    found: tuple[Conflict, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Which commit won, and why, or that nothing stands in the way."""
+        return conflict_sentence(self)
+
+    @property
+    def frame(self) -> pa.Table:
+        """A row per conflict: version, timestamp; rule, reason; what both touch
+        (`overlap_kind`, the first values of it in `overlap`, and `num_overlaps`); operation,
+        user_name and engine_info of the winner; log_file; spec, null where the rule is one of
+        isolation levels."""
+        return build_frame(COLUMNS, [_row(conflict) for conflict in self.found])
+
+
+def check_conflicts(  # noqa: PLR0913  # what was read, how, and who looks on
+    table: Table,
+    read_version: int,
+    *,
+    operation: Operation = "change",
+    where: str | None = None,
+    isolation_level: str | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> ConflictCheck:
+    """Hold every commit after `read_version` against a transaction that read it.
+
+    `where` says which rows a change read, all of them where it is None; an append reads none,
+    whatever it says. Raises what `Table.snapshot` raises, and `InvalidArgumentError` for a
+    condition or an isolation level that cannot be understood.
+    """
+    watch = Watch(progress=progress, cancel=cancel)
+    snapshot = table.snapshot(version=read_version, progress=progress, cancel=cancel)
+    staged = transaction_upon(snapshot, where, isolation_level)
+    if operation == "append":
+        staged = replace(staged, reads=NOTHING)
+    newest = table.latest_version()
+    found: list[Conflict] = []
+    total = 0
+    for conflict in conflicts_since(table.store, staged, newest, watch):
+        total += 1
+        if len(found) < MOST_CONFLICTS:
+            found.append(conflict)
+    return ConflictCheck(
+        read_version=snapshot.version,
+        newest_version=newest,
+        operation=operation,
+        where=where if operation == "change" else None,
+        isolation_level=staged.provenance.isolation_level,
+        num_conflicts=total,
+        found=tuple(found),
+    )
+
+
+def _row(conflict: Conflict) -> tuple[Any, ...]:
+    commit, overlap = conflict.commit, conflict.overlap
+    stamp = commit.timestamp
+    return (
+        conflict.version,
+        None if stamp is None else min(max(stamp, _LEAST_MS), _MOST_MS),
+        conflict.rule,
+        conflict.reason,
+        overlap.kind,
+        ", ".join(overlap.values),
+        overlap.total,
+        commit.operation,
+        commit.user_name,
+        commit.engine_info,
+        render_commit_name(conflict.version),
+        conflict.spec,
+    )

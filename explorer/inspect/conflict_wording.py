@@ -1,0 +1,25 @@
+"""What stands in the way of a transaction, as a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from explorer.inspect.conflict_check import ConflictCheck
+
+
+def conflict_sentence(found: ConflictCheck) -> str:
+    """Which commit won and by which rule, or that nothing conflicts."""
+    read, number = found.read_version, found.newest_version - found.read_version
+    level = f"at the isolation level {found.isolation_level}"
+    if number <= 0:
+        return f"Version {read} is the newest: there is nothing to conflict with."
+    commits = f"{number:,} commit{'s' if number > 1 else ''} since version {read}"
+    if not found.num_conflicts:
+        return f"No conflict with the {commits}, {level}."
+    first, total = found.found[0], found.num_conflicts
+    who = f" ({first.commit.operation[:60]})" if first.commit.operation else ""
+    return (
+        f"Version {first.version}{who} won: {first.rule}. {first.reason} "
+        f"{total:,} conflict{'s' if total > 1 else ''} with the {commits}, {level}."
+    )

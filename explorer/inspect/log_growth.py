@@ -1,0 +1,57 @@
+"""How the log folder grew: the bytes of its files by kind, over time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.inspect.frames import Column, build_frame
+from explorer.log.columns import TIME, int64_column, string_column, time_column
+
+COLUMNS: Final[dict[str, Column]] = {
+    "from": (time_column, TIME),
+    "kind": (string_column, pa.string()),
+    "num_files": (int64_column, pa.int64()),
+    "bytes": (int64_column, pa.int64()),
+}
+_MOST: Final = 60
+"""Spans of time: as many bars as a card of the page shows apart."""
+_HOUR_MS: Final = 3_600_000
+_SPANS: Final = tuple(_HOUR_MS * hours for hours in (1, 6, 24, 24 * 7, 24 * 30, 24 * 365))
+
+
+def log_growth(files: pa.Table) -> pa.Table:
+    """The files of the log folder, as `explorer.inspect.log_files` gives them, by the time at
+    which they were modified.
+
+    - `from`: when a span begins; spans are as long as one another, at most 60 of them unless
+      the log is older than sixty years: an hour, six, a day, a week, thirty days or a year
+    - `kind`, `num_files`, `bytes` of the files of that kind that came in it; a span in which
+      nothing came has no row
+    """
+    dated = files.filter(files.column("modified").is_valid())
+    if not dated.num_rows:
+        return build_frame(COLUMNS, [])
+    times = dated.column("modified").cast(pa.int64()).to_numpy()
+    begin, length = int(times.min()), int(times.max() - times.min())
+    span = next((one for one in _SPANS if length // one < _MOST), _SPANS[-1])
+    starts = begin // span * span + (times - begin // span * span) // span * span
+    frame = pa.table(
+        {
+            "from": pa.array(starts.astype(np.int64)),
+            "kind": dated.column("kind"),
+            "bytes": pc.fill_null(dated.column("size"), 0),
+        }
+    )
+    grouped = frame.group_by(["from", "kind"]).aggregate([("bytes", "sum"), ("bytes", "count")])
+    ordered = grouped.sort_by([("from", "ascending"), ("kind", "ascending")])
+    arrays = [
+        ordered.column("from").cast(TIME),
+        ordered.column("kind"),
+        ordered.column("bytes_count"),
+        ordered.column("bytes_sum"),
+    ]
+    return pa.Table.from_arrays(arrays, names=list(COLUMNS))

@@ -1,0 +1,41 @@
+"""Files that the table names and that are not there, for a repair that takes them out of it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.columns import string_column
+from explorer.maintenance.newer_commits import stale
+from explorer.storage.ports import ReadStore
+from explorer.table.listed_files import stat_files
+from explorer.table.store_paths import file_of_each
+from explorer.transaction.staged import StagedCommit
+
+
+def are_gone(store: ReadStore, files: pa.Table) -> pa.ChunkedArray:
+    """Which of `files` (path, deletion_vector) lack their data file or that of their vector."""
+    missing: pa.ChunkedArray | None = None
+    for names in file_of_each(files, store.uri):
+        if names is None:
+            continue
+        every = pa.chunked_array([pc.unique(names.drop_null())], pa.string())
+        there = stat_files(store, every)
+        gone = every.filter(there.column("bytes").is_null())
+        found = pc.is_in(names, value_set=gone if len(gone) else string_column([]))
+        missing = found if missing is None else pc.or_(missing, found)
+    if missing is None:
+        raise AssertionError("every file has a name")
+    return missing
+
+
+def check_still_gone(store: ReadStore, staged: StagedCommit) -> None:
+    """Raise `ConflictError` where a file that a commit takes out is there again: what was away
+    for a while, as behind a mount, is no loss."""
+    files = staged.files("remove")
+    there = files.filter(pc.invert(are_gone(store, files))).column("path")
+    if len(there):
+        raise stale(
+            f"{len(there)} of the files that it removes are there again, among them "
+            f"{there[0].as_py()[:200]!r}."
+        )

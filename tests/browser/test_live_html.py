@@ -1,0 +1,161 @@
+"""What a person does outlasts that the page is drawn anew meanwhile.
+
+The component alone, without a server: its module gets a model that can be told to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from widgets.theme import read_script
+
+START = """
+async (source) => {
+  const module = await import(URL.createObjectURL(new Blob([source], {type: "text/javascript"})))
+  const handlers = {}
+  window.heard = []
+  window.model = {
+    html: "",
+    on: (name, handler) => { handlers[name] = handler },
+    send_msg: (message) => window.heard.push(message),
+  }
+  window.redraw = (html) => { window.model.html = html; handlers.html() }
+  window.deliver = (message) => handlers["msg:custom"](message)
+  document.body.append(module.render({model: window.model}))
+}
+"""
+
+
+@pytest.fixture
+def part(browser: Browser) -> Iterator[Page]:
+    """A blank page with one such component in it."""
+    page = browser.new_page()
+    page.evaluate(START, read_script())
+    yield page
+    page.close()
+
+
+def redraw(page: Page, html: str) -> None:
+    page.evaluate("html => window.redraw(html)", html)
+
+
+def heard(page: Page) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.evaluate("window.heard")
+    return found
+
+
+def button(label: str, *, value: str = "7") -> str:
+    return f'<button data-do="open" data-value="{value}" style="width:200px">{label}</button>'
+
+
+def press_on(page: Page, selector: str) -> None:
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 20, box["y"] + box["height"] / 2)
+    page.mouse.down()
+
+
+def test_a_click_outlasts_a_redraw_between_mouse_down_and_mouse_up(part: Page) -> None:
+    redraw(part, f"<p>first</p>{button('Open')}")
+    press_on(part, "button")
+    redraw(part, f"<p>second</p><p>third</p>{button('Open it')}<table></table>")
+    assert part.get_by_text("third").count() == 0
+    part.mouse.up()
+    part.wait_for_function("document.body.textContent.includes('third')")
+    assert heard(part) == [{"action": "open", "value": "7"}]
+
+
+def test_a_click_means_what_stood_there_when_the_button_went_down(part: Page) -> None:
+    redraw(part, button("Version 7"))
+    press_on(part, "button")
+    redraw(part, button("Version 8", value="8"))
+    part.mouse.up()
+    part.wait_for_function("document.body.textContent.includes('Version 8')")
+    assert heard(part) == [{"action": "open", "value": "7"}]
+
+
+def test_what_is_drawn_while_nothing_is_pressed_is_there_at_once(part: Page) -> None:
+    redraw(part, button("Open"))
+    press_on(part, "button")
+    part.mouse.up()
+    part.wait_for_timeout(50)
+    redraw(part, "<p>next</p>")
+    assert part.evaluate("document.body.textContent") == "next"
+
+
+def test_typing_focus_and_selection_outlast_a_redraw(part: Page) -> None:
+    field = '<input type="search" data-do="filter" aria-label="Filter">'
+    redraw(part, f"<h3>of 1</h3>{field}<p>a</p>")
+    part.get_by_label("Filter").fill("hello")
+    part.evaluate("document.activeElement.setSelectionRange(1, 3)")
+    redraw(part, f"<h3>of 2</h3><p>more</p>{field}<p>b</p><p>c</p>")
+    assert part.evaluate(
+        "[document.activeElement.value, document.activeElement.selectionStart, "
+        "document.activeElement.selectionEnd]"
+    ) == ["hello", 1, 3]
+
+
+def test_a_form_keeps_what_was_filled_in_while_its_fields_are_the_same(part: Page) -> None:
+    def form(expected: str) -> str:
+        return (
+            f'<div data-form><input name="typed" data-expected="{expected}">'
+            '<button data-do="go" data-submit>Go</button></div>'
+        )
+
+    redraw(part, form("drop") + "<p>1</p>")
+    part.locator("input").fill("drop")
+    assert part.locator("button").is_enabled()
+    part.evaluate("document.activeElement.blur()")
+    redraw(part, form("drop") + "<p>2</p>")
+    assert part.locator("button").is_enabled()
+    redraw(part, form("something else") + "<p>3</p>")
+    assert part.locator("input").input_value() == ""
+    assert part.locator("button").is_disabled()
+
+
+def test_what_is_unfolded_and_how_far_it_is_scrolled_outlast_a_redraw(part: Page) -> None:
+    def html(number: int) -> str:
+        rows = f"{number}<br>" * 200
+        return f"<p>{number}</p><details><summary>More</summary><pre style='height:90px;overflow:auto'>{rows}</pre></details>"  # noqa: E501 - one element
+
+    redraw(part, html(1))
+    part.get_by_text("More").click()
+    part.evaluate("document.querySelector('pre').scrollTop = 60")
+    redraw(part, html(2))
+    assert part.evaluate(
+        "[document.querySelector('details').open, document.querySelector('pre').scrollTop]"
+    ) == [True, 60]
+    assert part.evaluate("document.querySelector('pre').textContent").startswith("22")
+
+
+def test_a_row_keeps_the_focus_where_rows_come_before_it(part: Page) -> None:
+    def table(*versions: int) -> str:
+        rows = "".join(
+            f'<tr tabindex="0" data-do="select" data-value="{v}"><td>{v}</td></tr>'
+            for v in versions
+        )
+        return f"<table><tbody>{rows}</tbody></table>"
+
+    redraw(part, table(3, 2, 1))
+    part.locator("tr").nth(1).focus()
+    redraw(part, table(5, 4, 3, 2, 1))
+    assert part.evaluate("document.activeElement.dataset.value") == "2"
+    assert part.locator("tr").all_text_contents() == ["5", "4", "3", "2", "1"]
+    redraw(part, table(1, 5))
+    assert part.locator("tr").all_text_contents() == ["1", "5"]
+    redraw(part, "<p>none</p>")
+    assert part.evaluate("document.body.innerHTML").count("<tr") == 0
+
+
+def test_a_file_is_put_together_from_its_pieces(part: Page) -> None:
+    piece = {"file": "f", "name": "a.csv", "type": "text/csv"}
+    part.evaluate("m => window.deliver(m)", {**piece, "data": "YSxi", "is_last": False})
+    assert heard(part) == [{"action": "piece", "value": "f"}]
+    with part.expect_download() as download:
+        part.evaluate("m => window.deliver(m)", {**piece, "data": "DQo=", "is_last": True})
+    assert download.value.suggested_filename == "a.csv"
+    assert download.value.path().read_bytes() == b"a,b\r\n"

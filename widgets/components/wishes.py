@@ -1,0 +1,45 @@
+"""Buttons that lead to Maintenance with an operation chosen and its form filled in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from widgets.text import cut, esc
+
+Wish = tuple[str, dict[str, str]]
+"""The name of an operation, and the answers to its form."""
+
+
+def render_wish(label: str, operation: str, answers: Mapping[str, str] | None = None) -> str:
+    """A button that does `wish`; the label may hold text of a table."""
+    value = json.dumps([operation, dict(answers or {})])
+    return (
+        f'<button type="button" class="dx-outlined" data-do="wish" data-value="{esc(value)}">'
+        f"{esc(cut(label, 120))}</button>"
+    )
+
+
+def parse_wish(text: str) -> Wish | None:
+    """What such a button sends; None for anything else that a browser may send."""
+    try:
+        name, answers = json.loads(text)
+    except (ValueError, TypeError):
+        return None
+    if not isinstance(name, str) or not isinstance(answers, dict):
+        return None
+    if not all(isinstance(value, str) for value in answers.values()):
+        return None
+    return name, answers
+
+
+def wish_of_repair(repair: str) -> Wish | None:
+    """The operation behind a finding's repair, as `repair hint` or `clean-log`."""
+    words = repair.split()
+    if not words:
+        return None
+    if words[0] == "repair" and len(words) == 2:
+        return "repair", {"what": words[1]}
+    if words[:2] == ["restore", "--version"] and len(words) == 3:
+        return "restore", {"version": words[2]}
+    return words[0], {}

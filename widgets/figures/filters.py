@@ -1,0 +1,48 @@
+"""Which commits are shown: by operation, engine and user, and by a text in any of them.
+
+A filter is a value for each of some `FIELDS`, and a `TEXT`; an empty value stands for what
+is not recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow.compute as pc
+
+from widgets.figures.commits import Commits, Flags, read_flags
+
+FIELDS = {"operation": "operation", "engine": "engine_info", "user": "user_name"}
+"""What is chosen from a list, with its column."""
+
+TEXT = "text"
+
+CHOICES = 40
+"""Values to choose from, the most frequent first; the text finds the others."""
+
+
+def build_shown(commits: Commits, wanted: Mapping[str, str], version: int | None = None) -> Flags:
+    """Whether each commit meets all that is asked for; `version` is what the text names."""
+    shown: Flags = np.ones(len(commits.version), dtype=np.bool_)
+    for name, column in FIELDS.items():
+        if name in wanted:
+            values = pc.fill_null(commits.frame[column], "")
+            shown &= read_flags(pc.equal(values, wanted[name]))
+    text = wanted.get(TEXT, "").strip()
+    return shown & _holds(commits, text, version) if text else shown
+
+
+def list_values(commits: Commits, name: str) -> list[tuple[str, int]]:
+    """The most frequent values of a field and how many commits have each."""
+    counted = pc.value_counts(pc.fill_null(commits.frame[FIELDS[name]], ""))
+    pairs = [(entry["values"], entry["counts"]) for entry in counted.to_pylist()]
+    return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:CHOICES]
+
+
+def _holds(commits: Commits, text: str, version: int | None) -> Flags:
+    matches: Flags = np.zeros(len(commits.version), dtype=np.bool_)
+    for column in FIELDS.values():
+        hit = pc.match_substring(commits.frame[column], text, ignore_case=True)
+        matches |= read_flags(hit)
+    return matches if version is None else matches | (commits.version == version)

@@ -1,0 +1,84 @@
+"""Plots without content: how they are framed, named, and what their axes say."""
+
+from __future__ import annotations
+
+from bokeh.models import (
+    BasicTicker,
+    CustomJSTickFormatter,
+    DatetimeTicker,
+    DatetimeTickFormatter,
+    NumeralTickFormatter,
+)
+from bokeh.plotting import figure
+
+from widgets.figures.commits import Axis, Measure
+from widgets.theme import Palette
+
+_LEFT = 88
+
+_BYTES_JS = """
+const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]
+let value = tick, unit = 0
+while (Math.abs(value) >= 1024 && unit < 5) { value /= 1024; unit += 1 }
+return (Number.isInteger(value) ? value : value.toFixed(1)) + " " + units[unit]
+"""
+
+_DATES = DatetimeTickFormatter(
+    milliseconds="%H:%M:%S.%3N",
+    seconds="%H:%M:%S",
+    minsec="%H:%M:%S",
+    minutes="%H:%M",
+    hourmin="%H:%M",
+    hours="%H:%M",
+    days="%d %b",
+    months="%b %Y",
+    years="%Y",
+).properties_with_values(include_defaults=False)
+
+
+def build_plot(palette: Palette, name: str, **options: object) -> figure:
+    """An empty plot as wide as the card; `name` is what a screen reader says."""
+    plot = figure(
+        sizing_mode="stretch_width",
+        toolbar_location=None,
+        min_border_left=_LEFT,
+        min_border_right=10,
+        outline_line_color=None,
+        background_fill_color=palette.card,
+        border_fill_color=palette.card,
+        html_attributes={"role": "img", "aria-label": name},
+        **options,
+    )
+    plot.axis.axis_line_color = None
+    plot.axis.major_tick_line_color = None
+    plot.axis.minor_tick_line_color = None
+    plot.axis.major_label_text_color = palette.muted
+    plot.axis.major_label_text_font_size = "12px"
+    plot.xgrid.grid_line_color = None
+    plot.ygrid.grid_line_color = palette.line
+    return plot
+
+
+def dress_amounts(plot: figure, measure: Measure) -> None:
+    """An upright axis that counts bytes, rows or files, with few numbers."""
+    if measure == "bytes":
+        plot.yaxis.ticker = BasicTicker(
+            desired_num_ticks=2,
+            base=1024,
+            mantissas=[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
+            num_minor_ticks=0,
+        )
+        plot.yaxis.formatter = CustomJSTickFormatter(code=_BYTES_JS)
+    else:
+        plot.yaxis.ticker = BasicTicker(desired_num_ticks=2, num_minor_ticks=0, min_interval=1)
+        plot.yaxis.formatter = NumeralTickFormatter(format="0,0.[0] a")
+
+
+def dress_axis(plot: figure, axis: Axis) -> None:
+    """A level axis of times or of versions."""
+    if axis == "time":
+        plot.xaxis.ticker = DatetimeTicker(desired_num_ticks=6, num_minor_ticks=0)
+        plot.xaxis.formatter = DatetimeTickFormatter(**_DATES)
+    else:
+        plot.xaxis.ticker = BasicTicker(desired_num_ticks=6, num_minor_ticks=0, min_interval=1)
+        plot.xaxis.formatter = NumeralTickFormatter(format="0,0")

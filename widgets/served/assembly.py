@@ -1,0 +1,247 @@
+"""From settings to a server that is ready: what all its sessions share, and its routes."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import panel as pn
+from panel_material_ui.template.base import Page
+
+import explorer
+from explorer.errors import Problem
+from explorer.maintenance.state_folder import StateFolder
+from widgets.components.live_html import LiveHtml
+from widgets.components.pieces import render_problem
+from widgets.served.doors import Door, OAuthDoor, OpenDoor, SignInDoor, TokenDoor
+from widgets.served.guard import (
+    LARGEST_BODY,
+    LARGEST_MESSAGE,
+    Health,
+    guard_requests,
+    log_request,
+)
+from widgets.served.headers import SafeHeaders
+from widgets.served.login import Logins, SignIn
+from widgets.served.oauth import oauth_options
+from widgets.served.settings import Settings, check_settings, read_oauth
+from widgets.served.shell import TITLE, build_page, current_document, current_request
+from widgets.served.unfinished import find_unfinished
+from widgets.services.access import Access
+from widgets.services.desk import Desk, Shelf
+from widgets.services.glances import Glances
+from widgets.services.maintenance import Maintenance
+from widgets.services.people import Listed, UsersFile
+from widgets.services.recents import Recents, state_file
+from widgets.services.runs import Runs
+from widgets.services.tokens import UNLOCK, Gate, Unlock
+from widgets.services.work import BackgroundRunner
+
+_UNUSED_SECONDS = 30
+"""A session whose browser is gone is given up after this; one that comes back within it goes
+on where it was."""
+
+
+class Server:
+    """A server that listens from `run` on. `notices` are what its owner should know."""
+
+    def __init__(self, bokeh: Any, shared: Shared, notices: Sequence[str]) -> None:
+        self._bokeh = bokeh
+        self._shared = shared
+        self.notices = tuple(notices)
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return int(self._bokeh.port)
+
+    def show(self, path: str) -> None:
+        """Open a browser on a path once it runs."""
+        self._bokeh.io_loop.add_callback(self._bokeh.show, path)
+
+    def run(self) -> None:
+        """Serve until the process is told to stop."""
+        try:
+            self._bokeh.run_until_shutdown()
+        finally:
+            self._shared.stop()
+
+    def stop(self) -> None:
+        """Stop listening, for who has built it and never ran it."""
+        self._shared.stop()
+        self._bokeh.stop()
+
+
+class Shared:
+    """What all sessions of a server have in common."""
+
+    def __init__(self, settings: Settings, door: Door, runs: Runs) -> None:
+        self.settings = settings
+        self.door = door
+        self.runs = runs
+        self.is_stopping = False
+        self.catalog = settings.read_catalog()
+        self.glances = self._build_glances()
+        self.shelf = Shelf(
+            settings.storage_options,
+            options_of=self._options_of,
+            within=self._within,
+            most_bytes=settings.most_bytes,
+        )
+        # On a page that others reach, one person's tables are nobody else's business.
+        self._recents_file = state_file() if settings.is_local else None
+        has_state = settings.is_local or settings.has_sign_in
+        self.state = StateFolder(settings.state_dir) if has_state else None
+
+    def build_desk(self, runner: BackgroundRunner, request: Any) -> tuple[Desk | None, str | None]:
+        """What one session works with, and who is at it; no desk for who may not come in."""
+        visitor = self.door.visitor(request)
+        if not visitor.is_welcome:
+            return None, visitor.name
+        desk = Desk(
+            runner=runner,
+            shelf=self.shelf,
+            access=Access(roots=self._within()),
+            recents=Recents(self._recents_file),
+            offered=self.settings.uris,
+            glances=self.glances,
+            maintenance=Maintenance(
+                is_unlocked=visitor.may_change,
+                runs=self.runs,
+                state=self.state,
+                storage_options=self.settings.storage_options,
+                person=visitor.name,
+            ),
+        )
+        return desk, visitor.name
+
+    def stop(self) -> None:
+        """No more looks at tables."""
+        self.is_stopping = True
+        if self.glances is not None:
+            self.glances.stop()
+
+    def _build_glances(self) -> Glances | None:
+        if len(self.catalog.tables) < 2 and not self.settings.scans and not self.settings.catalog:
+            return None
+        return Glances(
+            self.catalog.tables,
+            scans=self.settings.scans,
+            storage_options=self.settings.storage_options,
+            open_table=self._open,
+        )
+
+    def _open(self, target: str, options: Mapping[str, Any] | None) -> Any:
+        return explorer.open_table(target, storage_options=options, within=self._within())
+
+    def _options_of(self, target: str) -> Mapping[str, Any]:
+        return {} if self.glances is None else self.glances.options_of(target)
+
+    def _within(self) -> tuple[str, ...] | None:
+        """The places that may be opened, and where logs may lead; None lets any."""
+        if self.settings.is_local and not self.settings.roots:
+            return None
+        return (*self.catalog.places(), *self.settings.scans)
+
+
+def build_server(
+    settings: Settings, *, gate: Gate | None = None, runs: Runs | None = None
+) -> Server:
+    """A server that is ready but does not serve yet; port 0 takes a free one.
+
+    Pages that `gate` admits may carry out plans, and `runs` has what they do. Raises
+    `InvalidArgumentError` for settings that do not go together.
+    """
+    check_settings(settings)
+    port = settings.port or (gate.port if gate is not None else free_port(settings.address))
+    origins = settings.websocket_origins(port)
+    door, options = _build_door(settings, port, gate, frozenset(origins))
+    shared = Shared(settings, door, runs or Runs())
+
+    def build() -> Any:
+        runner = BackgroundRunner(current_document())
+        pn.state.onload(runner.release)
+        desk, person = shared.build_desk(runner, current_request())
+        return _build_refusal(person) if desk is None else build_page(desk, person)
+
+    server = pn.io.server.get_server(
+        {"/": build},
+        port=port,
+        address=settings.address,
+        prefix=settings.prefix.strip("/"),
+        websocket_origin=origins,
+        title=TITLE,
+        location=False,
+        show=False,
+        start=False,
+        extra_patterns=_build_routes(shared, gate),
+        # What a browser sends to prove itself must not come back within the page.
+        include_cookies=[],
+        exclude_headers=["Cookie", "Authorization"],
+        # nobody makes up a session: a link that names one is refused
+        sign_sessions=True,
+        secret_key=secrets.token_bytes(32),
+        use_xheaders=settings.behind_proxy,
+        unused_session_lifetime_milliseconds=_UNUSED_SECONDS * 1000,
+        websocket_max_message_size=LARGEST_MESSAGE,
+        http_server_kwargs={"max_body_size": LARGEST_BODY, "max_header_size": LARGEST_BODY},
+        log_function=log_request,
+        **options,
+    )
+    server._tornado.add_transform(SafeHeaders)
+    guard_requests(server._tornado, origins)
+    return Server(server, shared, _notices(settings, shared))
+
+
+def _build_door(
+    settings: Settings, port: int, gate: Gate | None, origins: frozenset[str]
+) -> tuple[Door, dict[str, Any]]:
+    """Who is let in, and what Panel has to know of it."""
+    if settings.users is not None:
+        users = UsersFile(settings.users)
+        logins = Logins(settings.cookie_secret or secrets.token_urlsafe(48), port)
+        door: Door = SignInDoor(logins, users, settings.home, maintenance=settings.maintenance)
+        return door, {"auth_provider": SignIn(users, logins, origins)}
+    if settings.oauth is not None:
+        oauth, secret = read_oauth(settings.oauth), settings.cookie_secret or ""
+        people = Listed(oauth.maintainers, oauth.members)
+        door = OAuthDoor(secret, people, settings.home, maintenance=settings.maintenance)
+        return door, oauth_options(oauth, secret, settings.home)
+    return (OpenDoor() if gate is None else TokenDoor(gate)), {}
+
+
+def _build_routes(shared: Shared, gate: Gate | None) -> list[Any]:
+    routes: list[Any] = [("/health", Health, {"is_stopping": lambda: shared.is_stopping})]
+    if gate is not None:
+        routes.append((UNLOCK, Unlock, {"gate": gate}))
+    return routes
+
+
+def _build_refusal(person: str | None) -> Any:
+    who = "You are" if person is None else f"{person} is"
+    problem = Problem(
+        kind="storage_refused",
+        problem="There is nothing to see here for you.",
+        reason=f"{who} not among the people who may come in.",
+        remedy="Ask whoever runs this page, or sign in as somebody else.",
+    )
+    return Page(title=TITLE, main=[LiveHtml(render_problem(problem))])
+
+
+def _notices(settings: Settings, shared: Shared) -> list[str]:
+    said = []
+    if not settings.is_local and not settings.has_sign_in:
+        said.append("Whoever reaches this address sees these tables: nobody has to sign in.")
+    if shared.state is not None and settings.maintenance:
+        said += find_unfinished(shared.state)
+    return said
+
+
+def free_port(address: str) -> int:
+    """A port that nobody listens on now."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])

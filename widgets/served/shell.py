@@ -1,0 +1,229 @@
+"""One session's page: header, navigation, the explorer, and the address in the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.document import Document
+from panel_material_ui.template.base import Page
+
+from explorer.errors import DeltaError
+from explorer.storage.location import parse_location
+from widgets.components.address_bar import AddressBar
+from widgets.components.live_html import LiveHtml
+from widgets.components.pieces import render_problem
+from widgets.services.desk import Desk
+from widgets.services.work import unexpected
+from widgets.state import (
+    ADDRESSED,
+    VIEW_ICONS,
+    VIEW_TITLES,
+    VIEWS,
+    Address,
+    Notice,
+    PageState,
+    parse_address,
+    render_address,
+)
+from widgets.text import cut, esc
+from widgets.theme import MATERIAL, static_folder
+from widgets.views.explorer import Explorer
+from widgets.views.start import Picker, StartView
+
+TITLE = "Delta Explorer"
+
+_SIDEBAR = 208
+_HEADER = 52
+
+
+def build_page(desk: Desk, person: str | None = None) -> Any:
+    """One session's page; what goes wrong while it is built is shown, not waited for.
+    `person` is who has signed in."""
+    try:
+        return _build_shell(desk, person)
+    except Exception as error:  # noqa: BLE001 - else the browser shows a spinner for ever
+        return Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))])
+
+
+def _build_shell(desk: Desk, person: str | None) -> Any:
+    state = PageState()
+    explorer: Explorer
+
+    def open_table(uri: str) -> None:
+        explorer.open(Address(table=uri, view=state.view))
+
+    start = StartView(desk, state, open_table)
+    explorer = Explorer(desk, state, start.panel)
+    picker = Picker(desk, state, open_table)
+    bar = AddressBar(lambda search: explorer.go(*parse_address(search)))
+    page = Page(
+        title=TITLE,
+        sidebar=[*_build_way_back(desk), *picker.panels, _build_navigation(state)],
+        main=[explorer.panel, bar],
+        header=[
+            pn.Spacer(sizing_mode="stretch_width"),
+            explorer.tools,
+            *_build_person(person),
+            _build_reload(explorer),
+        ],
+        sidebar_width=_SIDEBAR,
+        sidebar_resizable=False,
+        theme_config=MATERIAL,
+        favicon=static_folder() / "favicon.svg",
+        meta_description="Versions, files and protocol of a Delta Lake table",
+        busy_indicator=None,
+        sx=_SHELL_SX,
+    )
+    page.param.watch(lambda event: state.param.update(dark=bool(event.new)), "dark_theme")
+    state.param.watch(lambda event: page.param.update(dark_theme=bool(event.new)), "dark")
+    state.dark = bool(page.dark_theme)
+    bar.keep_theme(page, desk.runner.post)
+    _follow_address(state, bar)
+    pn.state.on_session_destroyed(lambda _: explorer.close())
+    pn.state.on_session_destroyed(lambda _: desk.maintenance.close())
+    pn.state.on_session_destroyed(lambda _: start.close())
+    wanted, complaints = parse_address(_asked_for())
+    table = wanted.table or _only(desk.offered)
+    if table and _comes_from_elsewhere(table, desk):
+        state.notice = _FROM_ELSEWHERE
+    elif table:
+        explorer.open(replace(wanted, table=table), complaints)
+    return page
+
+
+def _only(tables: Sequence[str]) -> str:
+    """The table to begin with where there is no choice."""
+    return tables[0] if len(tables) == 1 else ""
+
+
+_FROM_ELSEWHERE = Notice(
+    level="warning",
+    problem="A page of another site asked for a table on a remote store.",
+    reason="Opening it would send requests from this machine to an address that somebody else "
+    "has chosen.",
+    remedy="If you want it, paste the address into the field below.",
+)
+
+
+def _comes_from_elsewhere(table: str, desk: Desk) -> bool:
+    """Whether a link on a page of another site leads to a store that nobody here has named."""
+    request = current_request()
+    sent_by = None if request is None else request.headers.get("Sec-Fetch-Site")
+    if sent_by != "cross-site" or table in desk.choices():
+        return False
+    try:
+        return parse_location(table).scheme != "file"
+    except DeltaError:
+        return False  # opening it says what is wrong
+
+
+def _build_way_back(desk: Desk) -> list[Any]:
+    """The link to the list of tables, where there is more than one."""
+    if len(desk.choices()) < 2 and not (desk.glances is not None and desk.glances.progress):
+        return []
+    # outside of the explorer's own part, whose colours it does not know
+    link = '<a href="./" style="color:inherit">All tables</a>'
+    return [LiveHtml(f'<p style="margin:0">{link}</p>', margin=(14, 16, 0, 16))]
+
+
+def _build_person(person: str | None) -> list[Any]:
+    """Who has signed in, and the way out."""
+    if person is None:
+        return []
+    html = (
+        f'<p style="margin:0;text-align:right;white-space:nowrap" title="{esc(cut(person, 200))}">'
+        f'{esc(cut(person, 20))} <a href="./logout" style="color:inherit">Sign out</a></p>'
+    )
+    return [LiveHtml(html, width=220, height=24, sizing_mode="fixed", align="center")]
+
+
+_SHELL_SX = {
+    "& .MuiAppBar-root": {
+        "backgroundColor": "background.paper",
+        "backgroundImage": "none",
+        "color": "text.primary",
+        "boxShadow": "none",
+        "borderBottom": "1px solid",
+        "borderColor": "divider",
+    },
+    "& .MuiToolbar-root": {"minHeight": f"{_HEADER}px !important", "height": f"{_HEADER}px"},
+    "& .title": {
+        "color": "inherit !important",
+        "fontSize": "17px",
+        "fontWeight": 700,
+        "whiteSpace": "nowrap",
+    },
+    "& .MuiAppBar-root a": {"color": "inherit"},
+    # it has no name, and each view says itself what it waits for
+    "& .MuiLinearProgress-root": {"display": "none"},
+    "& main": {"backgroundColor": "background.default"},
+    "& .sidebar": {"backgroundColor": "background.paper", "backgroundImage": "none"},
+}
+
+
+def _build_navigation(state: PageState) -> pmui.MenuList:
+    items = [{"label": VIEW_TITLES[view], "icon": VIEW_ICONS[view]} for view in VIEWS]
+    menu = pmui.MenuList(
+        items=items, active=VIEWS.index(state.view), dense=True, sizing_mode="stretch_width"
+    )
+
+    def chosen(event: Any) -> None:
+        at = event.new[0] if isinstance(event.new, tuple) else event.new
+        if isinstance(at, int) and 0 <= at < len(VIEWS):
+            state.view = VIEWS[at]
+
+    menu.param.watch(chosen, "active")
+    state.param.watch(lambda event: menu.param.update(active=VIEWS.index(event.new)), "view")
+    return menu
+
+
+def _build_reload(explorer: Explorer) -> pmui.IconButton:
+    return pmui.IconButton(
+        icon="refresh",
+        description="Look at the table anew",
+        color="default",
+        on_click=lambda _: explorer.reload(),
+    )
+
+
+def _follow_address(state: PageState, bar: AddressBar) -> None:
+    def write(*_: Any) -> None:
+        if not state.opening:
+            bar.search = render_address(state.address)
+            bar.param.trigger("search")
+
+    state.param.watch(write, [*ADDRESSED, "opening"])
+
+
+def _asked_for() -> str:
+    """The query of the page's first request, as it was sent."""
+    context = current_document().session_context
+    request = context.request if context is not None else None
+    arguments: Mapping[str, list[bytes]] = getattr(request, "arguments", None) or {}
+    return urlencode(
+        [(name, value.decode("utf-8", "replace")) for name, values in arguments.items()
+         for value in values]
+    )  # fmt: skip
+
+
+def current_request() -> Any:
+    """The HTTP request behind this session, as the browser sent it.
+
+    What Bokeh offers by that name takes cookies and arguments from the session's token,
+    which whoever opens the session may have written.
+    """
+    context = current_document().session_context
+    return None if context is None else getattr(context.request, "_request", None)
+
+
+def current_document() -> Document:
+    """The document of the session that is being built or answered."""
+    document = pn.state.curdoc
+    if document is None:
+        raise RuntimeError("a page is built within its session")
+    return document

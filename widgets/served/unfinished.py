@@ -1,0 +1,24 @@
+"""Plans whose execution was cut off: begun, and without a receipt since."""
+
+from __future__ import annotations
+
+from explorer.maintenance.state_folder import StateFolder
+from widgets.text import cut
+
+
+def find_unfinished(state: StateFolder) -> list[str]:
+    """A sentence for each, of what the state folder holds."""
+    ended = {receipt.digest for receipt in state.list_receipts()}
+    said = []
+    for plan in state.list_plans():
+        digest = str(plan["digest"])
+        if digest in ended or not state.read_journal(digest):
+            continue
+        subject = plan.get("subject")
+        uri = subject.get("uri") if isinstance(subject, dict) else None
+        said.append(
+            f"A plan for {cut(str(uri), 200)} was cut off while it was carried out. To end it, "
+            f"open the table's maintenance, choose plan {digest[:12]} and approve it again; what "
+            "is done is not done twice."
+        )
+    return said

@@ -1,0 +1,14 @@
+"""From a view to Maintenance, with an operation chosen and its form filled in."""
+
+from __future__ import annotations
+
+from widgets.components.wishes import parse_wish
+from widgets.state import PageState
+
+
+def follow_wish(state: PageState, text: str) -> None:
+    """Go to Maintenance with what a button says; nothing is planned by it."""
+    wish = parse_wish(text)
+    if wish is not None:
+        state.wish = wish
+        state.view = "maintenance"
