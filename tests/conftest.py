@@ -37,19 +37,17 @@ def corpus() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what starts a browser or a JVM, and gives all of one kind to one worker.
+    """Marks what starts a browser or a JVM, and gives all of it to one worker.
 
-    Two browsers at once on two cores run into each other's time limits, and two JVMs hold
-    more memory than they need.
+    Two of them at once on two cores run into each other's time limits.
     """
     for item in items:
         names = {*getattr(item, "fixturenames", ()), *item.path.relative_to(ROOT).parts}
         for kind, signs in _HEAVY.items():
             if not signs.isdisjoint(names):
                 item.add_marker(kind)
-        kinds = [kind for kind in _HEAVY if item.get_closest_marker(kind)]
-        if kinds:
-            item.add_marker(pytest.mark.xdist_group(kinds[-1]))
+        if any(item.get_closest_marker(kind) for kind in _HEAVY):
+            item.add_marker(pytest.mark.xdist_group("heavy"))
 
 
 @pytest.hookimpl(wrapper=True)

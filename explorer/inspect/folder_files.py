@@ -137,7 +137,7 @@ def foreign_files(
     live, removed = _needed(snapshot, listed, cutoff_ms)
     pa.default_memory_pool().release_unused()  # the places of all files, which are done with
     events = _events_of_others(table, listing, listed, live | removed, watch)
-    further = kept_by_commits(events, cutoff_ms, table.uri)
+    further = kept_by_commits(events, cutoff_ms)
     changes = young_changes(snapshot, listing, events, cutoff_ms)
     removed |= _flags(listed, further) & ~live
     young = _flags(listed, changes) & ~live & ~removed

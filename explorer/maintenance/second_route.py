@@ -13,14 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
-from explorer.log.columns import int64_column, string_column
+from explorer.log.columns import string_column
 from explorer.maintenance.file_list import build_files
 from explorer.maintenance.guards import judge_routes, unknown_route
 from explorer.maintenance.plan import Verdict
 from explorer.maintenance.planning import Look
-from explorer.table.file_events import ADD, REMOVE, FileEvents, read_events
+from explorer.table.file_events import FileEvents, read_events
 from explorer.table.kept_files import KeptFiles
-from explorer.table.store_paths import NOWHERE, Places, places_of
+from explorer.table.store_paths import NOWHERE, Places
+from explorer.table.unkept_files import kept_by_commits
 
 _BY_FIRST = "kept by the checkpoint and the commits after it, and not by all commits"
 _BY_SECOND = "kept by all commits, and not by the checkpoint and the commits after it"
@@ -45,13 +46,12 @@ def go_second_route(
     `cutoff_ms` is that of the plan; before `tombstones_expire_ms` the table's own retention
     lets a checkpoint leave tombstones out, so that only the commits know them.
     """
-    root = look.table.uri
     try:
         events = read_events(look.store, look.listing, look.watch)
-        every = places_of(_kept(events.newest, cutoff_ms), root)
+        every = kept_by_commits(events, cutoff_ms)
         strict = every
         if tombstones_expire_ms > cutoff_ms:
-            strict = places_of(_kept(events.newest, tombstones_expire_ms), root)
+            strict = kept_by_commits(events, tombstones_expire_ms)
     except DeltaError as error:
         verdict = unknown_route(f"{error.problem} {error.reason}")
         return SecondRoute(events=None, further=NOWHERE, verdict=verdict)
@@ -76,14 +76,6 @@ def go_second_route(
     )
 
 
-def _kept(newest: pa.Table, cutoff_ms: int) -> pa.Table:
-    """The last events that keep their files: adds, and removes after `cutoff_ms`."""
-    kinds = pc.cast(newest.column("kind"), pa.int64())
-    added = pc.equal(kinds, _number(ADD))
-    young = pc.fill_null(pc.greater(newest.column("time"), _number(cutoff_ms)), _FALSE)
-    return newest.filter(pc.or_(added, pc.and_(pc.equal(kinds, _number(REMOVE)), young)))
-
-
 def _differences(one: pa.ChunkedArray, two: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
     """The names that are in one of both alone, each once."""
     at = pc.index_in(one, value_set=_filled(two))
@@ -102,10 +94,3 @@ def _filled(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _once(texts: pa.ChunkedArray) -> pa.Array:
     return pc.unique(texts) if len(texts) else string_column([])
-
-
-def _number(value: int) -> pa.Scalar:
-    return int64_column([value])[0]
-
-
-_FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x00")])[0]

@@ -22,6 +22,7 @@ from explorer.protocol.paths import normalise_path
 from explorer.table.decoded_paths import decode_as_text, decode_in_pieces, decode_paths
 
 _NOTHING = string_column([""])[0]
+_NO_NAMES = string_column([])
 _FALSE = bool_column([False])[0]
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)"
 
@@ -72,27 +73,38 @@ def _both(one: pa.ChunkedArray, two: pa.ChunkedArray) -> pa.ChunkedArray:
 NOWHERE = _places([])
 
 
-def places_of(files: pa.Table, root: str) -> Places:
+def places_of(files: pa.Table, root: str, names: pa.ChunkedArray | None = None) -> Places:
     """Every file that rows with `path` and `deletion_vector` reference; `root` is the
-    table's place as its store shows it."""
-    found = NOWHERE
+    table's place as its store shows it, `names` what `file_of_each` made of the paths."""
+    found = NOWHERE if names is None else _named_places(files.column("path"), names, root)
     for batch in files.select(["path", "deletion_vector"]).to_batches():
-        found = found.joined(data_places(batch.column("path"), root))
+        if names is None:
+            found = found.joined(data_places(batch.column("path"), root))
         vectors = batch.column("deletion_vector")
         if vectors.null_count < len(vectors):
             found = found.joined(vector_places(vectors, root))
     return found
 
 
+def _named_places(paths: pa.ChunkedArray, names: pa.ChunkedArray, root: str) -> Places:
+    """`data_places` of paths that have been decoded already."""
+    absolute = _are_absolute(paths)
+    elsewhere = NOWHERE
+    if pc.any(absolute).as_py():
+        elsewhere = data_places(paths.filter(absolute).combine_chunks(), root)
+        relative = pc.invert(absolute)
+        paths, names = paths.filter(relative), names.filter(relative)
+    around = [_normalised_parts(chunk) for chunk in paths.chunks]
+    is_written = pc.any(pc.match_substring(paths, "%")).as_py()
+    return elsewhere.joined(_places([*names.chunks, *around], paths.chunks if is_written else ()))
+
+
 def data_places(paths: pa.Array, root: str) -> Places:
     """The files of paths as the log has them."""
     absolute = _are_absolute(paths)
     relative, others = _split(paths, absolute)
-    inside = [decode_paths(relative)]
+    inside = [decode_paths(relative), _normalised_parts(relative)]
     written = [] if inside[0] is relative else [relative]
-    around = _roundabout(relative)
-    if len(around):
-        inside.append(string_column([posixpath.normpath(text) for text in around.to_pylist()]))
     outside: list[pa.Array] = []
     if len(others):
         below, beyond = _below_root(others, root)
@@ -176,16 +188,17 @@ def _are_absolute(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
     return pc.match_substring_regex(paths, _ABSOLUTE)
 
 
-def _roundabout(paths: pa.Array) -> pa.Array:
-    """Those with `./` or `//` in them: all with `./`, `../` or an empty part are among them."""
+def _normalised_parts(paths: pa.Array) -> pa.Array:
+    """Paths without `./`, `../` and empty parts, of those that may have some."""
     if not len(paths) or paths.null_count == len(paths):
-        return paths.slice(0, 0)
+        return _NO_NAMES
     # to search all of the text at once is many times cheaper than path by path
     ends = np.frombuffer(paths.buffers()[1], np.int32)[paths.offset :][: len(paths) + 1]
     text = paths.buffers()[2].slice(int(ends[0]), int(ends[-1] - ends[0])).to_pybytes()
     if b"./" not in text and b"//" not in text:
-        return paths.slice(0, 0)
-    return paths.filter(pc.or_(pc.match_substring(paths, "./"), pc.match_substring(paths, "//")))
+        return _NO_NAMES
+    found = paths.filter(pc.or_(pc.match_substring(paths, "./"), pc.match_substring(paths, "//")))
+    return string_column([posixpath.normpath(path) for path in found.to_pylist()])
 
 
 def _split(paths: pa.Array, absolute: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -31,7 +31,7 @@ from explorer.table.listed_files import (
     is_stray_by_name,
 )
 from explorer.table.snapshot import Snapshot
-from explorer.table.store_paths import NOWHERE, Places, data_places, file_of_each, places_of
+from explorer.table.store_paths import NOWHERE, Places, data_places, file_of_each
 from explorer.table.table import contiguous_run
 from explorer.table.times import in_commit_times
 
@@ -164,12 +164,12 @@ def removals_by_commits(events: FileEvents) -> pa.Table:
     return removed.rename_columns({"time": "deletion_timestamp"})
 
 
-def kept_by_commits(events: FileEvents, cutoff_ms: int, root: str) -> Places:
+def kept_by_commits(events: FileEvents, cutoff_ms: int) -> Places:
     """What all commits keep: files that are live, and those removed after `cutoff_ms`."""
-    kinds = events.newest.column("kind").to_numpy()
-    times = numbers_of(events.newest.column("time"))
-    kept = (kinds == ADD) | ((kinds == REMOVE) & (times > cutoff_ms))
-    return places_of(events.newest.filter(pa.array(kept)), root)
+    rows = events.newest_rows
+    kinds = events.table.column("kind").to_numpy()[rows]
+    times = numbers_of(events.table.column("time"))[rows]
+    return events.places(rows[(kinds == ADD) | ((kinds == REMOVE) & (times > cutoff_ms))])
 
 
 def young_changes(

@@ -23,5 +23,5 @@ def test_what_is_wrong_stands_with_its_evidence_and_its_repair(
     page.get_by_role("button", name="Look at the files too").click()
     expect(page.get_by_role("button", name="Look at the files too")).to_have_count(0)
     expect(page.get_by_role("table", name="Log files by kind")).to_be_visible()
-    page.get_by_role("button", name="Plan the repair in Maintenance").click()
+    page.get_by_role("button", name="Plan repair hint").click()
     expect(page).to_have_url(re.compile("view=maintenance"))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from queue import SimpleQueue
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from bokeh.document import Document
@@ -150,10 +150,21 @@ def free_stuck_messages() -> None:
     stays there until something else changes on that page, for the sender takes away the sign
     that a queue is there: the page then shows for minutes what was true before.
     """
-    for document in list(_WRITE_MSGS):
-        if document not in _WRITE_BLOCK:
+    for document, queue in list(_WRITE_MSGS.items()):
+        # the queue of a browser that has gone would be tried for ever, a hundred times a
+        # second, and would hold the page with it
+        for connection in [one for one in queue if _is_gone(one)]:
+            del queue[connection]
+        if not queue:
+            _WRITE_MSGS.pop(document, None)
+        elif document not in _WRITE_BLOCK:
             _WRITE_BLOCK[document] = True
             _dispatch_write_task(document, _dispatch_msgs, document)
+
+
+def _is_gone(connection: Any) -> bool:
+    """Whether a browser has closed its socket; those of other servers cannot be asked."""
+    return getattr(connection._socket, "ws_connection", connection) is None
 
 
 class InlineRunner:

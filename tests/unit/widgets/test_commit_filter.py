@@ -236,3 +236,18 @@ def test_a_queue_of_messages_that_panel_forgot_is_sent() -> None:
     finally:
         del panel_document.extra_socket_handlers[Socket]
     assert sent == ["first", "second"]
+
+
+def test_the_queue_of_a_browser_that_has_gone_holds_no_page() -> None:
+    class Socket:
+        """A socket that was closed while it wrote: what waits for it waits for ever."""
+
+        ws_connection = None
+
+    class Connection:
+        _socket = Socket()
+
+    document = Document()
+    panel_document._WRITE_MSGS[document] = {Connection(): ["first"]}
+    free_stuck_messages()
+    assert document not in panel_document._WRITE_MSGS
