@@ -29,7 +29,7 @@ _LOCAL_SETTINGS: Final[Mapping[str, str]] = {
     # Spark listens on every interface unless told
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    # A cold JVM that compiles little starts with a third less work; scans cost a third more.
+    # A cold JVM that compiles little starts with a third less work, and long scans cost more.
     # It serves whoever waits for a first answer: who scans a lot gives a session of his own.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -50,8 +51,15 @@ class Server:
             self.said.append(line)
             if found := re.search(r"http://[^\s/]+", line):
                 self.origin = found.group()
+                # a pipe that nobody empties stops the server once it is full
+                self._listener = threading.Thread(target=self._listen, daemon=True)
+                self._listener.start()
                 return
         raise AssertionError("the page is not served:\n" + "".join(self.said))
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        self.said.extend(self._process.stdout)
 
     def address(self, **query: object) -> str:
         """The page's address with a query."""
@@ -60,8 +68,8 @@ class Server:
     def stop(self) -> None:
         """Stop the process; what it still says is kept in `said`."""
         self._process.terminate()
-        rest, _ = self._process.communicate(timeout=20)
-        self.said.append(rest)
+        self._process.wait(timeout=20)
+        self._listener.join(timeout=20)
 
 
 @contextmanager
