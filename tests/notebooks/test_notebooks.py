@@ -186,7 +186,7 @@ def test_where_no_message_passes_a_cell_shows_a_picture_with_the_reason(
     frame = page.frame_locator("iframe")
     expect(frame.locator("h2", has_text="<i>orders</i>")).to_be_visible()
     expect(frame.get_by_text("All 1 commit of the log is shown.")).to_be_visible()
-    expect(frame.get_by_role("status")).to_contain_text(reason)
+    expect(frame.locator(".dx-notice")).to_contain_text(reason)
     expect(frame.get_by_text(f"delta-explorer serve {tmp_path}/orders")).to_be_visible()
     assert guard.foreign == []
     assert guard.errors == []

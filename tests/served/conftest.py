@@ -9,8 +9,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from pathlib import Path
@@ -77,8 +79,16 @@ class Server:
                 self.host = urlsplit(self.link).netloc
                 self.port = int(self.host.rpartition(":")[2])
                 self.origin = f"http://{self.host}"
+                # a pipe that nobody empties stops the server once it is full
+                self._listener = threading.Thread(target=self._listen, daemon=True)
+                self._listener.start()
                 return
         raise AssertionError(self.said)
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.said += line
 
     def ask(
         self, path: str, *, method: str = "GET", body: str | None = None, **headers: str
@@ -122,8 +132,8 @@ class Server:
         """Ask it to stop and wait; all that it has said."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        rest, _ = self.process.communicate(timeout=WAIT)
-        self.said += rest
+        self.process.wait(WAIT)
+        self._listener.join(WAIT)
         return self.said
 
 
@@ -142,7 +152,9 @@ def with_socket(server: Server, token: str, use: Any, **headers: str) -> Any:
         finally:
             socket.close()
 
-    return asyncio.run(run())
+    # a browser that Playwright drives has a loop running in this thread
+    with ThreadPoolExecutor(1) as beside:
+        return beside.submit(lambda: asyncio.run(run())).result()
 
 
 def wait_for(is_so: Any, what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -232,7 +233,9 @@ def test_a_queue_of_messages_that_panel_forgot_is_sent() -> None:
 
     panel_document.extra_socket_handlers[Socket] = take
     try:
-        asyncio.run(wait())
+        # a browser that Playwright drives has a loop running in this thread
+        with ThreadPoolExecutor(1) as beside:
+            beside.submit(lambda: asyncio.run(wait())).result()
     finally:
         del panel_document.extra_socket_handlers[Socket]
     assert sent == ["first", "second"]
