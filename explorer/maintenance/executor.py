@@ -139,10 +139,12 @@ class _Execution:
             for step in changing
         )
 
-    def _was_committed(self, step: Step, tally: Tally) -> bool:
+    def _was_committed(self, step: Step, tally: Tally, error: BaseException) -> bool:
         """Whether the commit of a step that failed is there all the same, its answer lost."""
         transaction_id = step.arguments.get("transaction_id")
-        if not isinstance(transaction_id, str):
+        if not isinstance(transaction_id, str) or isinstance(error, ConflictError):
+            # a conflict was found before anything was written: what is there is another's,
+            # who carries out the same plan
             return False
         made: int | None = None
         with contextlib.suppress(DeltaError):
@@ -178,7 +180,7 @@ class _Execution:
                 run.note({**line, "result": tally.result})
                 self._steps.append(tally.receipt(step, "done"))
             except BaseException as error:  # told, and raised again if not ours
-                begun = self._was_committed(step, tally) or tally.is_begun
+                begun = self._was_committed(step, tally, error) or tally.is_begun
                 self._steps.append(tally.receipt(step, "partly" if begun else "not begun"))
                 if not isinstance(error, DeltaError):
                     raise
