@@ -46,7 +46,7 @@ def test_engines_are_chosen_by_verdict_and_with_the_keyboard(
     page.locator(ROWS, has_text="delta-rs").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("inCommitTimestamp").first).to_be_visible()
-    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Close", exact=True).click()
     page.get_by_role("searchbox", name="Filter engines").fill("trino")
     expect(page.locator(ROWS)).to_have_count(1)
 
