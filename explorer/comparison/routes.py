@@ -25,7 +25,7 @@ from explorer.errors import CorruptLogError, NotFoundError
 from explorer.log.key_columns import decided_keys, keys_of
 from explorer.log.load import LoadedVersion
 from explorer.log.segment import missing_versions
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
 from explorer.log.tail import Tail, replay_commits
 from explorer.progress import Watch
 from explorer.table.snapshot import Snapshot

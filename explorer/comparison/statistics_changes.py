@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from explorer.log.columns import int64_column, string_column
 from explorer.log.load import LoadedVersion
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.column_statistics import (

@@ -13,7 +13,7 @@ from explorer.errors import CorruptLogError
 from explorer.inspect.commit_lines import find_lines
 from explorer.log.columns import int32_column, table_of
 from explorer.log.commit_file import parse_action
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.paths import normalise_path
 from explorer.scan.facts import Question, answer, question_of

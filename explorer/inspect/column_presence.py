@@ -17,7 +17,7 @@ from explorer.inspect.column_wording import presence_sentence
 from explorer.inspect.file_columns import FileColumns, match_file
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import bool_column, int64_column, string_column
-from explorer.log.state import FileColumns as LogColumns
+from explorer.log.file_columns import FileColumns as LogColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, field_id, physical_path
 from explorer.protocol.schema import StructField, StructType, render_type

@@ -13,12 +13,14 @@ import pyarrow.compute as pc
 from explorer.errors import Problem
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import int64_column, string_column
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
+from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.column_statistics import ColumnFacts, StatisticsColumn, parsed_leaves, read_facts
-from explorer.scan.statistics import choose_columns
+from explorer.scan.statistics import READING, choose_columns
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
+from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 
@@ -45,7 +47,13 @@ class StatisticsReport:
     problems: tuple[Problem, ...]
 
 
-def column_statistics(snapshot: Snapshot, columns: Sequence[str] | None = None) -> StatisticsReport:
+def column_statistics(
+    snapshot: Snapshot,
+    columns: Sequence[str] | None = None,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> StatisticsReport:
     """One row per column that statistics may speak of (none that partitions the table).
 
     - `path`: the way to the field, as in ``address.`zip code` ``; `type`
@@ -69,8 +77,8 @@ def column_statistics(snapshot: Snapshot, columns: Sequence[str] | None = None) 
             unreadable=unreadable_files(files.table.column("path"), facts.bad),
         )
 
-    leaves = parsed_leaves(chosen)
-    pieces = snapshot.over_files(lambda state: list(state.reduce_files(["path"], leaves, reduce)))
+    watch = Watch(progress=progress, cancel=cancel)
+    pieces = over_watched(snapshot, ["path"], parsed_leaves(chosen), reduce, watch, READING)
     num_files = sum(piece.num_files for piece in pieces)
     rows = [
         _row(column, num_files, [piece.columns[at] for piece in pieces])

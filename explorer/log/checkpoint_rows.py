@@ -17,12 +17,12 @@ from explorer.log.checkpoint_types import (
 )
 from explorer.log.columns import ADD_COLUMNS, COLUMNS
 from explorer.log.expiry import is_unexpired
+from explorer.log.file_columns import FileColumns
 from explorer.log.load import LoadedVersion
 from explorer.log.parquet_part import FieldPath
 from explorer.log.parsed_partitions import PARSED as PARSED_PARTITIONS
 from explorer.log.parsed_partitions import PartitionStruct
 from explorer.log.read_ahead import read_ahead
-from explorer.log.state import FileColumns
 from explorer.log.statistics_columns import PARSED as PARSED_STATISTICS
 from explorer.log.statistics_columns import (
     StatisticsStruct,

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, StorageError
 from explorer.log.columns import int64_column
 from explorer.log.commit_info import read_commit_info
+from explorer.log.file_columns import FileColumns
 from explorer.log.load import LoadedVersion
-from explorer.log.state import FileColumns
 from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name, render_commit_path
 from explorer.protocol.version_checksum import (
     DELETED_RECORDS_FROM,

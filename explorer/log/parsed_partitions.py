@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from explorer.log.action_fields import FileAction
 from explorer.log.checkpoint import Checkpoint
 from explorer.log.columns import COLUMNS, DELETION_VECTOR
+from explorer.log.file_columns import FileColumns
 from explorer.log.key_cache import KeyCache
 from explorer.log.key_columns import GroupKeys, decided_keys, keys_of, keys_of_arrays
 from explorer.log.later_columns import LaterColumns
@@ -50,21 +51,6 @@ class _LiveGroup:
     group: int
     mask: pa.ChunkedArray | None
     count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileColumns:
-    """Columns of some files, and those leaves of their actions that their log file has."""
-
-    table: pa.Table
-    leaves: Mapping[FieldPath, pa.ChunkedArray]
-    further: Callable[[str], pa.ChunkedArray] | None = None
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        """A column of the same files; one that `table` lacks is read now, and once."""
-        if self.further is None or name in self.table.column_names:
-            return self.table.column(name)
-        return self.further(name)
 
 
 class LogState:

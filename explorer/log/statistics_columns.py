@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import int64_column
+from explorer.log.file_columns import FileColumns
 from explorer.log.parquet_part import FieldPath
-from explorer.log.state import FileColumns
 from explorer.log.statistics_rendering import render_statistics
 from explorer.log.statistics_text import parse_statistics_texts
 from explorer.log.statistics_values import fit_values, parse_times

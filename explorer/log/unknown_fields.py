@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from explorer.log.action_fields import KNOWN_NAMES, FileAction
 from explorer.log.checkpoint_types import no_column, type_of_values
 from explorer.log.columns import string_column
+from explorer.log.file_columns import FileColumns
 from explorer.log.key_columns import keys_of
 from explorer.log.keys import file_key
 from explorer.log.load import LoadedVersion
 from explorer.log.parquet_part import ParquetPart, open_part
-from explorer.log.state import FileColumns
 from explorer.log.tail import Replay, Tail
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
 

@@ -17,9 +17,12 @@ import pyarrow.compute as pc
 
 from explorer.log.columns import bool_column, int64_column, string_column
 from explorer.log.key_columns import keys_of
+from explorer.log.file_columns import FileColumns
 from explorer.maintenance.optimize_aim import Aim
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
-from explorer.scan.plan import plan_scan
+from explorer.scan.facts import Question, question_of
+from explorer.scan.plan import plan_piece
+from explorer.scan.predicate import parse_predicate
 from explorer.table.snapshot import Snapshot
 
 PROVIDER: Final = "delta-explorer"
@@ -59,6 +62,7 @@ COLUMNS: Final = (
     "tags",
     "clustering_provider",
 )
+_STORED: Final = tuple(name for name in COLUMNS if name != "num_records")
 SMALL, DELETED, HIDDEN, UNORDERED, PARTLY = range(5)
 """Why a file is written again, as `why` has it."""
 
@@ -90,16 +94,8 @@ class Groups:
 
 def choose_groups(snapshot: Snapshot, aim: Aim) -> Groups:
     """The files that are worth writing again, and which go together."""
-    files = _looked_at(snapshot, aim)
-    why = _reasons(files, aim)
-    foreign = 0
-    if aim.is_clustering:
-        provider = files.column("clustering_provider")
-        other = pc.and_(provider.is_valid(), pc.not_equal(provider, string_column([PROVIDER])[0]))
-        foreign = int(pc.sum(pc.fill_null(other, _FALSE)).as_py() or 0)
-    picked = np.flatnonzero(why >= 0)
-    chosen = files.take(_indices(picked))
-    why = why[picked]
+    seen = _look_at(snapshot, aim)
+    chosen, why = seen.files, seen.why
     partitions = _partition_numbers(chosen, snapshot)
     order = _sorted_by(partitions, chosen)
     chosen, why, partitions = chosen.take(_indices(order)), why[order], partitions[order]
@@ -117,7 +113,9 @@ def choose_groups(snapshot: Snapshot, aim: Aim) -> Groups:
     found = chosen.take(_indices(kept))
     for name, numbers in columns.items():
         found = found.append_column(name, _indices(numbers))
-    return Groups(files=found.combine_chunks(), num_looked_at=files.num_rows, num_foreign=foreign)
+    return Groups(
+        files=found.combine_chunks(), num_looked_at=seen.num_files, num_foreign=seen.num_foreign
+    )
 
 
 def believed_sizes(files: pa.Table) -> Numbers:
@@ -149,12 +147,52 @@ def digest_groups(files: pa.Table) -> str:
     return total.hexdigest()
 
 
-def _looked_at(snapshot: Snapshot, aim: Aim) -> pa.Table:
-    files = snapshot.physical_files("add", list(COLUMNS))
-    if aim.where is None:
-        return files
-    kept = plan_scan(snapshot, aim.where).kept
-    return files.filter(pc.is_in(keys_of(files), value_set=keys_of(kept)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """Files that may be written again, with `COLUMNS`, and why; how many the condition left
+    altogether, and how many of them another implementation has clustered."""
+
+    files: pa.Table
+    why: Numbers
+    num_files: int
+    num_foreign: int
+
+
+def _look_at(snapshot: Snapshot, aim: Aim) -> _Seen:
+    """Some thousand files at a time, so that only those that may be written again are held."""
+    predicate = None if aim.where is None else parse_predicate(aim.where, snapshot.schema)
+    question = Question() if predicate is None else question_of(predicate, snapshot)
+
+    def look(files: FileColumns) -> _Seen:
+        return _seen(plan_piece(predicate, question, files).kept.select(list(COLUMNS)), aim)
+
+    pieces = snapshot.over_files(
+        lambda state: list(state.reduce_files(_STORED, question.leaves, look))
+    )
+    if not pieces:
+        return _seen(snapshot.physical_files("add", list(COLUMNS)), aim)
+    return _Seen(
+        files=pa.concat_tables([piece.files for piece in pieces]),
+        why=np.concatenate([piece.why for piece in pieces]),
+        num_files=sum(piece.num_files for piece in pieces),
+        num_foreign=sum(piece.num_foreign for piece in pieces),
+    )
+
+
+def _seen(files: pa.Table, aim: Aim) -> _Seen:
+    why = _reasons(files, aim)
+    foreign = 0
+    if aim.is_clustering:
+        provider = files.column("clustering_provider")
+        other = pc.and_(provider.is_valid(), pc.not_equal(provider, string_column([PROVIDER])[0]))
+        foreign = int(pc.sum(pc.fill_null(other, _FALSE)).as_py() or 0)
+    picked = np.flatnonzero(why >= 0)
+    return _Seen(
+        files=files.take(_indices(picked)),
+        why=why[picked],
+        num_files=files.num_rows,
+        num_foreign=foreign,
+    )
 
 
 def _reasons(files: pa.Table, aim: Aim) -> Numbers:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import ADD_COLUMNS, table_of
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
 from explorer.log.statistics_columns import indexed_places
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import engine_info

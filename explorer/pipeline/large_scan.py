@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from explorer.errors import DeltaError, Problem, UnsupportedError
 from explorer.log.columns import ADD_COLUMNS, empty_table
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
 from explorer.pipeline.failures import TaskFailure
 from explorer.pipeline.file_tasks import NUM_RECORDS, Batches, ReadGroup
 from explorer.pipeline.large_tasks import Question

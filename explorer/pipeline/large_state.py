@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from explorer.log.action_fields import FileAction
 from explorer.log.columns import COLUMNS, empty_table
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
+from explorer.log.parquet_part import FieldPath
 from explorer.log.statistics_columns import StatisticsStruct, complete_statistics
 from explorer.pipeline.failures import clear_errors
 from explorer.pipeline.large_tasks import CELL, Piece, Question, ReadDecided, ReadPieces
@@ -113,23 +114,46 @@ class SparkState:
         """Live files or tombstones, partition values by physical names, of a few tasks at a
         time: no more than that is held."""
         question = self.question(action, tuple(columns), _packed)
+        yield from map(unpack_files, self._in_turn(question))
+
+    def reduced(
+        self,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath],
+        reduce: Callable[[FileColumns], Any],
+    ) -> Iterator[bytes]:
+        """What `LogState.reduce_files` answers, pickled, of a few tasks at a time."""
+
+        def work(files: Iterator[FileColumns]) -> Iterator[bytes]:
+            yield from (pickle.dumps(reduce(some)) for some in files)
+
+        yield from self._in_turn(self.question("add", tuple(columns), work, leaves))
+
+    def _in_turn(self, question: Question) -> Iterator[bytes]:
         window = parallelism(self.spark)
         for start in range(0, len(self.pieces) + 1, window):
             numbers = range(start, min(start + window, len(self.pieces) + 1))
-            yield from map(unpack_files, self._cells(self._asked(question, numbers)))
+            yield from self._cells(self._asked(question, numbers))
         if self.decided is not None:
-            yield from map(unpack_files, self._cells(self._asked_of_decided(question)))
+            yield from self._cells(self._asked_of_decided(question))
 
-    def question(self, action: FileAction, columns: tuple[str, ...], work: Any) -> Question:
+    def question(
+        self,
+        action: FileAction,
+        columns: tuple[str, ...],
+        work: Any,
+        leaves: Sequence[FieldPath] = (),
+    ) -> Question:
         """A question whose answer has `stats` as JSON, however they are stored."""
         held = self.statistics
         if "stats" not in columns or held is None or action == "remove":
-            return Question(action=action, columns=columns, work=work)
+            return Question(action=action, columns=columns, leaves=tuple(leaves), work=work)
 
         def completed(files: Iterator[FileColumns]) -> Iterator[bytes]:
             yield from work(complete_statistics(some, held) for some in files)
 
-        return Question(action=action, columns=columns, leaves=held.leaves, work=completed)
+        wanted = tuple(dict.fromkeys((*leaves, *held.leaves)))
+        return Question(action=action, columns=columns, leaves=wanted, work=completed)
 
     def asked(self, question: Question) -> DataFrame:
         """The cells of an answer, in a column `CELL`; worked out when an action asks."""

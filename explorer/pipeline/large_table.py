@@ -7,6 +7,7 @@ is refused else.
 
 from __future__ import annotations
 
+import pickle
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +20,12 @@ from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.log.action_fields import FileAction
 from explorer.log.checkpoint import Checkpoint
 from explorer.log.columns import COLUMNS, empty_table, schema_of
+from explorer.log.file_columns import FileColumns, ReducibleFiles
 from explorer.log.key_cache import KeyCache
 from explorer.log.key_columns import decided_keys
 from explorer.log.listing import LogListing, info_of
 from explorer.log.load import LoadedVersion, load_version
-from explorer.log.parquet_part import ParquetPart, open_part
+from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
 from explorer.log.segment import LogSegment, build_segment
 from explorer.log.small_actions import SmallActions
 from explorer.log.state import LogState
@@ -148,6 +150,11 @@ class LargeSnapshot(Snapshot):
         """The files."""
         return self._files
 
+    def over_files(self, question: Callable[[ReducibleFiles], Answer]) -> Answer:
+        """As that of a `Snapshot`, with the looking in tasks; answers of more bytes than the
+        driver takes in raise `UnsupportedError` (`limit_exceeded`)."""
+        return question(_Reducible(snapshot=self, most_bytes=self._most_bytes))
+
     def consult(self, question: Callable[[LoadedVersion], Answer]) -> Answer:  # noqa: ARG002  # never asked
         """What asks so wants every file in this process."""
         raise _too_many(self.uri, self.version, "the whole state")
@@ -174,6 +181,28 @@ class LargeSnapshot(Snapshot):
     def _count_rows(self) -> int | None:
         totals = self._files.totals
         return None if totals.unknown else totals.rows - totals.deleted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reducible:
+    """The files of a large version as `Snapshot.over_files` hands them to a question."""
+
+    snapshot: LargeSnapshot
+    most_bytes: int
+
+    def reduce_files(
+        self,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath],
+        reduce: Callable[[FileColumns], Answer],
+    ) -> Iterator[Answer]:
+        held = 0
+        for cell in self.snapshot.file_state.reduced(columns, leaves, reduce):
+            held += len(cell)
+            if held > self.most_bytes:
+                what = f"answers about files above {self.most_bytes:,} bytes"
+                raise _too_many(self.snapshot.uri, self.snapshot.version, what)
+            yield pickle.loads(cell)  # of our own tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,9 +19,10 @@ from pyroaring import BitMap
 from explorer.errors import DeltaError
 from explorer.log.action_fields import FileAction
 from explorer.log.columns import COLUMNS, empty_table, schema_of
+from explorer.log.file_columns import FileColumns
 from explorer.log.key_cache import KeyCache
 from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
-from explorer.log.state import FileColumns, LogState
+from explorer.log.state import LogState
 from explorer.log.tail import EMPTY_TAIL
 from explorer.pipeline.failures import TaskFailure
 from explorer.pipeline.task_groups import unpack_files

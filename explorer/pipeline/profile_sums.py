@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
 from explorer.pipeline.file_tasks import NUM_RECORDS
 from explorer.pipeline.large_table import LargeSnapshot
 from explorer.pipeline.large_tasks import Question

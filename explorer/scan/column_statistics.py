@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import int64_column
+from explorer.log.file_columns import FileColumns
 from explorer.log.single_text import FieldPath, Leaves
-from explorer.log.state import FileColumns
 from explorer.log.statistics_text import parse_statistics_texts
 from explorer.log.statistics_values import fit_values, parse_times
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path

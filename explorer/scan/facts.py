@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from explorer.errors import Problem
+from explorer.log.file_columns import FileColumns
 from explorer.log.parquet_part import FieldPath
-from explorer.log.state import FileColumns
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.bounds import ColumnRange, range_of_statistics
 from explorer.scan.column_statistics import (

@@ -13,14 +13,16 @@ import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError, Problem
 from explorer.log.columns import ADD_COLUMNS, empty_table, int32_column, int64_column, string_column
+from explorer.log.file_columns import FileColumns
 from explorer.log.record_counts import record_counts
-from explorer.log.state import FileColumns
+from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.column_statistics import PARSED_NUM_RECORDS
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.predicate import Predicate, parse_predicate
 from explorer.scan.reasons import KEPT, evidence_of, render_reasons
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
+from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of, with_logical_names
 from explorer.table.snapshot import Snapshot
 
@@ -133,7 +135,13 @@ class PlannedPiece:
     problems: tuple[Problem, ...]
 
 
-def plan_scan(snapshot: Snapshot, where: str | Predicate | None = None) -> ScanPlan:
+def plan_scan(
+    snapshot: Snapshot,
+    where: str | Predicate | None = None,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> ScanPlan:
     """Decide for every live file whether a row of it may match.
 
     A file goes only where its partition values, the bounds of its columns or
@@ -150,9 +158,8 @@ def plan_scan(snapshot: Snapshot, where: str | Predicate | None = None) -> ScanP
     def plan(files: FileColumns) -> PlannedPiece:
         return plan_piece(predicate, question, files)
 
-    pieces = snapshot.over_files(
-        lambda state: list(state.reduce_files(SCANNED, question.leaves, plan))
-    )
+    watch = Watch(progress=progress, cancel=cancel)
+    pieces = over_watched(snapshot, SCANNED, question.leaves, plan, watch, "Asking each file")
     return ScanPlan(
         version=snapshot.version,
         predicate=predicate,
@@ -174,7 +181,7 @@ def plan_piece(predicate: Predicate | None, question: Question, files: FileColum
     wanted = None if pc.all(stays).as_py() else stays
     kept = files.table if wanted is None else files.table.filter(wanted)
     return PlannedPiece(
-        kept=kept.append_column("num_records", _counts(files, wanted)),
+        kept=kept.append_column("num_records", physical_counts(files, wanted)),
         files=files.table.select(list(_FILES)),
         evidence=evidence,
         unreadable=unreadable_files(files.table.column("path"), found.bad),
@@ -182,9 +189,10 @@ def plan_piece(predicate: Predicate | None, question: Question, files: FileColum
     )
 
 
-def _counts(files: FileColumns, wanted: pa.ChunkedArray | None) -> pa.ChunkedArray:
-    """The physical rows of the wanted files, of all where that is None; texts are read
-    only where the log file does not say everything in a column of numbers."""
+def physical_counts(files: FileColumns, wanted: pa.ChunkedArray | None) -> pa.ChunkedArray:
+    """The physical rows of the wanted files, of all where that is None; `files` were read with
+    `PARSED_NUM_RECORDS`. Texts are read only where the log file does not say everything in a
+    column of numbers."""
     parsed = files.leaves.get(PARSED_NUM_RECORDS)
     if parsed is not None and wanted is not None:
         parsed = parsed.filter(wanted)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
+from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.column_statistics import (
     StatisticsColumn,
@@ -15,10 +16,19 @@ from explorer.scan.column_statistics import (
     read_facts,
     statistics_columns,
 )
+from explorer.scan.watched import over_watched
 from explorer.table.snapshot import Snapshot
 
+READING = "Reading statistics"
 
-def parsed_statistics(snapshot: Snapshot, columns: Sequence[str] | None = None) -> pa.Table:
+
+def parsed_statistics(
+    snapshot: Snapshot,
+    columns: Sequence[str] | None = None,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> pa.Table:
     """One row per live file, in the order of the log, with what its statistics say.
 
     - `path` as in the log, `num_records` (physical rows)
@@ -35,8 +45,8 @@ def parsed_statistics(snapshot: Snapshot, columns: Sequence[str] | None = None) 
     def flatten(files: FileColumns) -> pa.Table:
         return flatten_statistics(files, chosen)
 
-    leaves = parsed_leaves(chosen)
-    pieces = snapshot.over_files(lambda state: list(state.reduce_files(["path"], leaves, flatten)))
+    watch = Watch(progress=progress, cancel=cancel)
+    pieces = over_watched(snapshot, ["path"], parsed_leaves(chosen), flatten, watch, READING)
     schema = _schema(chosen)
     return pa.concat_tables(pieces) if pieces else pa.Table.from_batches([], schema)
 

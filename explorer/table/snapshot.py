@@ -27,7 +27,7 @@ from explorer.storage.ports import ReadStore
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from explorer.log.state import LogState
+    from explorer.log.file_columns import ReducibleFiles
     from explorer.protocol.schema import StructType
     from explorer.table.file_state import FileState
 
@@ -202,7 +202,7 @@ class Snapshot:
         every = FILE_COLUMNS if action == "add" else TOMBSTONE_COLUMNS
         return self._raw(action, _checked(columns, (), every))
 
-    def over_files(self, question: Callable[[LogState], Answer]) -> Answer:
+    def over_files(self, question: Callable[[ReducibleFiles], Answer]) -> Answer:
         """Ask the reconciled files of the log, which may be asked again: where a
         checkpoint turns out to be broken, another way leads to the same files."""
         return self.consult(lambda loaded: question(loaded.state))

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ import explorer
 from explorer import pipeline
 from explorer.errors import CancelledError, DeltaError
 from explorer.progress import Cancel, Progress
+from explorer.storage.local import LocalStore
 from tests.change_feeds import Feed, hiding
 from tests.row_values import counted_rows
 from tests.tables import add, remove
@@ -80,25 +81,72 @@ def same(found: pa.Table, wanted: pa.Table) -> bool:
     return found.column_names == names and counted_rows(found) == counted_rows(wanted)
 
 
-def cancelled_within(spark: SparkSession) -> float:
-    """Seconds from the flag to the end of a job that would take a minute."""
-    cancel, pressed = Cancel(), []
+class SlowStore(LocalStore):
+    """A local folder whose data files take a minute to open; says where that one does."""
 
-    def sleep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+    def open_input(self, path: str) -> pa.NativeFile:
+        """The file, after a minute."""
+        if not path.startswith("_delta_log"):
+            self._told().touch()
             time.sleep(60)
-            yield batch
+        return super().open_input(path)
+
+    def hear(self) -> bool:
+        """Whether a data file was asked for since the last time."""
+        heard = self._told().exists()
+        self._told().unlink(missing_ok=True)
+        return heard
+
+    def _told(self) -> Path:
+        return Path(self.uri) / "asked.tmp"
+
+
+def cancelled_within(spark: SparkSession, table: explorer.Table) -> dict[str, float]:
+    """By call, seconds from the flag to its end where it would take a minute; and how long a
+    job takes then, which finds no slot where anything was left behind."""
+    store = SlowStore(table.uri)
+    slow = explorer.Table(store)
+    older, newer = slow.snapshot(version=1), slow.snapshot()
+
+    def read(cancel: Cancel) -> None:
+        with pipeline.watching(spark, cancel=cancel):
+            pipeline.read(newer, spark, route="files").collect()
+
+    def changes(cancel: Cancel) -> None:
+        with pipeline.watching(spark, cancel=cancel):
+            pipeline.read_changes(slow, 1, spark=spark).collect()
+
+    calls: dict[str, Callable[[Cancel], object]] = {
+        "read": read,
+        "read_changes": changes,
+        "diff_rows": lambda cancel: pipeline.diff_rows(older, newer, ["id"], spark, cancel=cancel),
+        "profile": lambda cancel: pipeline.profile(newer, ["id"], spark, cancel=cancel),
+    }
+    taken = {name: _stopped(call, store) for name, call in calls.items()}
+    start = time.monotonic()
+    assert spark.range(0, 4, 1, 4).count() == 4
+    return taken | {"job after them": time.monotonic() - start}
+
+
+def _stopped(call: Callable[[Cancel], object], store: SlowStore) -> float:
+    cancel, pressed = Cancel(), list[float]()
 
     def press() -> None:
+        deadline = time.monotonic() + 60
+        while not store.hear() and time.monotonic() < deadline:
+            time.sleep(0.05)
         pressed.append(time.monotonic())
         cancel.cancel()
 
-    threading.Timer(8, press).start()
+    thread = threading.Thread(target=press)
+    thread.start()
     try:
-        with pipeline.watching(spark, cancel=cancel):
-            spark.range(0, 2, 1, 2).mapInArrow(sleep, "id bigint").collect()
+        call(cancel)
     except CancelledError:
         return time.monotonic() - pressed[0]
+    finally:
+        thread.join()
+        store.hear()
     return float("inf")
 
 
@@ -241,7 +289,7 @@ def main(kind: str, folder: Path) -> None:
         found["by_a_secret"] = rows_by_a_secret(spark, table)
         found["after_a_loss"] = rows_after_a_loss(spark, table)
     if kind == "connect":
-        found["stopped_within"] = cancelled_within(spark)
+        found["stopped_within"] = cancelled_within(spark, table)
     spark.stop()
     if kind == "cluster":
         found["events"] = told_in_events(events)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 from pyspark.sql.types import LongType, StructField, StructType
 
 import explorer
@@ -85,6 +85,23 @@ def test_a_file_that_the_log_does_not_know_stops_the_job(
     frame = pipeline.read(snapshot, spark, route="parquet")
     with (
         pytest.raises(CorruptDataError, match=r"stray\.parquet of version 0"),
+        pipeline.clear_errors("Reading"),
+    ):
+        frame.collect()
+
+
+def test_files_of_one_hash_stop_the_job(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are joined with their file by a hash of its name; the names decide."""
+    table = DataTable(tmp_path / "t", struct(field("id", "long")))
+    table.add("a.parquet", pa.table({"id": [1, 2]}))
+    table.add("b.parquet", pa.table({"id": [3, 4]}))
+    snapshot = explorer.open_table(table.write()).snapshot()
+    monkeypatch.setattr(functions, "xxhash64", lambda _: functions.lit(7))
+    frame = pipeline.read(snapshot, spark, route="parquet")
+    with (
+        pytest.raises(CorruptDataError, match=r"[ab]\.parquet of version 0"),
         pipeline.clear_errors("Reading"),
     ):
         frame.collect()

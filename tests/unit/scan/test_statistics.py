@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 
 import explorer
 from explorer.errors import InvalidArgumentError
-from explorer.log.state import FileColumns
+from explorer.log.file_columns import FileColumns
 from explorer.scan.column_statistics import parsed_leaves, read_facts, statistics_columns
 from explorer.scan.statistics import parsed_statistics
 from tests.tables import (

@@ -1,0 +1,82 @@
+"""Looking at all live files while someone looks on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic
+
+import pyarrow as pa
+
+from explorer.log.columns import ADD_COLUMNS, empty_table
+from explorer.log.file_columns import FileColumns
+from explorer.log.parquet_part import FieldPath
+from explorer.progress import Watch
+from explorer.storage.at_once import Answer
+from explorer.table.snapshot import Snapshot
+
+
+def over_watched(
+    snapshot: Snapshot,
+    columns: Sequence[str],
+    leaves: Sequence[FieldPath],
+    reduce: Callable[[FileColumns], Answer],
+    watch: Watch,
+    label: str,
+) -> list[Answer]:
+    """What `reduce` makes of the live files, some thousand at a time, in the order of the log.
+
+    `columns`, `leaves` and `reduce` are those of `LogState.reduce_files`. `watch` hears after
+    each piece how many files have been looked at, of all that there are.
+    """
+    if watch.progress is None and watch.cancel is None:
+        return snapshot.over_files(lambda state: list(state.reduce_files(columns, leaves, reduce)))
+    watch.step(0, None, label)
+    total = snapshot.num_files
+
+    def ask(state: Any) -> list[Answer]:
+        # a state that turns out to be broken is asked anew, from the first file on
+        return list(state.reduce_files(columns, leaves, _Counted(reduce, watch, total, label)))
+
+    return snapshot.over_files(ask)
+
+
+def watched_files(snapshot: Snapshot, columns: Sequence[str], watch: Watch, label: str) -> pa.Table:
+    """The same as `Snapshot.files` for columns that the log stores, with `watch` looking on."""
+    pieces = over_watched(snapshot, columns, (), _table_of, watch, label)
+    if not pieces:
+        return empty_table(pa.schema([(name, ADD_COLUMNS[name][2]) for name in columns]))
+    return snapshot.with_logical_names(pa.concat_tables(pieces))
+
+
+def _table_of(files: FileColumns) -> pa.Table:
+    return files.table
+
+
+class _Counted(Generic[Answer]):
+    """A `reduce` that tells how many files it has seen; several threads call it at once."""
+
+    def __init__(
+        self, reduce: Callable[[FileColumns], Answer], watch: Watch, total: int, label: str
+    ) -> None:
+        self._reduce = reduce
+        self._watch = watch
+        self._total = total
+        self._label = label
+        self._seen = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, files: FileColumns) -> Answer:
+        answer = self._reduce(files)
+        with self._lock:
+            self._seen += files.table.num_rows
+            self._watch.step(self._seen, self._total, self._label)
+        return answer
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process nobody looks on: there it is the bare question."""
+        return _itself, (self._reduce,)
+
+
+def _itself(reduce: Callable[[FileColumns], Answer]) -> Callable[[FileColumns], Answer]:
+    return reduce
