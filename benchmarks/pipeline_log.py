@@ -28,7 +28,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import explorer
-from explorer import pipeline
+from explorer import maintenance, pipeline
+from explorer.inspect.statistics import column_statistics
 from explorer.scan.plan import plan_scan
 
 FILES = 10_000_000
@@ -225,9 +226,9 @@ class There:
         self.session = _session()
         # after the JVM has started: it has a limit of its own
         resource.setrlimit(resource.RLIMIT_DATA, (_GIB, _GIB))
-        table = pipeline.with_spark_state(explorer.open_table(place), self.session)
+        self.table = pipeline.with_spark_state(explorer.open_table(place), self.session)
         start = time.perf_counter()
-        self.snapshot = table.snapshot()
+        self.snapshot = self.table.snapshot()
         print(f"| open | {type(self.snapshot).__name__} | {time.perf_counter() - start:.1f} s | |")
 
     def planned(self, where: str | None) -> str:
@@ -249,6 +250,11 @@ class There:
         """All paths, gone through."""
         return sum(some.num_rows for some in self.snapshot.file_state.batches(["path"]))
 
+    def optimized(self) -> str:
+        """What an OPTIMIZE of a partition would do."""
+        effect = maintenance.plan_optimize(self.table, where="region = 'r7'").effect
+        return f"{effect['files_removed']:,} files become about {effect['files_added_about']:,}"
+
     def refused(self) -> str:
         """What is said where all files do not fit."""
         try:
@@ -269,6 +275,8 @@ class There:
         path = _path(177_777)
         told("one file by its path", lambda: found.file_state.find(path, ["size"]).num_rows)
         told("all paths, streamed", self.streamed)
+        told("plan of an OPTIMIZE of a partition", self.optimized)
+        told("statistics of all columns", lambda: column_statistics(found).num_files)
         told("paths and statistics at once", self.refused)
 
 
