@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,7 +24,9 @@ from explorer.log.listing import CheckpointFiles, LogListing
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
 from explorer.protocol.paths import decode_path, is_absolute
+from explorer.storage.at_once import at_once
 from explorer.storage.ports import ReadStore
+from explorer.table.event_lines import LINES, VECTOR, read_json, read_lines, unreadable
 from explorer.table.store_paths import Places, file_of_each, places_of
 from explorer.table.table import contiguous_run
 
@@ -44,34 +45,15 @@ EVENTS = pa.schema(
     ]
 )
 
-_NEWLINE = ord("\n")
 _BLOCK = 4 * 2**20
-_PARSED_AT_ONCE = 2**20
+_PARSERS = 2
+"""Blocks that are parsed at once: splitting and joining columns leave pyarrow's threads idle."""
+
+_Block = tuple[list[bytes], npt.NDArray[np.int64]]
+"""Whole commits, and their versions."""
+
 _KINDS = {ADD: "add", REMOVE: "remove", CHANGE: "cdc"}
 _TIMES = {ADD: "modificationTime", REMOVE: "deletionTimestamp", CHANGE: None}
-_VECTOR = pa.struct(
-    [
-        ("storageType", pa.string()),
-        ("pathOrInlineDv", pa.string()),
-        ("offset", pa.int32()),
-        ("sizeInBytes", pa.int32()),
-        ("cardinality", pa.int64()),
-    ]
-)
-_FILE = [
-    ("path", pa.string()),
-    ("size", pa.int64()),
-    ("dataChange", pa.bool_()),
-    ("deletionVector", _VECTOR),
-]
-_LINES = pa.schema(
-    [
-        ("add", pa.struct([*_FILE, ("modificationTime", pa.int64())])),
-        ("remove", pa.struct([*_FILE, ("deletionTimestamp", pa.int64())])),
-        ("cdc", pa.struct(_FILE)),
-        ("sidecar", pa.struct([("path", pa.string())])),
-    ]
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,6 +155,11 @@ def _events(
 
 
 def _read_commits(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[pa.Table]:
+    blocks = _blocks(store, versions, watch)
+    yield from at_once(lambda block: _parse(*block), blocks, _PARSERS)
+
+
+def _blocks(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[_Block]:
     block: list[bytes] = []
     first, held = 0, 0
     files = store.read_many(map(render_commit_path, versions))
@@ -184,64 +171,13 @@ def _read_commits(store: ReadStore, versions: Sequence[int], watch: Watch) -> It
             numbers = np.asarray(versions[first : done + 1], np.int64)
             # what was read need not be held twice while it is parsed
             whole, block, first, held = block, [], done + 1, 0
-            yield from _parse(whole, numbers)
+            yield whole, numbers
 
 
-def _parse(block: list[bytes], versions: npt.NDArray[np.int64]) -> Iterator[pa.Table]:
+def _parse(block: list[bytes], versions: npt.NDArray[np.int64]) -> pa.Table:
     """The events of whole commits, whose versions these are."""
-    counts = [_count_lines(data) for data in block]
-    joined = block[0] if len(block) == 1 else b"".join(block)
-    if not joined:
-        return
-    table = _read_json(joined)
-    if table.num_rows != sum(counts):  # blank lines, or what pyarrow reads in another way
-        plain = [_without_blanks(data) for data in block]
-        counts = [data.count(b"\n") for data in plain]
-        table = _read_one_by_one(b"".join(plain))
-    yield _as_events(table, pa.array(np.repeat(versions, counts)))
-
-
-def _count_lines(data: bytes) -> int:
-    # some times faster than to count in bytes
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
-
-
-def _without_blanks(data: bytes) -> bytes:
-    kept = [line for line in data.split(b"\n") if line and not line.isspace()]
-    return b"".join(line + b"\n" for line in kept)
-
-
-def _read_json(data: bytes) -> pa.Table:
-    import pyarrow.json as pj  # noqa: PLC0415  # only where all commits are read
-
-    options = pj.ParseOptions(explicit_schema=_LINES, unexpected_field_behavior="ignore")
-    for block in (_PARSED_AT_ONCE, len(data) + 1):  # a line may be longer than a block
-        try:
-            return pj.read_json(
-                pa.BufferReader(data),
-                read_options=pj.ReadOptions(block_size=block),
-                parse_options=options,
-            )
-        except pa.ArrowException:
-            continue
-    return _read_one_by_one(data)
-
-
-def _read_one_by_one(data: bytes) -> pa.Table:
-    """What pyarrow's reader refuses, such as a number beyond 64 bits in a field that counts
-    for nothing here."""
-    rows: list[dict[str, Any]] = []
-    for line in data.split(b"\n"):
-        if line:
-            try:
-                found = orjson.loads(line)
-            except orjson.JSONDecodeError as error:
-                raise _unreadable("a line is no JSON") from error
-            rows.append({name: found.get(name) for name in _LINES.names} if found else {})
-    try:
-        return pa.Table.from_pylist(rows, schema=_LINES)
-    except (pa.ArrowException, TypeError, AttributeError) as error:
-        raise _unreadable("a field has the wrong type") from error
+    table, counts = read_lines(block)
+    return _as_events(table, pa.array(np.repeat(versions, counts)))
 
 
 def _as_events(lines: pa.Table, versions: pa.Array) -> pa.Table:
@@ -266,13 +202,13 @@ def _of_kind(kind: int, bodies: pa.StructArray, versions: pa.Array) -> pa.Table:
     count, time = len(bodies), _TIMES[kind]
     vectors = pc.struct_field(bodies, "deletionVector")
     renamed = pa.StructArray.from_arrays(
-        [pc.struct_field(vectors, field.name) for field in _VECTOR],
+        [pc.struct_field(vectors, field.name) for field in VECTOR],
         fields=list(DELETION_VECTOR),
         mask=vectors.is_null(),
     )
     paths = pc.struct_field(bodies, "path")
     if paths.null_count:
-        raise _unreadable("an action has no path")
+        raise unreadable("an action has no path")
     arrays = [
         versions,
         pa.array(np.full(count, kind, np.int8)),
@@ -290,9 +226,7 @@ def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Ta
     sidecars: list[str] = []
     for name in files.names:
         path = f"{LOG_FOLDER}/{name}"
-        rows = (
-            _read_json(store.read(path)) if name.endswith(".json") else _read_parquet(store, path)
-        )
+        rows = read_json(store.read(path)) if name.endswith(".json") else _read_parquet(store, path)
         named = pc.struct_field(rows.column("sidecar").combine_chunks(), "path").drop_null()
         sidecars += pc.unique(named).to_pylist()
         yield _at(rows, files.version)
@@ -312,7 +246,7 @@ def _read_parquet(store: ReadStore, path: str) -> pa.Table:
     with store.open_input(path) as source, pq.ParquetFile(source) as file:
         found = file.schema_arrow
         columns, kinds = [], []
-        for field in _LINES:
+        for field in LINES:
             at = found.get_field_index(field.name)
             if at < 0:
                 continue
@@ -324,9 +258,9 @@ def _read_parquet(store: ReadStore, path: str) -> pa.Table:
         _fitted(rows.column(field.name), field.type)
         if field.name in kinds
         else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
-        for field in _LINES
+        for field in LINES
     ]
-    return pa.Table.from_arrays(arrays, schema=_LINES)
+    return pa.Table.from_arrays(arrays, schema=LINES)
 
 
 def _fitted(column: pa.ChunkedArray, wanted: pa.StructType) -> pa.ChunkedArray:
@@ -384,13 +318,4 @@ def _no_beginning(reason: str) -> CorruptLogError:
         remedy="Restore the missing log files from a backup.",
         kind="log_gap",
         spec="Action Reconciliation",
-    )
-
-
-def _unreadable(what: str) -> CorruptLogError:
-    return CorruptLogError(
-        "The log cannot be replayed.",
-        reason=f"In one of its files {what}.",
-        remedy="Restore the log from a backup.",
-        spec="Actions",
     )
