@@ -35,7 +35,7 @@ from benchmarks.report import render_machine
 ROOT = Path(__file__).resolve().parents[1]
 VIEWS = ("files", "health", "protocol", "log", "reach", "timeline")
 GONE_SECONDS = 50
-"""A session is given up 30 s after its browser has gone, and looked for every 17 s."""
+"""A session is given up 30 s after its browser has gone, and looked for every 15 s."""
 
 
 @dataclass

@@ -67,11 +67,19 @@ class Page:
         return await self._quiet(begun)
 
     def close(self) -> None:
-        """The browser is gone."""
+        """The page is closed."""
         if self._reader is not None:
             self._reader.cancel()
         if self._socket is not None:
             self._socket.close()
+
+    def vanish(self) -> None:
+        """The browser is gone, without a word."""
+        if self._reader is not None:
+            self._reader.cancel()
+        stream = None if self._socket is None else getattr(self._socket.protocol, "stream", None)
+        if stream is not None:
+            stream.close()
 
     async def _quiet(self, begun: float) -> float:
         while self._last <= begun or time.monotonic() - self._last < QUIET_SECONDS:

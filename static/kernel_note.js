@@ -2,9 +2,18 @@
 //
 // It asks when it is drawn, and whenever a person does something in the explorer around it.
 // What is not answered in time is shown as a note; the next answer takes the note away.
+// In a page that no kernel has answered, what would ask one is switched off.
 
 const FIRST_WAIT = 1500
 const LATER_WAIT = 5000
+
+// A large page is still being drawn when the note is there already.
+const ROUND = 1000
+const ROUNDS = 20
+
+const ASKING = "button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), [data-do]:not([aria-disabled])"
+// these do their work in the browser
+const OWN = "[data-copy], [data-own]"
 
 const parent_of = (node) => node.parentNode ?? node.host ?? null
 
@@ -13,6 +22,24 @@ const page_around = (node) => {
     if (at.classList?.contains("dx-page")) { return at }
   }
   return null
+}
+
+const find_asking = (node, found) => {
+  for (const one of node.querySelectorAll(ASKING)) { if (!one.matches(OWN)) { found.push(one) } }
+  for (const one of node.querySelectorAll("*")) { if (one.shadowRoot !== null) { find_asking(one.shadowRoot, found) } }
+  return found
+}
+
+const switch_off = (one) => {
+  const [title, cursor] = [one.getAttribute("title"), one.style.cursor]
+  if ("disabled" in one) { one.disabled = true } else { one.style.cursor = "default" }
+  one.setAttribute("aria-disabled", "true")
+  one.title = "No kernel answers here"
+  return () => {
+    if ("disabled" in one) { one.disabled = false } else { one.style.cursor = cursor }
+    one.removeAttribute("aria-disabled")
+    if (title === null) { one.removeAttribute("title") } else { one.title = title }
+  }
 }
 
 const theme_of_host = () => {
@@ -27,12 +54,27 @@ export function render({model}) {
   let timer = null
   let has_answered = false
 
+  let switched_off = []
+  let rounds = null
+
+  const still = (left) => {
+    const page = page_around(root)
+    if (page !== null) { switched_off.push(...find_asking(page.shadowRoot ?? page, []).map(switch_off)) }
+    rounds = left > 0 ? setTimeout(still, ROUND, left - 1) : null
+  }
+  const stir = () => {
+    clearTimeout(rounds)
+    switched_off.forEach((switch_on) => switch_on())
+    switched_off = []
+  }
+
   const note = () => root.querySelector(".dx-notice")
   const show = () => {
     clearTimeout(timer)
     timer = null
     if (note() !== null) { return }
     root.innerHTML = has_answered ? model.gone : model.picture
+    if (!has_answered) { still(ROUNDS) }
   }
   const ask = () => {
     asked += 1
@@ -54,10 +96,12 @@ export function render({model}) {
     clearTimeout(timer)
     timer = null
     has_answered = true
+    stir()
     root.replaceChildren()
   })
   model.on("remove", () => {
     clearTimeout(timer)
+    clearTimeout(rounds)
     for (const name of ["click", "change"]) { window.removeEventListener(name, on_act, true) }
   })
   // the first answer brings the theme of the notebook around

@@ -239,14 +239,14 @@ export function render({model}) {
   const find = element("button", {type: "button", class: "dx-find", "aria-haspopup": "dialog", "aria-keyshortcuts": "Control+K Meta+K", title: "Go to a view, version, file or column, or do something"})
   find.append("Find ", shortcut)
   find.addEventListener("click", palette.open)
-  const shot = element("button", {type: "button", title: "Save a picture of this view"})
+  const shot = element("button", {type: "button", "data-own": "", title: "Save a picture of this view"})
   shot.append("PNG")
   shot.addEventListener("click", picture)
   root.append(say, shot, find, palette.dialog)
 
   const on_key = (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) { return }
-    if (find.offsetParent === null) { return }
+    if (find.offsetParent === null || find.disabled) { return }
     event.preventDefault()
     palette.open()
   }

@@ -86,6 +86,7 @@ class TableExplorer(pn.viewable.Viewer):
                 line,
             ),
         )
+        self._explorer.tools.styles = {"align-self": "flex-end"}
         self._page = self._explorer.panel
         self._page.insert(0, self._tabs)
         self._page.insert(1, self._note)

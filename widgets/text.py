@@ -67,6 +67,11 @@ def format_count(number: int | None) -> str:
     return UNKNOWN if number is None else f"{number:,}".replace("-", MINUS)
 
 
+def format_many(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"
+
+
 def format_short(number: int | None) -> str:
     """`1940000000` as `1.94 B`; below a million in full."""
     if number is None:

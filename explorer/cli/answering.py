@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import explorer
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document
 from explorer.cli.listings import Row
-from explorer.cli.options import parse_storage_options
 from explorer.cli.terminal import show_progress
 from explorer.progress import ProgressCallback
 
@@ -38,7 +37,7 @@ class Answer(Generic[T]):
     ) -> None:
         """Open the table at a URI with storage options, ask, and print what it says."""
         uri, options = place
-        table: Any = explorer.open_table(uri, parse_storage_options(options))
+        table: Any = open_named(uri, options)
         with show_progress() as progress:
             found = ask(table, progress)
         if as_json:

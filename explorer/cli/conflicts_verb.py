@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-import explorer
 import explorer.inspect as look
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count, render_time
 from explorer.errors import InvalidArgumentError
@@ -77,7 +77,7 @@ def conflicts(  # noqa: PLR0913  # the options of a command
             reason=f"It is one of {', '.join(_OPERATIONS)}.",
             remedy="Leave it out for an operation that changes rows.",
         )
-    table = explorer.open_table(uri, parse_storage_options(option))
+    table = open_named(uri, option)
     with show_progress() as progress:
         found = look.check_conflicts(
             table,

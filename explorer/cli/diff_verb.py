@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-import explorer
 from explorer.cli.diff_document import check_layers, describe_diff
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_size_change
 
@@ -55,7 +55,7 @@ def diff(  # noqa: PLR0913  # the options of a command
     from explorer.comparison.versions import diff as compare  # noqa: PLC0415  # `--help` does without
 
     layers = check_layers(layer)
-    table = explorer.open_table(uri, parse_storage_options(option))
+    table = open_named(uri, option)
     with show_progress() as progress:
         start = table.snapshot(version=older, progress=progress)
         end = table.snapshot(version=newer, progress=progress)

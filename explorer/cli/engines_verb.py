@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-import explorer
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_rows
 from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.options import AsJson, StorageOptions, Uri, Version, parse_storage_options
+from explorer.cli.options import AsJson, StorageOptions, Uri, Version
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import UNKNOWN, printable
 
@@ -31,7 +31,7 @@ def engines(
         engines as judge_engines,
     )
 
-    frame = judge_engines(explorer.open_table(uri, parse_storage_options(option)), version)
+    frame = judge_engines(open_named(uri, option), version)
     if as_json:
         print_rows(frame)
     else:

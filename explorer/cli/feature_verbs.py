@@ -35,6 +35,14 @@ WriterVersion = Annotated[
     int | None, typer.Option("--writer-version", metavar="N", help="At least this writer version.")
 ]
 
+OnlyUsed = Annotated[
+    bool,
+    typer.Option(
+        "--only-used",
+        help="Of features that came with a version's number, list those alone that were used.",
+    ),
+]
+
 Feature = Annotated[
     str | None, typer.Argument(metavar="[FEATURE]", help="The feature that is to go.")
 ]
@@ -81,12 +89,13 @@ def plan_constraint(  # noqa: PLR0913  # the options of a command
     )
 
 
-def plan_upgrade_of(  # the options of a command
+def plan_upgrade_of(  # noqa: PLR0913  # the options of a command
     table: explorer.Table,
     features: Features = None,
     *,
     reader_version: ReaderVersion = None,
     writer_version: WriterVersion = None,
+    only_used: OnlyUsed = False,
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
@@ -103,6 +112,7 @@ def plan_upgrade_of(  # the options of a command
         features=features or (),
         reader_version=reader_version,
         writer_version=writer_version,
+        only_used=only_used,
         losers=losses_sentence,
         progress=progress,
     )

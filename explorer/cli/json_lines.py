@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from explorer.cli.hosting import is_hosted, write_out
 from explorer.errors import Problem
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def print_rows(table: pa.Table) -> None:
 def print_problems(problems: Iterable[Problem]) -> None:
     """What is wrong with a table that still answers a list, on standard error,
     one document per line."""
+    if is_hosted():
+        return  # there is one answer, and it is the list
     for problem in problems:
         sys.stderr.write(render_json({"problem": problem.as_dict()}) + "\n")
 
@@ -96,4 +99,4 @@ def _render_other(value: object) -> str:
 def _write(documents: Iterable[Mapping[str, Any]]) -> None:
     lines = [render_json(document) for document in documents]
     lines.append("")
-    sys.stdout.write("\n".join(lines))
+    write_out("\n".join(lines))

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-import explorer
 import explorer.inspect as look
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import (
@@ -20,12 +20,10 @@ from explorer.cli.options import (
     Uri,
     Version,
     check_one_point_in_time,
-    parse_storage_options,
 )
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_time
-from explorer.errors import InvalidArgumentError
-from explorer.protocol.byte_sizes import parse_byte_size
+from explorer.table.target_size import parse_target
 
 _SCREENFUL = 20
 _BAR = 30
@@ -58,11 +56,11 @@ def layout(  # noqa: PLR0913  # the options of a command
     Example: delta-explorer layout ./orders --target 128mb --column amount
     """
     check_one_point_in_time(version, timestamp)
-    wanted = None if target is None else _parse_target(target)
-    table = explorer.open_table(uri, parse_storage_options(option))
+    wanted = None if target is None else parse_target(target, "Write it as 128mb or 1gb.")
+    table = open_named(uri, option)
     with show_progress() as progress:
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-        found = look.file_layout(snapshot, wanted)
+        found = look.file_layout(snapshot, wanted, progress=progress)
         depth = look.clustering_depth(snapshot, column or None, progress=progress)
         effects = look.optimize_effects(table, progress=progress)
     shown = limit or (None if as_json else _SCREENFUL)
@@ -86,17 +84,6 @@ def layout(  # noqa: PLR0913  # the options of a command
         print_document(document)
     else:
         _print(document)
-
-
-def _parse_target(text: str) -> int:
-    try:
-        return parse_byte_size(text)
-    except ValueError as error:
-        raise InvalidArgumentError(
-            f"The size {text[:60]!r} is not readable.",
-            reason=f"As a size, {error}.",
-            remedy="Write it as 128mb or 1gb.",
-        ) from error
 
 
 def _print(document: Row) -> None:

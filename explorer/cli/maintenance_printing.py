@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # verbs that are not called like their operation
 _VERBS = {"set-properties": "set"}
 
+_LEFTOVERS = 10
+"""Files named in a receipt; the document has up to a thousand."""
+
 _SIGNS = {"warn": "!", "refuse": "x"}
 _STYLES = {"warn": "yellow", "refuse": "bold red"}
 
@@ -89,6 +92,7 @@ def print_receipt(receipt: Receipt) -> None:
     for step in receipt.steps:
         for found in step.exceptions[:10]:
             print_note(console, f"{found.outcome}: {found.path} ({found.reason})")
+    _print_leftovers(console, receipt)
     for check in receipt.checks:
         sign = "ok" if check.holds else "x"
         print_note(console, f"{sign} {check.what}: {check.detail}")
@@ -97,6 +101,24 @@ def print_receipt(receipt: Receipt) -> None:
     print_note(console, f"receipt {receipt.id}")
     if receipt.problem is not None:
         report_as_text(receipt.problem.as_dict())
+
+
+def _print_leftovers(console: Console, receipt: Receipt) -> None:
+    """What the run wrote in vain, and which of it is still there."""
+    from explorer.maintenance.leftovers import leftovers_of  # noqa: PLC0415  # after Arrow
+
+    found = leftovers_of(receipt)
+    if found.sentence:
+        print_note(console, printable(found.sentence, 2000))
+    for word, paths, number in (
+        ("left", found.left, found.num_left),
+        ("may begin with", found.unlisted, found.num_unlisted),
+    ):
+        for path in paths[:_LEFTOVERS]:
+            print_note(console, f"{word}: {path}")
+        more = number - min(len(paths), _LEFTOVERS)
+        if more > 0:
+            print_note(console, f"and {more:,} more; --json names up to a thousand")
 
 
 def print_plans(documents: Iterable[Mapping[str, Any]]) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-import explorer
 import explorer.inspect as look
 from explorer.cli import printing
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_document, print_rows
 from explorer.cli.listings import Column, Row, print_cut, print_listing
 from explorer.cli.options import (
@@ -19,7 +19,6 @@ from explorer.cli.options import (
     StorageOptions,
     Uri,
     Version,
-    parse_storage_options,
 )
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import printable, render_count
@@ -54,7 +53,7 @@ def schema(  # the options of a command
     """
     from explorer.inspect.column_presence import MOST_FILES  # noqa: PLC0415  # `--help` without Arrow
 
-    table = explorer.open_table(uri, parse_storage_options(option))
+    table = open_named(uri, option)
     if files:
         with show_progress() as progress:
             snapshot = table.snapshot(version=version, progress=progress)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import explorer
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import (
@@ -18,7 +18,6 @@ from explorer.cli.options import (
     Uri,
     Version,
     check_one_point_in_time,
-    parse_storage_options,
 )
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import render_count, render_size
@@ -53,10 +52,10 @@ def skip(  # noqa: PLR0913  # the options of a command
     from explorer.scan.plan import plan_scan  # noqa: PLC0415  # `--help` does without Arrow
 
     check_one_point_in_time(version, timestamp)
-    table = explorer.open_table(uri, parse_storage_options(option))
+    table = open_named(uri, option)
     with show_progress() as progress:
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-        plan = plan_scan(snapshot, where)
+        plan = plan_scan(snapshot, where, progress=progress)
     if as_json:
         print_document(_document(plan, plan.reasons(limit=limit)))
     else:

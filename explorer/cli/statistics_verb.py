@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import explorer
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_problems, print_rows
 from explorer.cli.listings import Column, Row, print_listing, print_note
 from explorer.cli.options import (
@@ -17,7 +17,6 @@ from explorer.cli.options import (
     Uri,
     Version,
     check_one_point_in_time,
-    parse_storage_options,
 )
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count
@@ -49,10 +48,10 @@ def stats(
     )
 
     check_one_point_in_time(version, timestamp)
-    table = explorer.open_table(uri, parse_storage_options(option))
+    table = open_named(uri, option)
     with show_progress() as progress:
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-        report = column_statistics(snapshot, column)
+        report = column_statistics(snapshot, column, progress=progress)
     if as_json:
         print_rows(report.columns)
         print_problems(report.problems)

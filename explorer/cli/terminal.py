@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from explorer.cli.hosting import is_hosted
 from explorer.progress import Progress, ProgressCallback
 
 _PATIENCE_SECONDS = 0.4
@@ -67,7 +68,7 @@ def reader_may_leave() -> Iterator[None]:
 @contextmanager
 def show_progress() -> Iterator[ProgressCallback | None]:
     """A callback for long work, or None where standard error is no terminal."""
-    if not sys.stderr.isatty():
+    if is_hosted() or not sys.stderr.isatty():
         yield None
         return
     with ProgressLine() as line:

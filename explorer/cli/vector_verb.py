@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import explorer
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_rows
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import (
@@ -18,7 +18,6 @@ from explorer.cli.options import (
     Uri,
     Version,
     check_one_point_in_time,
-    parse_storage_options,
 )
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count, render_size
@@ -56,7 +55,7 @@ def dv(  # noqa: PLR0913  # the options of a command
     )
 
     check_one_point_in_time(version, timestamp)
-    table = explorer.open_table(uri, parse_storage_options(option))
+    table = open_named(uri, option)
     with show_progress() as progress:
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
     shown = limit or (None if as_json else _SCREENFUL)
@@ -67,7 +66,8 @@ def dv(  # noqa: PLR0913  # the options of a command
         else:
             _print_ranges(hidden)
         return
-    frame = deletion_vectors(snapshot)
+    with show_progress() as progress:
+        frame = deletion_vectors(snapshot, progress=progress)
     listed = frame if shown is None else frame.slice(0, shown)
     if as_json:
         print_rows(listed)

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-import explorer
 import explorer.inspect as look
 from explorer.cli import printing
 from explorer.cli.changes_verb import changes
@@ -21,6 +20,7 @@ from explorer.cli.doctor_verb import doctor
 from explorer.cli.engines_verb import engines
 from explorer.cli.foreign_verb import foreign
 from explorer.cli.health_verb import health
+from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document, print_rows
 from explorer.cli.layout_verb import layout
 from explorer.cli.maintenance_verbs import MAINTENANCE_VERBS
@@ -32,7 +32,6 @@ from explorer.cli.options import (
     Uri,
     Version,
     check_one_point_in_time,
-    parse_storage_options,
 )
 from explorer.cli.preview_verb import preview
 from explorer.cli.reach_verb import reach
@@ -158,14 +157,15 @@ def files(  # noqa: PLR0913  # the options of a command
     table = _open(uri, option)
     with show_progress() as progress:
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-    page = look.files_page(
-        snapshot,
-        offset=0,
-        limit=limit or (None if as_json else SCREENFUL),
-        sort_by=sort,
-        descending=descending,
-        contains=contains,
-    )
+        page = look.files_page(
+            snapshot,
+            offset=0,
+            limit=limit or (None if as_json else SCREENFUL),
+            sort_by=sort,
+            descending=descending,
+            contains=contains,
+            progress=progress,
+        )
     if as_json:
         print_rows(page.rows)
     else:
@@ -204,4 +204,4 @@ def log(
 
 
 def _open(uri: str, options: list[str] | None) -> Any:
-    return explorer.open_table(uri, parse_storage_options(options))
+    return open_named(uri, options)

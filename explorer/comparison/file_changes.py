@@ -19,6 +19,7 @@ from explorer.comparison.looked_up_files import SomeFiles
 from explorer.comparison.numbers import Positions, indices_of, null_mask, take, values_of
 from explorer.comparison.routes import Candidates, Route, recorded_fields
 from explorer.log.columns import int64_column, string_column
+from explorer.progress import UNWATCHED, Watch
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 
@@ -91,12 +92,20 @@ class FileChanges:
     (`independent`). The answer does not depend on it.
     """
 
-    def __init__(self, candidates: Candidates, older: Snapshot, newer: Snapshot) -> None:
+    def __init__(
+        self,
+        candidates: Candidates,
+        older: Snapshot,
+        newer: Snapshot,
+        watch: Watch = UNWATCHED,
+    ) -> None:
         self.route: Route = candidates.route
         self._before, self._after = candidates.before, candidates.after
         self._older, self._newer = older, newer
+        watch.step(0, None, "Looking for files that are in both versions")
         pairs = pair_files(self._before.names, self._after.names)
         self._gone, self._came = pairs.gone, pairs.came
+        watch.step(0, None, "Comparing files that are in both versions")
         stayed = _Stayed(
             before=self._before.read(pairs.same_before, STAYED_COLUMNS),
             after=self._after.read(pairs.same_after, STAYED_COLUMNS),
@@ -106,6 +115,7 @@ class FileChanges:
         changed = np.flatnonzero(differing.any(axis=1)).astype(np.int64)
         self._differing: Flags = differing[changed]
         self._stayed = stayed.select(changed)
+        watch.step(0, None, "Counting rows of files that came and went")
 
     def __repr__(self) -> str:
         """How many of each."""

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import int64_column, string_column
-from explorer.log.load import LoadedVersion
 from explorer.log.file_columns import FileColumns
+from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.column_statistics import (
@@ -20,6 +20,7 @@ from explorer.scan.column_statistics import (
     read_facts,
     statistics_columns,
 )
+from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 
@@ -51,7 +52,7 @@ class ColumnSummary:
         return render_type(self.column.data_type)
 
 
-def statistics_changes(older: Snapshot, newer: Snapshot) -> pa.Table:
+def statistics_changes(older: Snapshot, newer: Snapshot, watch: Watch = UNWATCHED) -> pa.Table:
     """One row per column of either schema that statistics may speak of, in the order of
     the newer one.
 
@@ -59,7 +60,7 @@ def statistics_changes(older: Snapshot, newer: Snapshot) -> pa.Table:
     - `files_*`, `bounded_*`, `counted_*`, `minimum_*`, `maximum_*`, `null_count_*` as in
       `ColumnSummary`, for `before` and `after`
     """
-    before, after = summarise(older), summarise(newer)
+    before, after = summarise(older, watch), summarise(newer, watch)
     names = [*after, *(name for name in before if name not in after)]
     rows = [(before.get(name), after.get(name)) for name in names]
     arrays = {"path": string_column([_path(*row) for row in rows])}
@@ -71,23 +72,23 @@ def statistics_changes(older: Snapshot, newer: Snapshot) -> pa.Table:
     return pa.Table.from_arrays(list(arrays.values()), list(arrays))
 
 
-def summarise(snapshot: Snapshot) -> Mapping[tuple[str, ...], ColumnSummary]:
+def summarise(
+    snapshot: Snapshot, watch: Watch = UNWATCHED
+) -> Mapping[tuple[str, ...], ColumnSummary]:
     """What a version's statistics say, by the physical path of the column."""
     columns = statistics_columns(snapshot)
     if not columns:
         return {}
 
-    def read(loaded: LoadedVersion) -> list[_Part]:
-        def reduce(files: FileColumns) -> _Part:
-            facts = read_facts(files, columns)
-            return _Part(
-                files=files.table.num_rows,
-                columns=[_Reduced.of(facts.columns[column.path]) for column in columns],
-            )
+    def reduce(files: FileColumns) -> _Part:
+        facts = read_facts(files, columns)
+        return _Part(
+            files=files.table.num_rows,
+            columns=[_Reduced.of(facts.columns[column.path]) for column in columns],
+        )
 
-        return list(loaded.state.reduce_files(["stats"], parsed_leaves(columns), reduce))
-
-    parts = snapshot.consult(read)
+    label = f"Reading the statistics of version {snapshot.version:,}"
+    parts = over_watched(snapshot, ["stats"], parsed_leaves(columns), reduce, watch, label)
     return {column.physical: _summary(column, parts, at) for at, column in enumerate(columns)}
 
 

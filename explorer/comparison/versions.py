@@ -52,7 +52,7 @@ class VersionDiff:
         from explorer.comparison.routes import find_candidates  # noqa: PLC0415  # as above
 
         candidates = find_candidates(self.older, self.newer, self.watch)
-        return FileChanges(candidates, self.older, self.newer)
+        return FileChanges(candidates, self.older, self.newer, self.watch)
 
     @cached_property
     def logged(self) -> LoggedActions | None:
@@ -75,7 +75,7 @@ class VersionDiff:
             statistics_changes,
         )
 
-        return statistics_changes(self.older, self.newer)
+        return statistics_changes(self.older, self.newer, self.watch)
 
     @cached_property
     def schema(self) -> tuple[SchemaChange, ...]:

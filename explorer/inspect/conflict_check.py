@@ -3,20 +3,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import pyarrow as pa
 
-from explorer.inspect.conflict_wording import conflict_sentence
+from explorer.inspect.commit_times import list_with_times
+from explorer.inspect.conflict_wording import conflict_sentence, winner_in_words
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import TIME, int64_column, string_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import render_commit_name
+from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.later_commits import conflicts_since, transaction_upon
 from explorer.transaction.read_set import NOTHING
+from explorer.transaction.staged import StagedCommit
 
 Operation = Literal["change", "append"]
 OPERATIONS: Final[tuple[Operation, ...]] = ("change", "append")
@@ -91,24 +95,79 @@ def check_conflicts(  # noqa: PLR0913  # what was read, how, and who looks on
     """
     watch = Watch(progress=progress, cancel=cancel)
     snapshot = table.snapshot(version=read_version, progress=progress, cancel=cancel)
-    staged = transaction_upon(snapshot, where, isolation_level)
-    if operation == "append":
-        staged = replace(staged, reads=NOTHING)
-    newest = table.latest_version()
-    found: list[Conflict] = []
-    total = 0
-    for conflict in conflicts_since(table.store, staged, newest, watch):
-        total += 1
-        if len(found) < MOST_CONFLICTS:
-            found.append(conflict)
-    return ConflictCheck(
-        read_version=snapshot.version,
-        newest_version=newest,
-        operation=operation,
-        where=where if operation == "change" else None,
-        isolation_level=staged.provenance.isolation_level,
-        num_conflicts=total,
-        found=tuple(found),
+    staged = _stage(snapshot, where, isolation_level)
+    return _check(table, {operation: staged[operation]}, where, watch, _unheard)[operation]
+
+
+def check_every_operation(
+    table: Table,
+    snapshot: Snapshot,
+    where: str | None = None,
+    *,
+    met: Callable[[str], None] | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> dict[Operation, ConflictCheck]:
+    """The answers of `check_conflicts` for each of the `OPERATIONS` upon a snapshot, with every
+    commit read once. `met` hears of the first conflict of a change as soon as it is found."""
+    watch = Watch(progress=progress, cancel=cancel)
+    return _check(table, _stage(snapshot, where, None), where, watch, met or _unheard)
+
+
+def _unheard(_: str) -> None:
+    """Nobody waits for the first conflict."""
+
+
+def _stage(
+    snapshot: Snapshot, where: str | None, isolation_level: str | None
+) -> dict[Operation, StagedCommit]:
+    """A transaction that changes what it read, and one that reads nothing."""
+    change = transaction_upon(snapshot, where, isolation_level)
+    return {"change": change, "append": replace(change, reads=NOTHING)}
+
+
+def _check(
+    table: Table,
+    staged: Mapping[Operation, StagedCommit],
+    where: str | None,
+    watch: Watch,
+    met: Callable[[str], None],
+) -> dict[Operation, ConflictCheck]:
+    names, newest = list(staged), table.latest_version()
+    found: dict[Operation, list[Conflict]] = {name: [] for name in names}
+    totals = dict.fromkeys(names, 0)
+    for at, conflict in conflicts_since(table.store, list(staged.values()), newest, watch):
+        name = names[at]
+        totals[name] += 1
+        if len(found[name]) < MOST_CONFLICTS:
+            found[name].append(conflict)
+        if name == "change" and totals[name] == 1:
+            met(winner_in_words(conflict))
+    return {
+        name: ConflictCheck(
+            read_version=one.base.version,
+            newest_version=newest,
+            operation=name,
+            where=where if name == "change" else None,
+            isolation_level=one.provenance.isolation_level,
+            num_conflicts=totals[name],
+            found=_with_times(table, found[name]),
+        )
+        for name, one in staged.items()
+    }
+
+
+def _with_times(table: Table, found: Sequence[Conflict]) -> tuple[Conflict, ...]:
+    """Conflicts with the time that counts for each commit, as the history has it: what a writer
+    calls its time means nothing without in-commit timestamps."""
+    if not found:
+        return ()
+    since, times = table.in_commit_since(), list_with_times(table.store).file_times
+    return tuple(
+        one
+        if since is not None and one.version >= since
+        else replace(one, commit=replace(one.commit, timestamp=times.get(one.version)))
+        for one in found
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from explorer.inspect.conflict_check import ConflictCheck
+    from explorer.transaction.conflicts import Conflict
 
 
 def conflict_sentence(found: ConflictCheck) -> str:
@@ -17,9 +18,14 @@ def conflict_sentence(found: ConflictCheck) -> str:
     commits = f"{number:,} commit{'s' if number > 1 else ''} since version {read}"
     if not found.num_conflicts:
         return f"No conflict with the {commits}, {level}."
-    first, total = found.found[0], found.num_conflicts
-    who = f" ({first.commit.operation[:60]})" if first.commit.operation else ""
+    total = found.num_conflicts
     return (
-        f"Version {first.version}{who} won: {first.rule}. {first.reason} "
+        f"{winner_in_words(found.found[0])} "
         f"{total:,} conflict{'s' if total > 1 else ''} with the {commits}, {level}."
     )
+
+
+def winner_in_words(conflict: Conflict) -> str:
+    """Which commit won, by which rule, and why."""
+    who = f" ({conflict.commit.operation[:60]})" if conflict.commit.operation else ""
+    return f"Version {conflict.version}{who} won: {conflict.rule}. {conflict.reason}"

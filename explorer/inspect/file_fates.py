@@ -18,6 +18,7 @@ from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.reach_wording import versions_in_words
 from explorer.log.columns import TIME, int64_column, string_column, time_column
 from explorer.log.listing import LogListing
+from explorer.protocol.filenames import is_temporary
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
 from explorer.storage.ports import ObjectInfo
@@ -27,7 +28,6 @@ from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.times import in_commit_times, render_time
 from explorer.table.unkept_files import (
-    HIDDEN,
     OTHER_TABLE,
     REASONS,
     Ages,
@@ -231,12 +231,15 @@ def _unknown(look: FileLook) -> FileReason:
     judged = judge_unkept(files, look.snapshot.uri, (), names, ages)
     is_other = other_table_of(look.snapshot.store, look.wanted.name) is not None
     reason = OTHER_TABLE if is_other else REASONS[int(judged.reasons[0])]
-    theirs = None if reason == HIDDEN else look.info.modified_ms + look.own_ms
+    theirs = None if judged.is_hidden[0] else look.info.modified_ms + look.own_ms
     if reason.startswith("foreign"):
         return _reason(look, "foreign", _foreign(look, reason, theirs), None, theirs)
     is_change = look.wanted.name.startswith(f"{CHANGE_FOLDER}/")
     kind = "orphaned change data" if is_change else "orphaned file"
     text = f"{name} looks like a file of a table, and no line of the log that is left names it"
+    if is_temporary(name.rpartition("/")[2]):
+        kind = "unfinished file"
+        text = f"{name} was begun by a writer that never finished it"
     frees = int(judged.since_ms[0])
     if judged.may_go[0]:
         text += "; it is older than the retention, and the next vacuum deletes it."

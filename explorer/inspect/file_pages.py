@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.scan.watched import watched_files
 from explorer.table.snapshot import Snapshot
 
 COLUMNS = (
@@ -36,6 +39,9 @@ _MAX_SNAPSHOTS = 2
 """Two, so that a comparison of versions does not sort again and again."""
 _MAX_ORDERS = 6
 """Eight bytes a file each."""
+_WAIT_SECONDS = 0.1
+_KEPT = ("num_records", "stats")
+"""What has a way of its own in `Snapshot.files`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +61,8 @@ def files_page(  # noqa: PLR0913  # a page is offset, limit, order and filter
     descending: bool = False,
     contains: str | None = None,
     columns: Sequence[str] = COLUMNS,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
 ) -> FilesPage:
     """`limit` files (all where None) from `offset` on, in the order of `sort_by`.
 
@@ -64,12 +72,13 @@ def files_page(  # noqa: PLR0913  # a page is offset, limit, order and filter
     `partition_values.NAME`; nulls come last. `contains` leaves only files with
     that text in their path or in a partition value, whatever the case.
     """
-    files = _FILES.of(snapshot)
-    order = files.order(sort_by, "descending" if descending else "ascending", contains or "")
+    files, watch = _FILES.of(snapshot), Watch(progress=progress, cancel=cancel)
+    direction = "descending" if descending else "ascending"
+    order = files.order(sort_by, direction, contains or "", watch)
     start = max(offset, 0)
     stop = len(order) if limit is None else min(start + max(limit, 0), len(order))
     positions = order.slice(start, max(stop - start, 0))
-    rows = files.table(columns).take(positions)
+    rows = files.table(columns, watch).take(positions)
     return FilesPage(rows=rows, total=len(order))
 
 
@@ -83,38 +92,50 @@ class _SortedFiles:
         self._orders: OrderedDict[tuple[str, str, str], pa.Array] = OrderedDict()
         self._lock = threading.RLock()
 
-    def table(self, columns: Sequence[str]) -> pa.Table:
+    def table(self, columns: Sequence[str], watch: Watch) -> pa.Table:
         """These columns of all files, in the order of the log."""
-        with self._lock:
+        with self._turn(watch):
             missing = [name for name in columns if name not in self._columns]
             snapshot = self._snapshot()
             if missing and snapshot is not None:
-                found = snapshot.files(missing)
+                found = _read(snapshot, missing, watch)
                 self._columns.update(zip(found.column_names, found.columns, strict=True))
             return pa.Table.from_arrays([self._columns[name] for name in columns], list(columns))
 
-    def order(self, sort_by: str, direction: str, contains: str) -> pa.Array:
+    @contextmanager
+    def _turn(self, watch: Watch) -> Iterator[None]:
+        """One reads at a time; who waits for another can be cancelled."""
+        while not self._lock.acquire(timeout=_WAIT_SECONDS):
+            watch.step(0, None, "Waiting for what is being read already")
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def order(self, sort_by: str, direction: str, contains: str, watch: Watch) -> pa.Array:
         """Positions of the files that `contains` leaves, in order."""
         wanted = (sort_by, direction, contains)
-        with self._lock:
+        with self._turn(watch):
             if wanted not in self._orders:
-                self._orders[wanted] = self._build_order(*wanted)
+                self._orders[wanted] = self._build_order(*wanted, watch)
             self._orders.move_to_end(wanted)
             while len(self._orders) > _MAX_ORDERS:
                 self._orders.popitem(last=False)
             return self._orders[wanted]
 
-    def _build_order(self, sort_by: str, direction: str, contains: str) -> pa.Array:
+    def _build_order(self, sort_by: str, direction: str, contains: str, watch: Watch) -> pa.Array:
         if contains:
-            everything = self.order(sort_by, direction, "")
-            searched = self.table(["path", "partition_values"])
+            everything = self.order(sort_by, direction, "", watch)
+            searched = self.table(["path", "partition_values"], watch)
+            watch.step(0, None, "Searching paths")
             return everything.filter(_matches(searched, contains).take(everything))
-        keys = pa.Table.from_arrays([self._sort_key(sort_by)], ["key"])
+        keys = pa.Table.from_arrays([self._sort_key(sort_by, watch)], ["key"])
+        watch.step(0, None, "Sorting files")
         return pc.sort_indices(keys, sort_keys=[("key", direction)])
 
-    def _sort_key(self, sort_by: str) -> pa.ChunkedArray:
+    def _sort_key(self, sort_by: str, watch: Watch) -> pa.ChunkedArray:
         if sort_by.startswith(_PARTITION):
-            values = self.table(["partition_values"]).column(0)
+            values = self.table(["partition_values"], watch).column(0)
             return pc.map_lookup(values, sort_by.removeprefix(_PARTITION), "first")
         if sort_by not in _SORTABLE:
             raise InvalidArgumentError(
@@ -123,9 +144,28 @@ class _SortedFiles:
                 remedy=f"Choose from {', '.join(_SORTABLE)} or {_PARTITION}NAME.",
             )
         if sort_by == "deleted_rows":
-            vectors = self.table(["deletion_vector"]).column(0)
+            vectors = self.table(["deletion_vector"], watch).column(0)
             return pc.struct_field(vectors, "cardinality")
-        return self.table([sort_by]).column(0)
+        return self.table([sort_by], watch).column(0)
+
+
+def _read(snapshot: Snapshot, columns: Sequence[str], watch: Watch) -> pa.Table:
+    """Some columns of all files; what counts rows is kept by the snapshot, and read apart."""
+    segment = snapshot.segment
+    kept = [name for name in columns if name in _KEPT]
+    stored = [name for name in columns if name not in _KEPT]
+    found = watched_files(snapshot, stored, watch, "Reading files") if stored else None
+    if not kept:
+        return found
+    watch.step(0, None, "Reading statistics")
+    counted = snapshot.files(kept)
+    if found is None:
+        return counted
+    if snapshot.segment is not segment:  # read another way since, and in another order
+        return snapshot.files(columns)
+    for name in kept:
+        found = found.append_column(name, counted.column(name))
+    return found
 
 
 class _RecentFiles:

@@ -31,7 +31,6 @@ from explorer.table.store_paths import NOWHERE, Places, file_of_each
 from explorer.table.table import Table
 from explorer.table.times import parse_timestamp
 from explorer.table.unkept_files import (
-    HIDDEN,
     MAY_GO,
     ODD,
     REASONS,
@@ -271,7 +270,7 @@ def _frame(
     reasons = judged.reasons[unknown]
     never = judged.never[unknown]
     times = numbers_of(files.column("modified"))
-    hidden = reasons == REASONS.index(HIDDEN)
+    hidden = judged.is_hidden[unknown]
     frame = pa.table(
         {
             "path": files.column("path"),

@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
 from explorer.log.columns import STRING_MAP, int64_column, string_column, string_map_column
+from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.scan.watched import watched_files
 from explorer.table.snapshot import Snapshot
 from explorer.table.target_size import target_file_size
 
@@ -73,7 +75,13 @@ class Layout:
         return _sentence(self)
 
 
-def file_layout(snapshot: Snapshot, target: int | None = None) -> Layout:
+def file_layout(
+    snapshot: Snapshot,
+    target: int | None = None,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> Layout:
     """The sizes of a version against `target` bytes, by default the table's own."""
     if target is not None and target <= 0:
         raise InvalidArgumentError(
@@ -84,7 +92,9 @@ def file_layout(snapshot: Snapshot, target: int | None = None) -> Layout:
     own, source = target_file_size(snapshot.metadata.configuration)
     wanted = own if target is None else target
     columns = list(snapshot.metadata.partition_columns)
-    files = snapshot.files(["size", "partition_values"] if columns else ["size"])
+    named = ["size", "partition_values"] if columns else ["size"]
+    watch = Watch(progress=progress, cancel=cancel)
+    files = watched_files(snapshot, named, watch, "Reading sizes")
     sizes = np.clip(_numbers(files.column("size")), 0, _LARGEST_CLAIM)
     numbers, firsts = partition_numbers(files, columns)
     return Layout(

@@ -24,6 +24,7 @@ from explorer.protocol.features.column_mapping import column_mapping_mode
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.column_statistics import statistics_columns
 from explorer.scan.statistics import parsed_statistics
+from explorer.scan.watched import watched_files
 from explorer.table.snapshot import Snapshot
 
 Numbers = npt.NDArray[np.int64]
@@ -72,14 +73,14 @@ def clustering_depth(
     partitioned = list(snapshot.metadata.partition_columns)
     numbers = np.zeros(snapshot.num_files, np.int64)
     if partitioned and names:
-        numbers, _ = partition_numbers(snapshot.files(["partition_values"]), partitioned)
+        values = watched_files(snapshot, ["partition_values"], watch, "Reading partitions")
+        numbers, _ = partition_numbers(values, partitioned)
     if not names:
         return build_frame(COLUMNS, [])
-    watch.step(0, len(names) + 1, "Reading bounds")
-    facts = parsed_statistics(snapshot, names)
+    facts = parsed_statistics(snapshot, names, progress=progress, cancel=cancel)
     rows = []
-    for done, name in enumerate(names, start=1):
-        watch.step(done, len(names) + 1, "Comparing bounds")
+    for done, name in enumerate(names):
+        watch.step(done, len(names), "Comparing bounds")
         rows.append((name, name in clustered, *depths_of(facts, name, numbers)))
     return build_frame(COLUMNS, rows)
 

@@ -12,6 +12,8 @@ import pyarrow as pa
 from explorer.errors import CorruptLogError, DeltaError, InvalidArgumentError
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import float64_column, int64_column, string_column
+from explorer.log.file_columns import FileColumns
+from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.deletion_vectors import (
     DeletionVectorDescriptor,
     hidden_runs,
@@ -20,6 +22,9 @@ from explorer.protocol.deletion_vectors import (
 from explorer.protocol.paths import encode_path
 from explorer.rows.data_file import FILE_COLUMNS, data_files
 from explorer.rows.deletion import read_deletion_vector
+from explorer.scan.column_statistics import PARSED_NUM_RECORDS
+from explorer.scan.plan import physical_counts
+from explorer.scan.watched import over_watched
 from explorer.table.snapshot import Snapshot
 
 VECTOR_COLUMNS: dict[str, Column] = {
@@ -33,6 +38,7 @@ VECTOR_COLUMNS: dict[str, Column] = {
     "fraction_deleted": (float64_column, pa.float64()),
     "problem": (string_column, pa.string()),
 }
+_READ = ("path", "deletion_vector")
 RANGE_COLUMNS: dict[str, Column] = {
     "first": (int64_column, pa.int64()),
     "last": (int64_column, pa.int64()),
@@ -51,7 +57,12 @@ class HiddenRows:
     num_records: int | None
 
 
-def deletion_vectors(snapshot: Snapshot) -> pa.Table:
+def deletion_vectors(
+    snapshot: Snapshot,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> pa.Table:
     """One row per live file with a deletion vector, in the order of the log.
 
     - `path` of the data file, as in the log
@@ -65,16 +76,24 @@ def deletion_vectors(snapshot: Snapshot) -> pa.Table:
 
     No vector is read for it.
     """
-    if not snapshot.num_deletion_vectors:  # most tables: no path need be read
-        return build_frame(VECTOR_COLUMNS, [])
-    files = snapshot.files(["path", "deletion_vector", "num_records"])
-    with_vector = files.filter(files.column("deletion_vector").is_valid())
+    watch = Watch(progress=progress, cancel=cancel)
+    pieces = over_watched(
+        snapshot, _READ, [PARSED_NUM_RECORDS], _with_vector, watch, "Looking for deletion vectors"
+    )
     rows = [
         _vector_row(row["path"], row["deletion_vector"], row["num_records"])
-        for batch in with_vector.to_batches(max_chunksize=10_000)
-        for row in batch.to_pylist()
+        for piece in pieces
+        for row in piece.to_pylist()
     ]
     return build_frame(VECTOR_COLUMNS, rows)
+
+
+def _with_vector(files: FileColumns) -> pa.Table:
+    """Those of some files that have a vector, with the rows that they hold."""
+    wanted = files.table.column("deletion_vector").is_valid()
+    found = files.table.filter(wanted)
+    counts = physical_counts(files, wanted) if found.num_rows else pa.nulls(0, pa.int64())
+    return found.append_column("num_records", counts)
 
 
 def hidden_rows(snapshot: Snapshot, path: str, limit: int | None = None) -> HiddenRows:

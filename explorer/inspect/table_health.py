@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -20,20 +20,19 @@ from explorer.inspect.log_facts import LogFacts
 from explorer.inspect.log_folder import log_files
 from explorer.inspect.log_growth import log_growth
 from explorer.inspect.log_rules import judge_log
+from explorer.inspect.opening import cost_in_words, cost_of_opening, known_by_listing
 from explorer.inspect.version_checksum import validate_checksum
 from explorer.log.checkpoint import read_checkpoint
 from explorer.log.columns import TIME, int64_column, string_column, time_column
 from explorer.log.commit_info import read_provenance
 from explorer.log.hint import validate_hint
 from explorer.log.hint_writer import hinted_version
-from explorer.log.listing import LogListing
-from explorer.log.segment import LogSegment, build_segment
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.table.frames import sum_of
 from explorer.table.listed_files import list_files
-from explorer.table.opening_cost import OpeningCost, opening_cost
+from explorer.table.opening_cost import OpeningCost
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
@@ -106,11 +105,15 @@ def log_health(
     table: Table,
     *,
     now: datetime | str | None = None,
+    tell: Callable[[str], None] | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> Health:
-    """What the log alone can say; a table that cannot be opened answers too."""
+    """What the log alone can say; a table that cannot be opened answers too. `tell` hears what
+    opening costs by the listing, before it is opened."""
     watch = Watch(progress=progress, cancel=cancel)
+    if tell is not None and (known := known_by_listing(table)):
+        tell(known)
     return _build(_look(table, now, watch), READ_WHOLE, None)
 
 
@@ -141,14 +144,17 @@ class _Look:
 
 def _look(table: Table, now: datetime | str | None, watch: Watch) -> _Look:
     now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    watch.step(0, None, "Listing the log")
     listing = table.listing()
     files = log_files(table)
     snapshot, refusal = _open(table, watch)
-    segment, cost = _cost(table, listing, snapshot)
+    watch.step(0, None, "Adding up what opening costs")
+    segment, cost = cost_of_opening(table, listing, snapshot)
     names = files.column("name").to_pylist()
     times = files.column("modified").cast(pa.int64()).to_pylist()
     active, configuration = _in_force(table)
     newest = listing.commits[-NEWEST_READ:]
+    watch.step(0, None, "Reading who committed, and when")
     bodies = [body for body, _ in read_provenance(table.store, newest)]
     return _Look(
         table=table,
@@ -178,16 +184,6 @@ def _open(table: Table, watch: Watch) -> tuple[Snapshot | None, Problem | None]:
         if error.kind == "cancelled":
             raise
         return None, Problem.of(error)
-
-
-def _cost(
-    table: Table, listing: LogListing, snapshot: Snapshot | None
-) -> tuple[LogSegment | None, OpeningCost | None]:
-    try:
-        segment = build_segment(listing) if snapshot is None else snapshot.segment
-    except DeltaError:
-        return None, None
-    return segment, opening_cost(table.store, listing, segment)
 
 
 def _in_force(table: Table) -> tuple[InCommitTimes | None, dict[str, str]]:
@@ -281,6 +277,7 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
 
 def _missing(snapshot: Snapshot, watch: Watch) -> pa.Table:
     """Live files, and their deletion vectors, that a listing does not find."""
+    watch.step(0, None, "Reading the files of the newest version")
     live = snapshot.physical_files("add", ["path", "deletion_vector", "size", "num_records"])
     present = list_files(snapshot.store, watch).paths
     if not present.num_chunks:
@@ -368,13 +365,9 @@ def _sentence(health: Health) -> str:
     rows = health.findings.slice(0, 1).to_pylist()
     cost = ""
     if health.cost is not None:
-        read = health.cost["commit_bytes"] + health.cost["checkpoint_bytes"]
-        since = health.cost["checkpoint_version"]
-        start = "" if since is None else f"the checkpoint of version {since} and "
-        commits = health.cost["commits"]
-        many = "" if commits == 1 else "s"
-        cost = f"Version {health.version} opens from {start}{commits:,} commit{many} "
-        cost += f"({render_byte_size(read)})."
+        names = ("commits", "commit_bytes", "checkpoint_bytes")
+        spent = OpeningCost(**{name: health.cost[name] for name in names})
+        cost = f"{cost_in_words(health.version, health.cost['checkpoint_version'], spent)}."
     wrong = counts["error"] + counts["warning"]
     if wrong:
         more = {1: "", 2: " One more is below."}.get(wrong, f" {wrong - 1} more are below.")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PROGRESS_EVERY = 256
+_PROGRESS_BYTES = 4 * 2**20
+"""Few commits may be long ones."""
 
 # bytes; below it there is next to nothing to collect
 _LARGE_FILE = 64 * 1024
@@ -109,9 +111,11 @@ def replay_commits(
 def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tail:
     builder = _TailBuilder()
     files = store.read_many(map(_path, newest_first))
+    untold = 0
     for done, step in enumerate(newest_first):
-        if done % _PROGRESS_EVERY == 0:
+        if done % _PROGRESS_EVERY == 0 or untold >= _PROGRESS_BYTES:
             watch.step(done, len(newest_first), "Reading commits")
+            untold = 0
         try:
             data = next(files)
         except DeltaError as error:
@@ -120,6 +124,7 @@ def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tai
             if isinstance(error, NotFoundError):
                 raise _vanished(step) from error
             raise
+        untold += len(data)
         if isinstance(step, Compaction):
             builder.read_compaction(data, step)
         else:

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from uuid import UUID, uuid4
 
 from explorer.log.checkpoint_form import choose_form
-from explorer.maintenance.guards import judge_features
+from explorer.maintenance.guards import judge_features, judge_log
 from explorer.maintenance.newer_commits import anchor_of
 from explorer.maintenance.plan import Plan, Promise, Step
 from explorer.maintenance.planning import Clock, count, look_at, system_clock
@@ -51,7 +51,7 @@ def plan_checkpoint(
             "form": asdict(form),
             "num_actions": num_actions,
         },
-        verdicts=(judge_features(snapshot.protocol),),
+        verdicts=(judge_features(snapshot.protocol), judge_log(look.listing)),
         steps=steps,
         rests_on=(),
         promise=Promise(versions={str(snapshot.version): snapshot.num_files}),

@@ -66,6 +66,7 @@ def commit_step(  # noqa: PLR0913  # the fields of commitInfo
     upon_step: int | None = None,
     validated: Sequence[ValidatedRule] = (),
     dropped_feature: str | None = None,
+    unused_features: Sequence[str] = (),
     protects_history: bool = False,
 ) -> Step:
     """A step that commits `actions` (lines of a commit) and the file actions that `files`
@@ -73,13 +74,15 @@ def commit_step(  # noqa: PLR0913  # the fields of commitInfo
 
     With `upon_step` it builds upon the version that an earlier step looked at, and rests on
     what was found there: that all rows keep to the rules of `validated`, or that nothing of
-    `dropped_feature` is left. With `protects_history` its metadata say that the checkpoints
+    `dropped_feature` is left. Of `unused_features`, which the protocol no longer has, no
+    version ever made use. With `protects_history` its metadata say that the checkpoints
     before it are protected.
     """
     resting = {
         "upon_step": upon_step,
         "validated": [{"key": rule.key, "expression": rule.expression} for rule in validated],
         "dropped_feature": dropped_feature,
+        "unused_features": list(unused_features),
         "protects_history": protects_history or None,
     }
     return Step(
@@ -174,11 +177,16 @@ def stage(
 
 
 def _promises(arguments: Mapping[str, Any], files: FileBatches) -> Promises:
-    dropped = arguments.get("dropped_feature")
+    dropped = frozenset(arguments.get("unused_features", ()))
+    if (feature := arguments.get("dropped_feature")) is not None:
+        dropped |= {str(feature)}
+    # what a plan says of a domain its operation made, and no user
+    domains = (line.get("domainMetadata") for line in arguments["actions"])
     return Promises(
         validated=frozenset(ValidatedRule(**rule) for rule in arguments.get("validated", ())),
         recommits=files.recommits,
-        dropped_features=frozenset() if dropped is None else frozenset({str(dropped)}),
+        dropped_features=dropped,
+        kept_domains=frozenset(domain["domain"] for domain in domains if domain is not None),
     )
 
 

@@ -3,15 +3,20 @@
 Before each of them is deleted it is looked at once more: one that is no longer what was
 planned (another size, or a newer time) stays. Between two batches the log is asked for
 newer commits, the journal is written, and a wish to cancel is heard.
+
+Commits go one after the other, oldest first, whatever the store: where it ends half-way, the
+commits that are left follow each other, and no later plan has to refuse a gap.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.errors import ConflictError, DeltaError, NotFoundError
 from explorer.maintenance.file_list import of_action
@@ -19,13 +24,19 @@ from explorer.maintenance.files_coming_back import VACUUM_START, announced_until
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Step
 from explorer.maintenance.run import Run, Tally
+from explorer.protocol.filenames import LOG_FOLDER, LogFileKind, parse_log_file_name
 from explorer.protocol.paths import is_absolute
-from explorer.storage.at_once import each
+from explorer.storage.at_once import AT_ONCE, each
 
 _BATCH = 1000
+_BATCH_OF_COMMITS = 100
+"""So that a wish to cancel is heard soon where each of them takes two requests."""
 
 _Row = tuple[str, int | None, int | None]
 """Path, planned size in bytes, planned modification time in milliseconds."""
+
+_Outcome = int | str | DeltaError | None
+"""Bytes that are gone, why a file was left, what went wrong; None where nothing was tried."""
 
 
 def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]) -> None:
@@ -36,11 +47,12 @@ def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
     until_ms = _until(run, index)
     for name, value in noted.get("counts", {}).items():
         setattr(tally, name, value)
-    for start in range(noted.get("next", 0), files.num_rows, _BATCH):
+    size = _BATCH_OF_COMMITS if any(map(_is_commit, _log_paths(files))) else _BATCH
+    for start in range(noted.get("next", 0), files.num_rows, size):
         run.watch.step(start, files.num_rows, step.reason)
         run.log.check_ahead()
-        _delete_batch(run, files.slice(start, _BATCH), tally, until_ms)
-        line = {"event": "batch", "step": index, "next": start + _BATCH, "counts": tally.counts()}
+        _delete_batch(run, files.slice(start, size), tally, until_ms)
+        line = {"event": "batch", "step": index, "next": start + size, "counts": tally.counts()}
         run.note(line)
     tally.result = {"num_deleted": tally.done}
     run.watch.step(files.num_rows, files.num_rows, step.reason)
@@ -75,9 +87,14 @@ def _delete_batch(run: Run, files: pa.Table, tally: Tally, until_ms: int | None)
             strict=True,
         )
     )
+    _delete_at_once(run, [row for row in rows if not _is_commit(row[0])], tally, until_ms)
+    _delete_in_order(run, [row for row in rows if _is_commit(row[0])], tally)
+
+
+def _delete_at_once(run: Run, rows: Sequence[_Row], tally: Tally, until_ms: int | None) -> None:
     stopping = threading.Event()
 
-    def delete(row: _Row) -> int | str | DeltaError | None:
+    def delete(row: _Row) -> _Outcome:
         return None if stopping.is_set() else _delete(run, row, until_ms)
 
     first: DeltaError | None = None
@@ -91,7 +108,34 @@ def _delete_batch(run: Run, files: pa.Table, tally: Tally, until_ms: int | None)
         raise first
 
 
-def _count(tally: Tally, path: str, outcome: int | str | DeltaError | None) -> None:
+def _delete_in_order(run: Run, rows: Sequence[_Row], tally: Tally) -> None:
+    """One after the other, and none behind one that stays; raises what the store does, and
+    `ConflictError` for a commit that is no longer what was planned."""
+    left = iter(rows)
+    while some := list(islice(left, AT_ONCE)):
+        # to look is what may be done at once
+        looks = list(each(run.store, lambda row: _look(run, row), some))
+        for (path, *_), found in zip(some, looks, strict=True):
+            outcome = _remove(run, path, found) if isinstance(found, int) else found
+            _count(tally, path, outcome)
+            if isinstance(outcome, DeltaError):
+                raise outcome
+            if isinstance(outcome, str) and outcome != _GONE:
+                raise stale(f"{path} is a commit that is no longer what was planned. {outcome}")
+
+
+def _log_paths(files: pa.Table) -> Iterator[str]:
+    paths = files.column("path")
+    return iter(paths.filter(pc.starts_with(paths, f"{LOG_FOLDER}/")).to_pylist())
+
+
+def _is_commit(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    parsed = parse_log_file_name(name) if folder == LOG_FOLDER else None
+    return parsed is not None and parsed.kind is LogFileKind.COMMIT
+
+
+def _count(tally: Tally, path: str, outcome: _Outcome) -> None:
     if isinstance(outcome, int):
         tally.done += 1
         tally.num_bytes += outcome
@@ -107,21 +151,36 @@ _GONE = "It was not there any more."
 def _delete(run: Run, row: _Row, until_ms: int | None) -> int | str | DeltaError:
     """Delete one file: its size in bytes, why it was left, or what went wrong; a
     `ConflictError` where none may be deleted any more."""
-    path, size, modified = row
     if until_ms is not None and run.clock() > until_ms:
         return stale("It began so long ago that a restore no longer waits for its end.")
+    found = _look(run, row)
+    return _remove(run, row[0], found) if isinstance(found, int) else found
+
+
+def _look(run: Run, row: _Row) -> int | str | DeltaError:
+    """The size of a file that may go, in bytes; else why it stays, or what went wrong."""
+    path, size, modified = row
     if is_absolute(path) or ".." in path.split("/"):
         return "Its path leads out of the table."
     try:
         found = run.store.stat(path)
-        if size is not None and found.size != size:
-            return f"It has {found.size} bytes, and had {size} when the plan was made."
-        # a listing may tell the time less finely
-        if modified is not None and found.modified_ms // 1000 > modified // 1000 + 1:
-            return "It was written again after the plan was made."
+    except NotFoundError:
+        return _GONE
+    except DeltaError as error:
+        return error
+    if size is not None and found.size != size:
+        return f"It has {found.size} bytes, and had {size} when the plan was made."
+    # a listing may tell the time less finely
+    if modified is not None and found.modified_ms // 1000 > modified // 1000 + 1:
+        return "It was written again after the plan was made."
+    return found.size
+
+
+def _remove(run: Run, path: str, size: int) -> int | str | DeltaError:
+    try:
         run.store.delete(path)
     except NotFoundError:
         return _GONE
     except DeltaError as error:
         return error
-    return found.size
+    return size

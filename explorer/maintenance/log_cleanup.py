@@ -8,7 +8,7 @@ it once, after a person has approved it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,9 +17,9 @@ import pyarrow as pa
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.log.checkpoint import read_checkpoint
 from explorer.log.columns import TIME, int64_column, string_column
-from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.hint_writer import hinted_version
 from explorer.log.listing import CheckpointFiles
+from explorer.maintenance.checkpoint_protection import judge_protection
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.guards import (
     in_words,
@@ -29,12 +29,11 @@ from explorer.maintenance.guards import (
     judge_log,
     shown_time,
 )
+from explorer.maintenance.newest_times import newest_commit_times
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.actions import parse_protocol
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import (
     LAST_CHECKPOINT,
     LOG_FOLDER,
@@ -43,13 +42,8 @@ from explorer.protocol.filenames import (
     LogFileKind,
     is_temporary,
     parse_log_file_name,
-    render_commit_name,
 )
-from explorer.protocol.known_properties import (
-    CHECKPOINT_PROTECTION_VERSION,
-    LOG_CLEANUP,
-    LOG_RETENTION,
-)
+from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ObjectInfo
 from explorer.table.commit_times import commit_times
 from explorer.table.retention import DAY_MS, log_cutoff_ms
@@ -102,12 +96,13 @@ def plan_log_cleanup(
         judge_features(look.snapshot.protocol),
         judge_catalog(look.snapshot.protocol),
         judge_log(look.listing),
-        judge_clock(look.now_ms, {"commit": _newest_commit(stored)}),
+        judge_clock(look.now_ms, newest_commit_times(look, stored.values())),
         _judge_retention(wanted, own),
         _judge_property(look),
-        _judge_protection(look, cut),
     )
-    return _build(look, cut, files, stored, wanted, verdicts)
+    plan = _build(look, cut, files, stored, wanted, verdicts)
+    at = None if cut.checkpoint is None else cut.checkpoint.version
+    return replace(plan, verdicts=(*verdicts, judge_protection(look, plan, at)))
 
 
 def _find_cut(look: Look, retention: timedelta) -> _Cut:
@@ -221,15 +216,6 @@ def _listed(folder: str, infos: list[ObjectInfo], reason: str) -> pa.Table:
     )
 
 
-def _newest_commit(stored: dict[str, ObjectInfo]) -> int | None:
-    names = (
-        info.modified_ms
-        for name, info in stored.items()
-        if (parsed := parse_log_file_name(name)) and parsed.kind is LogFileKind.COMMIT
-    )
-    return max(names, default=None)
-
-
 def _judge_retention(wanted: timedelta, own: timedelta) -> Verdict:
     text = f"The log is kept for {in_words(wanted)}"
     if wanted >= own:
@@ -253,49 +239,6 @@ def _judge_property(look: Look) -> Verdict:
         remedy="Type the table's name and give a reason, or leave the log as it is.",
         asks_for_name=True,
     )
-
-
-def _judge_protection(look: Look, cut: _Cut) -> Verdict:
-    """The rule of checkpointProtection: all history before the version that the table names
-    goes at once, or nothing that needs a protocol which is not known here."""
-    guard = "checkpoint protection"
-    protocol, metadata = look.snapshot.protocol, look.snapshot.metadata
-    until = CHECKPOINT_PROTECTION_VERSION.value_of(metadata.configuration)
-    if not is_supported(protocol, "checkpointProtection") or not until:
-        return Verdict(guard=guard, outcome="allow", message="No checkpoint is protected.")
-    if cut.checkpoint is None or cut.checkpoint.version >= until:
-        text = f"All history before version {until} goes at once, or none of it."
-        return Verdict(guard=guard, outcome="allow", message=text)
-    unknown = _unknown_protocol(look, cut.checkpoint.version)
-    if unknown is None:
-        text = "Every protocol in the history that goes is known here."
-        return Verdict(guard=guard, outcome="allow", message=text)
-    return Verdict(
-        guard=guard,
-        outcome="refuse",
-        message=f"Checkpoints before version {until} are protected, the log would be cut at "
-        f"version {cut.checkpoint.version}, and version {unknown} has a protocol that is not "
-        "known here.",
-        remedy=f"Wait until all history before version {until} may go at once.",
-    )
-
-
-def _unknown_protocol(look: Look, before: int) -> int | None:
-    """The first version up to the cut whose protocol this engine does not fully know."""
-    for version in contiguous_run(look.listing.commits):
-        if version > before:
-            return None
-        name = render_commit_name(version)
-        data = look.store.read(f"{LOG_FOLDER}/{name}")
-        if b'"protocol"' not in data:
-            continue
-        for number, line in lines_backwards(data):
-            body = parse_action(line, name, number).get("protocol")
-            if body is not None:
-                found = judge_features(parse_protocol(body, f"{name}:{number}"))
-                if found.outcome != "allow":
-                    return version
-    return None
 
 
 def _build(  # what was found

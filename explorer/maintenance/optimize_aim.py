@@ -11,18 +11,16 @@ import orjson
 from explorer.errors import InvalidArgumentError
 from explorer.log.statistics_columns import indexed_places
 from explorer.pipeline.rewrite_curve import FieldPath, RowOrder
-from explorer.protocol.byte_sizes import parse_byte_size
 from explorer.protocol.features.clustering import (
     CLUSTERING_DOMAIN,
     clustering_columns,
     logical_path,
 )
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
-from explorer.protocol.known_properties import TARGET_FILE_SIZE
 from explorer.protocol.schema import DecimalType, PrimitiveType
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields
 from explorer.table.snapshot import Snapshot
-from explorer.table.target_size import DEFAULT_TARGET
+from explorer.table.target_size import check_target_file_size, parse_target
 
 _ORDERED: Final = frozenset(
     {
@@ -110,7 +108,10 @@ def build_aim(
     Raises `InvalidArgumentError` for sizes that are none, columns that cannot be ordered by,
     and wishes that do not go together.
     """
-    size = _target_size(snapshot, target_size)
+    if target_size is None:
+        size = check_target_file_size(snapshot.metadata.configuration)
+    else:
+        size = parse_target(str(target_size), "Write it as 128mb or 1gb.")
     clustered = () if purge else _clustering(snapshot)
     if zorder_by and purge:
         raise _conflicting("A purge keeps the order of rows.", "Do one after the other.")
@@ -156,21 +157,6 @@ def without_bounds(snapshot: Snapshot, aim: Aim) -> list[str]:
     }
     named = zip(aim.columns, aim.names, strict=True)
     return [name for path, name in named if path not in known]
-
-
-def _target_size(snapshot: Snapshot, given: int | str | None) -> int:
-    asked = TARGET_FILE_SIZE.value_of(snapshot.metadata.configuration) if given is None else given
-    if asked is None:
-        return DEFAULT_TARGET
-    try:
-        return parse_byte_size(str(asked))
-    except ValueError as error:
-        raise InvalidArgumentError(
-            f"The file size {str(asked)[:60]!r} is not readable.",
-            reason=f"As a size, {error}.",
-            remedy="Write it as 128mb or 1gb"
-            + (f", or correct the property {TARGET_FILE_SIZE.name}." if given is None else "."),
-        ) from error
 
 
 def _clustering(snapshot: Snapshot) -> tuple[FieldPath, ...]:

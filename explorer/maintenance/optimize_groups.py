@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import bool_column, int64_column, string_column
-from explorer.log.key_columns import keys_of
 from explorer.log.file_columns import FileColumns
+from explorer.log.key_columns import keys_of
 from explorer.maintenance.optimize_aim import Aim
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, question_of

@@ -9,34 +9,13 @@ that one is a stray file like any other, which vacuum takes.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from explorer.errors import DeltaError, NotFoundError
-from explorer.maintenance.receipt import MAX_EXCEPTIONS
+from explorer.maintenance.leftovers import Leftovers
 from explorer.pipeline.rewrite_files import TARGET
 from explorer.storage.ports import WriteStore
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leftovers:
-    """What became of files that nobody needs: how many were removed, the paths of those that
-    are still there, and what the names of others begin with where nobody could list them."""
-
-    num_removed: int
-    left: tuple[str, ...] = ()
-    unlisted: tuple[str, ...] = ()
-
-    @property
-    def result(self) -> dict[str, Any]:
-        """For the result of a step: of long lists the first, and how many there are."""
-        found: dict[str, Any] = {"staged_removed": self.num_removed}
-        for name, paths in (("staged_left", self.left), ("staged_unlisted", self.unlisted)):
-            if paths:
-                found |= {f"num_{name}": len(paths), name: list(paths[:MAX_EXCEPTIONS])}
-        return found
 
 
 def remove_leftovers(

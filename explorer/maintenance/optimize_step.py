@@ -23,10 +23,11 @@ from explorer.errors import CancelledError, ConflictError, UnsupportedError
 from explorer.log.columns import ADD_COLUMNS, TIME, bool_column, string_column, string_map_column
 from explorer.log.key_columns import keys_of
 from explorer.maintenance.commit_step import engine_info
+from explorer.maintenance.leftovers import Leftovers
 from explorer.maintenance.newer_commits import find_own_commit, stale
 from explorer.maintenance.optimize_aim import Aim, parse_aim
 from explorer.maintenance.optimize_groups import MARK, PROVIDER, choose_groups, digest_groups
-from explorer.maintenance.optimize_leftovers import Leftovers, remove_leftovers
+from explorer.maintenance.optimize_leftovers import remove_leftovers
 from explorer.maintenance.optimize_names import named_files
 from explorer.maintenance.plan import Plan, Step
 from explorer.maintenance.run import Run, Tally

@@ -26,13 +26,20 @@ from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
 from explorer.maintenance.staged_files import differing_files
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.actions import DomainMetadata, Metadata
+from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
+from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.registry import supported_features
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
+from explorer.transaction.rules.change import Described
+from explorer.transaction.rules.clustering_rules import (
+    known_columns,
+    statistics_found,
+    without_statistics,
+)
+from explorer.transaction.staged import ValidatedRule
 
-_CLUSTERING = "delta.clustering"
 _LAST_NUMBER = "delta.identity.highWaterMark"
 
 # what later versions rest on, and so stays as it is now
@@ -151,7 +158,20 @@ def _commit(
         actions=actions,
         files={"restore_to": target.version},
         num_files=back.num_rows + gone.num_rows,
+        validated=_clustering_found(target, actions),
     )
+
+
+def _clustering_found(target: Snapshot, actions: list[dict[str, Any]]) -> tuple[ValidatedRule, ...]:
+    """That every file has statistics of the columns that the table is clustered by again,
+    where that is so (spec: Writer Requirements for Clustered Table)."""
+    domain = target.domains.get(CLUSTERING_DOMAIN)
+    if domain is None or not any("domainMetadata" in action for action in actions):
+        return ()
+    described = Described(protocol=target.protocol, metadata=target.metadata)
+    columns = known_columns(described, clustering_columns(domain.configuration) or ())
+    files = target.physical_files("add", ["path", "stats"])
+    return () if without_statistics(files, columns) else (statistics_found(domain),)
 
 
 def _actions(newest: Snapshot, target: Snapshot) -> list[dict[str, Any]]:
@@ -160,9 +180,9 @@ def _actions(newest: Snapshot, target: Snapshot) -> list[dict[str, Any]]:
     wanted = _metadata(newest.metadata, target.metadata)
     if wanted != newest.metadata:
         actions.append(dict(render_action(wanted)))
-    held, old = newest.domains.get(_CLUSTERING), target.domains.get(_CLUSTERING)
-    if held != old:
-        found = old or DomainMetadata(domain=_CLUSTERING, configuration="", removed=True)
+    held, old = newest.domains.get(CLUSTERING_DOMAIN), target.domains.get(CLUSTERING_DOMAIN)
+    found = old or (None if held is None else replace(held, removed=True))
+    if held != old and found is not None:
         actions.append(dict(render_action(found)))
     return actions
 

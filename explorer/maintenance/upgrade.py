@@ -23,10 +23,16 @@ from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
 from explorer.maintenance.upgrade_rules import RULES, Enabling, check_enabled_here
+from explorer.maintenance.used_features import unused_features
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.commit_json import render_action
-from explorer.protocol.features.evolution import with_features, with_versions
+from explorer.protocol.features.evolution import (
+    implied_features,
+    with_features,
+    with_versions,
+    without_unused,
+)
 from explorer.protocol.features.registry import (
     READER_FEATURES_VERSION,
     WRITER_FEATURES_VERSION,
@@ -53,6 +59,7 @@ class _Upgrade:
     before: Asked
     after: Asked
     obstacles: tuple[str, ...]
+    left_out: tuple[str, ...]
     without_ids: pa.Table
 
     @property
@@ -82,6 +89,7 @@ def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes 
     features: Collection[str] = (),
     reader_version: int | None = None,
     writer_version: int | None = None,
+    only_used: bool = False,
     losers: Losers | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
@@ -94,6 +102,10 @@ def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes 
     stays off, because it forbids what people do. `losers` says in a sentence which engines
     can no longer read or write the table; it begins the summary.
 
+    Where a protocol begins to list features by name, those that came with its number are
+    listed too, as the reference does it; with `only_used` those alone that a version which can
+    still be read has used, so that fewer engines are kept away. All commits are looked through.
+
     Raises `InvalidArgumentError` for a feature that is not enabled here, with the reason,
     and for a version that does not exist.
     """
@@ -102,6 +114,8 @@ def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes 
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     made_with = seed or uuid4()
     upgrade = _build_upgrade(look, names, (reader_version, writer_version), made_with)
+    if only_used:
+        upgrade = _with_used_alone(look, upgrade)
     plan = _plan(look, upgrade, made_with, losers)
     plan = replace(
         plan,
@@ -109,6 +123,7 @@ def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes 
             "features": list(names),
             "reader_version": reader_version,
             "writer_version": writer_version,
+            "only_used": only_used,
         },
     )
     if plan.refusals or not plan.steps:
@@ -166,7 +181,22 @@ def _build_upgrade(
         before=(protocol, snapshot.metadata),
         after=(after, metadata),
         obstacles=tuple(obstacles),
+        left_out=(),
         without_ids=without,
+    )
+
+
+def _with_used_alone(look: Look, upgrade: _Upgrade) -> _Upgrade:
+    """The same upgrade, which lists no feature that nobody asked for and no version used."""
+    before, after = upgrade.before[0], upgrade.protocol
+    asked = with_features(Protocol(min_reader_version=1, min_writer_version=1), upgrade.names)
+    wanted = supported_features(asked)
+    names = [name for name in implied_features(before, after) if name not in wanted]
+    unused = unused_features(look, names)
+    return replace(
+        upgrade,
+        after=(without_unused(after, unused) if unused else after, upgrade.metadata),
+        left_out=tuple(name for name in names if name in unused),
     )
 
 
@@ -189,6 +219,7 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
         parameters={},
         effect={
             "features": upgrade.added,
+            "features_left_out": list(upgrade.left_out),
             "protocol": render_action(upgrade.protocol)["protocol"],
             "properties": upgrade.changed,
             "files_with_new_row_ids": upgrade.without_ids.num_rows,
@@ -228,6 +259,7 @@ def _commit(upgrade: _Upgrade, seed: UUID) -> Step:
         actions=actions,
         files={"give_row_ids": True, "num_files": number} if number else None,
         num_files=number,
+        unused_features=upgrade.left_out,
         # no file is without ids after this commit, and none may come unseen
         validated=[ValidatedRule(key=ROW_TRACKING.name, expression="")] if tracks else (),
     )
@@ -277,6 +309,11 @@ def _summary(upgrade: _Upgrade, losers: Losers | None, *, has_steps: bool) -> st
     switched = [name for name in upgrade.names if name in RULES and _is_switched(upgrade, name)]
     if switched:
         parts.append(f"Switches on {', '.join(switched)}.")
+    if upgrade.left_out:
+        parts.append(
+            f"Leaves out {', '.join(upgrade.left_out)}, which came with the version's number and "
+            "which no version that can be read has used."
+        )
     if number := upgrade.without_ids.num_rows:
         parts.append(f"The rows of {count(number, 'file')} get ids; no row is written.")
     return " ".join(part for part in parts if part)

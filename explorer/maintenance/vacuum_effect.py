@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
-from explorer.log.commit_info import read_commit_info
 from explorer.maintenance.guards import shown_time
+from explorer.maintenance.newest_times import newest_commit_times
 from explorer.maintenance.planning import Look
-from explorer.protocol.filenames import LOG_FOLDER, parse_commit_version
+from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.file_events import CHANGE, FileEvents
 from explorer.table.reach import Flags, build_reach, events_of_files
@@ -92,17 +92,8 @@ def consequence_of(
 
 def newest_times(look: Look, youngest_ms: int | None) -> dict[str, int | None]:
     """The newest times of the table, by what they are of, in milliseconds."""
-    commits = [
-        info.modified_ms
-        for info in look.store.list_folder(LOG_FOLDER)
-        if parse_commit_version(info.name) is not None
-    ]
-    recorded: int | None = None
-    if look.listing.commits:
-        recorded = read_commit_info(look.store, look.listing.commits[-1]).in_commit_ms
     return {
-        "commit": max(commits, default=None),
-        "in-commit timestamp": recorded,
+        **newest_commit_times(look, look.store.list_folder(LOG_FOLDER)),
         "untracked file": youngest_ms,
         "file in the log": _newest(look.snapshot.physical_files("add", ["modification_time"])),
         "removal": _newest(look.snapshot.physical_files("remove", ["deletion_timestamp"])),

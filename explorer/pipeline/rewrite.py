@@ -28,7 +28,7 @@ from explorer.pipeline.visibility import check_visible
 from explorer.pipeline.watching_jobs import watched
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
-from explorer.protocol.known_properties import COMPRESSION, STRING_PREFIX
+from explorer.protocol.known_properties import COMPRESSION, PARQUET_VERSION, STRING_PREFIX
 from explorer.protocol.statistics import DEFAULT_STRING_PREFIX
 from explorer.rows.stored_rows import stored_request, written_schema
 from explorer.storage.ports import WriteStore
@@ -76,7 +76,14 @@ def file_form(snapshot: Snapshot) -> FileForm:
         statistics=tuple(physical_path(place, mode) for place in indexed_places(metadata)),
         string_prefix=DEFAULT_STRING_PREFIX if prefix is None else prefix,
         codec=codec_of(snapshot),
+        page_version=_page_version(snapshot),
     )
+
+
+def _page_version(snapshot: Snapshot) -> str:
+    """The version of the data pages of new files, as pyarrow calls it."""
+    text = PARQUET_VERSION.value_of(snapshot.metadata.configuration)
+    return "1.0" if text.startswith("1.") else "2.0"
 
 
 def rewrite_files(

@@ -56,12 +56,13 @@ _ROW_GROUP_BYTES: Final = 128 * 2**20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileForm:
     """How new files look: their schema, the columns that their statistics speak of, and the
-    codec as pyarrow calls it."""
+    codec and the version of data pages as pyarrow calls them."""
 
     schema: pa.Schema
     statistics: tuple[FieldPath, ...]
     string_prefix: int
     codec: str
+    page_version: str
 
     @property
     def ending(self) -> str:
@@ -234,6 +235,7 @@ class NewFile:
                 sink,
                 self._form.schema,
                 compression=self._form.codec,
+                data_page_version=self._form.page_version,
                 store_schema=False,
                 store_decimal_as_integer=True,
                 write_page_checksum=True,

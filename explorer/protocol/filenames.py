@@ -74,7 +74,10 @@ _NAME = re.compile(
 )
 
 
-_TEMPORARY = re.compile(re.escape(TEMPORARY_PREFIX) + "(?:trial-)?[0-9a-f]{32}", re.ASCII)
+TEMPORARY_NAME = r"\.tmp-(?:trial-)?[0-9a-f]{32}"
+"""The whole of such a name, as a regular expression."""
+
+_TEMPORARY = re.compile(TEMPORARY_NAME, re.ASCII)
 
 
 def is_temporary(name: str) -> bool:

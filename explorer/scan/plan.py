@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -96,12 +97,12 @@ class ScanPlan:
 
     def reasons(self, which: Which = "all", offset: int = 0, limit: int | None = None) -> pa.Table:
         """Path, size, kept and reason of some files, in the order of the log."""
+        first, end = max(offset, 0), None if limit is None else max(offset, 0) + max(limit, 0)
+        if which == "all":
+            return self._reasons_at(np.arange(self.num_files, dtype=np.int64)[first:end])
         stays = pc.equal(self.evidence.column("code"), int32_column([KEPT])[0])
-        wanted = {"kept": stays, "skipped": pc.invert(stays)}.get(which)
-        files = self.files.append_column("at", _positions(self.num_files))
-        positions = (files if wanted is None else files.filter(wanted)).column("at")
-        positions = positions.slice(max(offset, 0))
-        return self._reasons_at(positions if limit is None else positions.slice(0, max(limit, 0)))
+        wanted = pc.indices_nonzero(stays if which == "kept" else pc.invert(stays))
+        return self._reasons_at(wanted.to_numpy().astype(np.int64)[first:end])
 
     def explain(self, path: str) -> pa.Table:
         """Path, size, kept and reason of the files with one path, as in the log: one,
@@ -114,11 +115,10 @@ class ScanPlan:
                 reason=f"Version {self.version} does not have it under this path.",
                 remedy="Give the path as `files` shows it.",
             )
-        return self._reasons_at(positions)
+        return self._reasons_at(positions.to_numpy().astype(np.int64))
 
-    def _reasons_at(self, positions: pa.Array) -> pa.Table:
-        files = self.files.take(positions)
-        known = self.evidence.take(positions)
+    def _reasons_at(self, positions: npt.NDArray[np.int64]) -> pa.Table:
+        files, known = _rows_at(self.files, positions), _rows_at(self.evidence, positions)
         kept, reasons = render_reasons(self.predicate, self.question, known)
         return files.append_column("kept", kept).append_column("reason", reasons)
 
@@ -171,6 +171,28 @@ def plan_scan(
         if pieces
         else empty_table(pa.schema([("code", pa.int32())])),
     )
+
+
+def kept_by_partitions(
+    snapshot: Snapshot,
+    predicate: Predicate,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> int | None:
+    """How many files partition values alone leave, which is known before any statistics are
+    read; None where the predicate speaks of no column that partitions the table."""
+    asked = Question(partitions=question_of(predicate, snapshot).partitions)
+    if not asked.partitions:
+        return None
+
+    def count(files: FileColumns) -> int:
+        evidence = evidence_of(predicate, answer(asked, files), files.table.num_rows)
+        stays = pc.equal(evidence.column("code"), int32_column([KEPT])[0])
+        return pc.sum(stays).as_py() or 0
+
+    watch = Watch(progress=progress, cancel=cancel)
+    return sum(over_watched(snapshot, ["partition_values"], (), count, watch, "Asking partitions"))
 
 
 def plan_piece(predicate: Predicate | None, question: Question, files: FileColumns) -> PlannedPiece:
@@ -227,7 +249,14 @@ def _logical(snapshot: Snapshot, files: pa.Table) -> pa.Table:
     return with_logical_names(files, names)
 
 
-def _positions(count: int) -> pa.Array:
-    return pa.Array.from_buffers(
-        pa.int64(), count, [None, pa.py_buffer(np.arange(count, dtype=np.int64))]
-    )
+def _rows_at(table: pa.Table, positions: npt.NDArray[np.int64]) -> pa.Table:
+    """The rows at ascending positions; only chunks between the first and the last of them are
+    copied, and none where they follow one another."""
+    if not len(positions):
+        return table.slice(0, 0)
+    first, last = int(positions[0]), int(positions[-1])
+    near = table.slice(first, last - first + 1)
+    if near.num_rows == len(positions):
+        return near
+    at = pa.py_buffer(positions - first)
+    return near.take(pa.Array.from_buffers(pa.int64(), len(positions), [None, at]))

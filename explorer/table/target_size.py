@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from explorer.errors import InvalidArgumentError
 from explorer.protocol.byte_sizes import parse_byte_size
 from explorer.protocol.known_properties import TARGET_FILE_SIZE
 
@@ -14,10 +15,31 @@ DEFAULT_TARGET: Final = 2**30
 
 def target_file_size(configuration: Mapping[str, str]) -> tuple[int, str]:
     """Bytes, and where the number comes from: the table, or the default."""
-    text = TARGET_FILE_SIZE.value_of(configuration)
-    if text is None:
+    if TARGET_FILE_SIZE.value_of(configuration) is None:
         return DEFAULT_TARGET, "the default of OPTIMIZE"
     try:
-        return parse_byte_size(text), TARGET_FILE_SIZE.name
-    except ValueError:
+        return check_target_file_size(configuration), TARGET_FILE_SIZE.name
+    except InvalidArgumentError:
         return DEFAULT_TARGET, f"the default: {TARGET_FILE_SIZE.name} cannot be read"
+
+
+def check_target_file_size(configuration: Mapping[str, str]) -> int:
+    """The same number for who writes files by it; raises `InvalidArgumentError` where the table
+    says what cannot be read."""
+    text = TARGET_FILE_SIZE.value_of(configuration)
+    if text is None:
+        return DEFAULT_TARGET
+    remedy = f"Give a size, or correct the property {TARGET_FILE_SIZE.name}, such as to 128mb."
+    return parse_target(text, remedy)
+
+
+def parse_target(text: str, remedy: str) -> int:
+    """Bytes; raises `InvalidArgumentError`, with a remedy, for what is no size of a file."""
+    try:
+        return parse_byte_size(text)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"The file size {text[:60]!r} is not readable.",
+            reason=f"As a size, {error}.",
+            remedy=remedy,
+        ) from error

@@ -3,7 +3,9 @@
 
 - removed from the table longer ago than the retention: may go
 - stray (see `explorer.table.listed_files`) and older than the retention: may go
-- removed or stray, and younger: stays, with the time from which it may go
+- under the name that a writer of this package gives a file before it is finished, and older
+  than the retention: that writer was killed, and the file may go
+- one of these, and younger: stays, with the time from which it may go
 - everything else that no version references is foreign: never touched, the files of
   another table below this one's root among it
 """
@@ -20,6 +22,7 @@ import pyarrow.compute as pc
 
 from explorer.log.listing import LogListing
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.protocol.filenames import TEMPORARY_NAME
 from explorer.table.commit_times import commit_times
 from explorer.table.file_events import ADD, CHANGE, REMOVE, FileEvents
 from explorer.table.kept_files import KeptFiles
@@ -40,6 +43,7 @@ Flags = npt.NDArray[np.bool_]
 REMOVED = "removed from the table, and its retention has passed"
 STRAY = "no version knows it, and it is older than the retention"
 OLD_CHANGES = "change data of commits that are older than the retention"
+UNFINISHED = "a writer began it and never finished it, and it is older than the retention"
 STILL_KEPT = "removed from the table, and kept until its retention has passed"
 YOUNG = "no version knows it, and it may belong to a writer that has not committed yet"
 HIDDEN = "foreign: below a folder, or with a name, that hides it"
@@ -57,6 +61,7 @@ REASONS = (
     REMOVED,
     STRAY,
     OLD_CHANGES,
+    UNFINISHED,
     HIDDEN,
     THEIR_DANGER,
     OTHER_TABLE,
@@ -66,7 +71,7 @@ REASONS = (
     FOREIGN,
 )
 """What `UnkeptFiles.reasons` count."""
-MAY_GO = 3
+MAY_GO = 4
 """Reasons before this one say that a file may go."""
 
 
@@ -83,13 +88,15 @@ class Ages:
 class UnkeptFiles:
     """The fate of files, row by row of `files` (path, bytes, modified in milliseconds):
     positions in `REASONS`, the time from which each may go in milliseconds, which of them
-    no vacuum ever touches, and which no version knows (`is_stray`)."""
+    no vacuum ever touches, which no version knows (`is_stray`), and which have a name that
+    hides them from the reference's vacuum."""
 
     files: pa.Table
     reasons: npt.NDArray[np.int64]
     since_ms: npt.NDArray[np.int64]
     never: Flags
     is_stray: Flags
+    is_hidden: Flags
 
     @property
     def may_go(self) -> Flags:
@@ -117,27 +124,49 @@ def judge_unkept(
     deletion_timestamp.
     """
     paths, times = files.column("path"), files.column("modified")
-    hidden = flags_of(is_hidden(paths, partition_columns))
+    unseen = flags_of(is_hidden(paths, partition_columns))
+    unfinished = unseen & _is_unfinished(paths, partition_columns)
+    hidden = unseen & ~unfinished
     removed_at = _removal_times(paths, removals, root)
     removed = ~hidden & (removed_at >= 0)
     theirs = ~hidden & ~removed & flags_of(in_other_tables(paths))
-    stray = ~hidden & ~removed & ~theirs & flags_of(is_stray_by_name(paths))
+    like_ours = unfinished | flags_of(is_stray_by_name(paths))
+    stray = ~hidden & ~removed & ~theirs & like_ours
     old = flags_of(is_older(times, ages.cutoff_ms))
     dated = flags_of(pc.fill_null(pc.not_equal(times, 0), False))  # noqa: FBT003  # a value
     changes = flags_of(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
     goes = removed | (stray & old)
-    reasons = np.select(
-        [removed, goes & changes, goes, hidden, theirs & old, theirs, stray & ~dated, stray, old],
-        [0, 2, 1, 3, 4, 5, 6, 7, 8],
-        9,
-    )
+    cases = {
+        REMOVED: removed,
+        UNFINISHED: goes & unfinished,
+        OLD_CHANGES: goes & changes,
+        STRAY: goes,
+        HIDDEN: hidden,
+        THEIR_DANGER: theirs & old & ~unfinished,
+        OTHER_TABLE: theirs,
+        UNKNOWN_AGE: stray & ~dated,
+        YOUNG: stray,
+        REFERENCE: old,
+    }
+    codes = [REASONS.index(reason) for reason in cases]
     return UnkeptFiles(
         files=files,
-        reasons=reasons,
+        reasons=np.select([*cases.values()], codes, REASONS.index(FOREIGN)),
         since_ms=np.where(removed, removed_at, numbers_of(times)) + ages.retention_ms,
         never=~goes & (~stray | ~dated),
-        is_stray=~hidden & stray,
+        is_stray=stray,
+        is_hidden=unseen,
     )
+
+
+def _is_unfinished(paths: pa.ChunkedArray, partition_columns: Sequence[str]) -> Flags:
+    """Which files nothing hides but the name that a writer of this package gave them before
+    they were finished."""
+    named = pc.match_substring_regex(paths, _UNFINISHED)
+    if not pc.any(named).as_py():
+        return np.zeros(len(paths), np.bool_)
+    shown = pc.replace_substring_regex(paths, _UNFINISHED, r"\1tmp")
+    return flags_of(named) & ~flags_of(is_hidden(shown, partition_columns))
 
 
 def partition_names(snapshot: Snapshot) -> list[str]:
@@ -226,4 +255,5 @@ def _removal_times(
     return found
 
 
+_UNFINISHED = rf"(^|/){TEMPORARY_NAME}$"
 _ZERO = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))])[0]

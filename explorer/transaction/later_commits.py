@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, cast
 
 from explorer.errors import InvalidArgumentError
@@ -49,17 +49,23 @@ def transaction_upon(
 
 
 def conflicts_since(
-    store: ReadStore, staged: StagedCommit, newest: int, watch: Watch = UNWATCHED
-) -> Iterator[Conflict]:
-    """Every conflict of `staged` with the commits after its base, up to version `newest`:
-    what a writer meets first comes first."""
-    if newest <= staged.base.version:
+    store: ReadStore, staged: Sequence[StagedCommit], newest: int, watch: Watch = UNWATCHED
+) -> Iterator[tuple[int, Conflict]]:
+    """Every conflict of transactions upon one base with the commits after it, up to version
+    `newest`, with the position of the transaction that meets it: what a writer meets first
+    comes first. A commit is read once for all of them."""
+    base = staged[0].base.version
+    if newest <= base:
         return
-    total = newest - staged.base.version
-    for done, winner in enumerate(read_winners(store, staged.base.version + 1)):
+    total, held = newest - base, list(staged)
+    for done, winner in enumerate(read_winners(store, base + 1)):
         watch.step(min(done, total), total, "Looking at the commits since")
+        for at, one in enumerate(held):
+            if not isinstance(winner, WinningCommit):
+                yield at, commit_gone(one, winner)
+                continue
+            for conflict in find_conflicts(one, winner):
+                yield at, conflict
+            held[at] = one.upon(follow(one.base, winner, winner.in_commit_timestamp))
         if not isinstance(winner, WinningCommit):
-            yield commit_gone(staged, winner)
             return
-        yield from find_conflicts(staged, winner)
-        staged = staged.upon(follow(staged.base, winner, winner.in_commit_timestamp))

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import bool_column, string_column
-from explorer.log.key_columns import keys_of_arrays
 from explorer.log.file_columns import FileColumns
+from explorer.log.key_columns import keys_of_arrays
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.plan import plan_scan
 from explorer.scan.possibility import may_be_true

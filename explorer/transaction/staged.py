@@ -51,8 +51,9 @@ class ValidatedRule:
 
     `key` is where the table keeps it: `delta.constraints.NAME`, or the field path and the
     key of a column's rule, as `a.b delta.invariants`; or `delta.enableRowTracking`, when
-    every file was found to have row ids. `expression` is its SQL, empty where there is none,
-    so that a rule that was changed since counts as another one.
+    every file was found to have row ids, and `delta.clustering`, when every file was found to
+    have statistics. `expression` is its SQL or the domain's configuration, empty where there
+    is none, so that a rule that was changed since counts as another one.
     """
 
     key: str
@@ -69,12 +70,15 @@ class Promises:
       they bring no row that was never there, and their statistics are not ours
     - `holds_partition_columns`: the data files hold the partition columns as well
     - `dropped_features`: the table no longer uses them, in no version that may be read
+    - `kept_domains`: domains of the specification that the operation keeps as their
+      feature asks; one that a user changes is never among them
     """
 
     validated: frozenset[ValidatedRule] = frozenset()
     recommits: bool = False
     holds_partition_columns: bool = False
     dropped_features: frozenset[str] = frozenset()
+    kept_domains: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,6 +17,7 @@ from playwright.sync_api import Browser, Page, Route
 
 from explorer.demo.write import write_demo
 from tests.browser.chromium import WAIT_MS, launched
+from tests.listening import Listener
 
 ROOT = Path(__file__).resolve().parents[2]
 WIDE = {"width": 1440, "height": 980}
@@ -45,21 +44,13 @@ class Server:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        assert self._process.stdout is not None
-        self.said: list[str] = []
-        for line in self._process.stdout:
-            self.said.append(line)
-            if found := re.search(r"http://[^\s/]+", line):
-                self.origin = found.group()
-                # a pipe that nobody empties stops the server once it is full
-                self._listener = threading.Thread(target=self._listen, daemon=True)
-                self._listener.start()
-                return
-        raise AssertionError("the page is not served:\n" + "".join(self.said))
+        self._heard = Listener(self._process, r"http://[^\s/]+")
+        self.origin = self._heard.found.group()
 
-    def _listen(self) -> None:
-        assert self._process.stdout is not None
-        self.said.extend(self._process.stdout)
+    @property
+    def said(self) -> str:
+        """All that it has said so far."""
+        return self._heard.said
 
     def address(self, **query: object) -> str:
         """The page's address with a query."""
@@ -68,8 +59,8 @@ class Server:
     def stop(self) -> None:
         """Stop the process; what it still says is kept in `said`."""
         self._process.terminate()
-        self._process.wait(timeout=20)
-        self._listener.join(timeout=20)
+        self._process.wait(timeout=60)
+        self._heard.wait()
 
 
 @contextmanager

@@ -132,7 +132,7 @@ def test_the_palette_turns_the_theme_and_copies_the_view_as_python(
     page.set_default_timeout(WAIT_MS)
     open_shop(page, server, shop, view="log")
     palette = page.get_by_role("dialog", name="Command palette")
-    page.get_by_role("button", name="Find").click()
+    page.locator("button.dx-find").click()
     palette.get_by_role("option", name=re.compile("Light or dark")).click()
     expect(page.locator(".dx-page.dx-dark")).to_be_visible()
     page.keyboard.press("Control+k")

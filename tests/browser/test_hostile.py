@@ -129,6 +129,26 @@ def evil_page(browser: Browser, evil_server: Server) -> Iterator[tuple[Page, Gua
 def visible_attack(page: Page) -> None:
     """The text is there, as text, and no character of it turns its order around."""
     expect(page.get_by_text("window.ran=1", exact=False).first).to_be_visible()
+    assert page.evaluate(_UNSEEN) == []
+
+
+# Text of the page, in shadow roots too, with characters that nobody sees or that turn others.
+_UNSEEN = r"""() => {
+  const found = []
+  const walk = (node) => {
+    if (node.shadowRoot) { walk(node.shadowRoot) }
+    for (const child of node.childNodes) {
+      if (["STYLE", "SCRIPT"].includes(child.tagName)) { continue }
+      if (child.nodeType === Node.TEXT_NODE
+          && /[\u202a-\u202e\u2066-\u2069\u0007\u001b\u007f]/.test(child.data)) {
+        found.push(child.parentNode.outerHTML ?? child.data)
+      }
+      walk(child)
+    }
+  }
+  walk(document.body)
+  return found
+}"""
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -274,3 +294,33 @@ def test_nothing_runs_in_what_a_view_shows_on_demand(
     # all at once: an answer that comes meanwhile draws its part of the view anew
     page.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
     visible_attack(page)
+
+
+def test_nothing_runs_or_is_misread_in_the_palette(
+    evil_page: tuple[Page, Guard], evil_server: Server, table: Path
+) -> None:
+    page, _ = evil_page
+    page.goto(evil_server.address(table=table, version=0))
+    expect(page.locator(".dx-figure").nth(4)).to_be_visible()
+    palette = page.get_by_role("dialog", name="Command palette")
+    for kind, view in (("Column", "statistics"), ("File", "files")):
+        page.keyboard.press("Control+k")
+        expect(palette.get_by_role("combobox")).to_be_focused()
+        page.keyboard.insert_text("window.ran=1")
+        found = palette.get_by_role("option").filter(
+            has=page.locator(".dx-palette-kind", has_text=kind),
+            has_text="<img src=/evil onerror=window.ran=1>",
+        )
+        expect(found.first).to_be_visible()
+        assert palette.locator("li img, li svg, li style, li iframe, li script").count() == 0
+        shown = "".join(palette.get_by_role("option").all_text_contents())
+        assert not set("\u202e\u202c\u2066\u2069\x1b\x07\x7f") & set(shown)
+        found.first.click()
+        expect(palette).to_be_hidden()
+        page.wait_for_url(f"**view={view}**")
+        expect(page.locator(".dx-waiting")).to_have_count(0)
+    page.keyboard.press("Control+k")
+    page.keyboard.insert_text(EVIL[:150])
+    expect(palette).to_be_visible()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")

@@ -53,6 +53,7 @@ def test_the_address_holds_table_version_and_view(page: Page, server: Server, sh
     assert query(page) == {"table": str(shop), "version": "69", "view": "files"}
     page.reload()
     expect(page.get_by_role("heading", name="Files of version 69")).to_be_visible()
+    expect(page).to_have_url(re.compile("view=files"))
     assert query(page) == {"table": str(shop), "version": "69", "view": "files"}
 
 

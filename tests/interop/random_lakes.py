@@ -33,6 +33,9 @@ _STRAYS = (
     "stray-{}.parquet.crc",
     "not-deletion_vector_{}.bin",
     "stray-{}.PARQUET",
+    ".tmp-{:032x}",
+    "p=a b/.tmp-{:032x}",
+    ".tmp-{:031x}",
 )
 _PROTOCOL = {
     "protocol": {

@@ -90,6 +90,27 @@ def test_upgrade_is_the_same_as_that_of_the_reference_which_goes_on_with_it(
     assert sum(rows_of(ours).values()) == 20
 
 
+@pytest.mark.rule("feature-upgrade-used-only")
+def test_reference_goes_on_where_features_that_nobody_used_were_left_out(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    place = make(spark, tmp_path / "table", 2, 6)
+    sql(spark, place, "alter table T add constraint known check (id >= 0)")
+    sql(spark, place, "alter table T drop constraint known")
+    features = ["deletionVectors"]
+    plan = maintenance.plan_upgrade(explorer.open_table(place), features=features, only_used=True)
+    done(plan, tmp_path)
+    assert asked(place)["writer"] == {"checkConstraints", "deletionVectors"}
+    agrees(spark, place)
+    sql(spark, place, "insert into T select 99, 'a', 1D, null")
+    sql(spark, place, "delete from T where id = 4")
+    # what was left out comes back when somebody uses it
+    sql(spark, place, "alter table T set tblproperties ('delta.enableChangeDataFeed' = 'true')")
+    sql(spark, place, "update T set amount = 7D where id = 3")
+    agrees(spark, place)
+    assert asked(place)["writer"] == {"changeDataFeed", "checkConstraints", "deletionVectors"}
+
+
 @pytest.mark.rule("row-write-backfill")
 def test_row_ids_that_we_gave_are_those_that_the_reference_goes_on_with(
     spark: SparkSession, tmp_path: Path

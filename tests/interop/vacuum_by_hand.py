@@ -20,6 +20,7 @@ DAY_MS = 86_400_000
 _COMMIT = re.compile(r"\d{20}\.json")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_UNFINISHED = re.compile(r"\.tmp-(trial-)?[0-9a-f]{32}")
 _LIKE_A_VECTOR = re.compile(r"deletion_vector_.*\.bin", re.DOTALL)
 
 Action = Mapping[str, Any]
@@ -202,13 +203,15 @@ def list_files(root: Path) -> Iterator[tuple[str, int]]:
 
 
 def is_hidden(path: str, columns: Iterable[str]) -> bool:
-    """Below a folder, or with a name, that begins with `_` or `.`."""
+    """Below a folder, or with a name, that begins with `_` or `.`; what our writers call a file
+    before it is finished hides it from others alone."""
     parts = path.split("/")
     if parts[0] == "_change_data" and len(parts) > 1:
         parts = parts[1:]
     *folders, name = parts
     starts = tuple(f"{column}=" for column in columns)
-    return name[:1] in "_." or any(
+    by_name = name[:1] in "_." and _UNFINISHED.fullmatch(name) is None
+    return by_name or any(
         folder[:1] in {"_", "."} and not folder.startswith(starts) for folder in folders
     )
 
@@ -219,6 +222,7 @@ def is_like_ours(path: str) -> bool:
     return (
         name.endswith(".parquet")
         or _LIKE_A_VECTOR.fullmatch(name) is not None
+        or _UNFINISHED.fullmatch(name) is not None
         or path.startswith("_change_data/")
     )
 

@@ -7,9 +7,11 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.error import URLError
 from urllib.request import Request, urlopen
 
 import nbformat
@@ -19,6 +21,7 @@ from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.browser.chromium import WAIT_MS
 from tests.browser.conftest import Guard
+from tests.listening import Listener
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "secret"
@@ -38,6 +41,7 @@ class Lab:
             f"--ServerApp.root_dir={folder}",
             f"--LabApp.user_settings_dir={home / 'settings'}",
             "--ServerApp.port=0",
+            "--ServerApp.ip=127.0.0.1",
         ]
         places = {f"JUPYTER_{name}_DIR": str(home / name) for name in ("CONFIG", "DATA", "RUNTIME")}
         self._process = subprocess.Popen(
@@ -50,22 +54,22 @@ class Lab:
                 "IPYTHONDIR": str(home / "ipython"),
                 "XDG_STATE_HOME": str(home / "state"),
             },
-            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
         )
-        assert self._process.stderr is not None
-        said = ""
-        for line in self._process.stderr:
-            said += line
-            if found := re.search(r"http://(127\.0\.0\.1|localhost):\d+", line):
-                self.origin = found.group().replace("localhost", "127.0.0.1")
-                break
-        else:
-            raise AssertionError(said)
-        # nobody reads what it says from here on, and a full pipe would stop it
-        self._sink = subprocess.Popen(
-            ["cat"], stdin=self._process.stderr, stdout=subprocess.DEVNULL
-        )
+        self._heard = Listener(self._process, r"http://(127\.0\.0\.1|localhost):\d+")
+        self.origin = self._heard.found.group().replace("localhost", "127.0.0.1")
+        self._wait()
+
+    def _wait(self) -> None:
+        """Until it answers: it names its address before it does."""
+        for _ in range(2 * WAIT_MS // 100):
+            with suppress(URLError):
+                self._ask("GET", "status")
+                return
+            time.sleep(0.1)
+        raise AssertionError("the lab does not answer:\n" + self._heard.said)
 
     def _set(self, plugin: str, **settings: object) -> None:
         file = self._settings / f"{plugin}.jupyterlab-settings"
@@ -136,7 +140,7 @@ class Lab:
         self.end_kernels()
         self._process.terminate()
         self._process.wait(timeout=60)
-        self._sink.wait(timeout=60)
+        self._heard.wait()
 
 
 def choose(page: Page, menu: str, entry: str) -> None:

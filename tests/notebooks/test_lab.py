@@ -50,6 +50,7 @@ def test_the_first_and_only_cell_shows_a_live_explorer_until_its_kernel_is_gone(
     expect(shown.get_by_text("Files of version 74")).to_be_visible()
     page.wait_for_timeout(6000)
     expect(shown.get_by_text(PICTURE)).to_have_count(0)
+    expect(shown.locator("button.dx-find")).to_be_enabled()
     expect(shown.get_by_text(GONE)).to_have_count(0)
 
     # saved, it is a page of its own, as the cell left it
@@ -58,6 +59,7 @@ def test_the_first_and_only_cell_shows_a_live_explorer_until_its_kernel_is_gone(
     expect(picture.get_by_text(PICTURE)).to_be_visible()
     expect(picture.get_by_text(f"delta-explorer serve {lab.folder}/orders")).to_be_visible()
     expect(picture.get_by_text("All 75 commits of the log are shown.")).to_be_visible()
+    expect(picture.locator("button.dx-find")).to_be_disabled()
     assert watched.foreign == []
     assert watched.errors == []
     picture.close()

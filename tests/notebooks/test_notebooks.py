@@ -187,6 +187,12 @@ def test_where_no_message_passes_a_cell_shows_a_picture_with_the_reason(
     expect(frame.locator("h2", has_text="<i>orders</i>")).to_be_visible()
     expect(frame.get_by_text("All 1 commit of the log is shown.")).to_be_visible()
     expect(frame.locator(".dx-notice")).to_contain_text(reason)
+    # what would ask the kernel is off, and says why; what the browser does itself is on
+    for asking in ("Health", "Find"):
+        button = frame.get_by_role("button", name=re.compile(f"^{asking}"))
+        expect(button).to_be_disabled()
+        expect(button).to_have_attribute("title", "No kernel answers here")
+    expect(frame.get_by_role("button", name="PNG")).to_be_enabled()
     expect(frame.get_by_text(f"delta-explorer serve {tmp_path}/orders")).to_be_visible()
     assert guard.foreign == []
     assert guard.errors == []

@@ -31,6 +31,8 @@ from explorer.storage.local import LocalStore
 from tests.change_feeds import Feed, hiding
 from tests.row_values import counted_rows
 from tests.tables import add, remove
+from widgets import TableExplorer
+from widgets.components.live_html import LiveHtml
 
 _HERE = {
     "spark.ui.enabled": "false",
@@ -275,6 +277,28 @@ def told_in_events(folder: Path) -> list[bool]:
     return [b"SparkListenerTaskEnd" in written, _SECRET.encode() in written]
 
 
+def shown(spark: SparkSession, table: explorer.Table) -> dict[str, bool]:
+    """What the explorer of a notebook says of rows that it reads through the active session,
+    and whether that is this one."""
+    page = TableExplorer(table)
+    frame: Any = page.__panel__()
+
+    def do(action: str) -> str:
+        parts = frame.select(LiveHtml)
+        part = next(part for part in parts if f'data-do="{action}"' in part.html)
+        part._handle_msg({"action": action, "value": ""})
+        return "".join(part.html for part in frame.select(LiveHtml))
+
+    page._state.param.update(view="statistics", column="id")
+    profile = do("profile")
+    page._state.param.update(view="compare", older=1, version=2)
+    return {
+        "profile": "The exact figures come from every row" in profile,
+        "compare": "Exactly: 1 deleted." in do("exact"),
+        "is_ours": pipeline.choose_session() is spark,
+    }
+
+
 def main(kind: str, folder: Path) -> None:
     """All of it."""
     events = folder / "events"
@@ -289,6 +313,7 @@ def main(kind: str, folder: Path) -> None:
         found["by_a_secret"] = rows_by_a_secret(spark, table)
         found["after_a_loss"] = rows_after_a_loss(spark, table)
     if kind == "connect":
+        found["page"] = shown(spark, table)
         found["stopped_within"] = cancelled_within(spark, table)
     spark.stop()
     if kind == "cluster":

@@ -55,6 +55,8 @@ def test_a_connect_session_answers_as_a_classic_one(tmp_path: Path) -> None:
     # a port that is free, as Spark's own tests ask for one
     found = run("connect", tmp_path, SPARK_TESTING="1", PYSPARK_PYTHON=sys.executable)
     assert found.pop("module").startswith("pyspark.sql.connect")
+    # the explorer of a notebook reads rows through that session
+    assert found.pop("page") == {"profile": True, "compare": True, "is_ours": True}
     stopped = found.pop("stopped_within")
     assert stopped.pop("job after them") < 30  # half of what one of them would take
     assert stopped.keys() == {"read", "read_changes", "diff_rows", "profile"}

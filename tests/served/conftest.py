@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +24,7 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
 from tests.browser.chromium import launched
+from tests.listening import Listener
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.orders import Orders
 from widgets.services.people import render_user
@@ -70,25 +70,16 @@ class Server:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        assert self.process.stdout is not None
-        self.said = ""
-        for line_said in self.process.stdout:
-            self.said += line_said
-            if found := re.search(r"http://\S+", line_said):
-                self.link = found.group()
-                self.host = urlsplit(self.link).netloc
-                self.port = int(self.host.rpartition(":")[2])
-                self.origin = f"http://{self.host}"
-                # a pipe that nobody empties stops the server once it is full
-                self._listener = threading.Thread(target=self._listen, daemon=True)
-                self._listener.start()
-                return
-        raise AssertionError(self.said)
+        self._heard = Listener(self.process, r"http://\S+")
+        self.link = self._heard.found.group()
+        self.host = urlsplit(self.link).netloc
+        self.port = int(self.host.rpartition(":")[2])
+        self.origin = f"http://{self.host}"
 
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.said += line
+    @property
+    def said(self) -> str:
+        """All that it has said so far."""
+        return self._heard.said
 
     def ask(
         self, path: str, *, method: str = "GET", body: str | None = None, **headers: str
@@ -133,8 +124,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         self.process.wait(WAIT)
-        self._listener.join(WAIT)
-        return self.said
+        return self._heard.wait(WAIT)
 
 
 def with_socket(server: Server, token: str, use: Any, **headers: str) -> Any:

@@ -36,6 +36,25 @@ from explorer.cli.main import main
 sys.exit(main())
 """
 
+# Reading takes a while on a store; here it says when it begins and ends.
+READING = """
+import sys, time
+from pathlib import Path
+from widgets.services.tables import TableService
+read = TableService.read_overview
+def slowly(service):
+    Path(__file__).with_name("begun").touch()
+    time.sleep(1)
+    found = read(service)
+    Path(__file__).with_name("ended").touch()
+    return found
+TableService.read_overview = slowly
+from widgets.served import assembly
+assembly._STOP_SECONDS = 60  # this machine may be a slow one
+from explorer.cli.main import main
+sys.exit(main())
+"""
+
 
 @contextlib.contextmanager
 def opened(browser: Browser, address: str) -> Iterator[Page]:
@@ -115,6 +134,21 @@ def test_a_server_that_is_told_to_stop_ends_a_run_between_two_changes(
     (deletion,) = (step for step in receipt["steps"] if step["kind"] == "delete_files")
     assert receipt["status"] == "cancelled"
     assert deletion["done"] == 400 - table.left
+
+
+def test_a_server_that_is_told_to_stop_lets_what_is_being_read_end(tmp_path: Path) -> None:
+    """A thread that still reads while Python ends has brought the process down with an abort."""
+    table = Orders(tmp_path, "orders")
+    script = tmp_path / "state" / "reading.py"
+    script.parent.mkdir()
+    script.write_text(READING)
+    server = Server(script.parent, str(table.root), script=script)
+    assert server.ask("/").status == 200
+    wait_for(script.with_name("begun").exists, "the table is being read")
+    said = server.stop()
+    assert script.with_name("ended").exists()
+    assert server.process.returncode == 0
+    assert "Fatal Python error" not in said
 
 
 @pytest.fixture(scope="module")

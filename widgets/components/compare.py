@@ -276,9 +276,16 @@ def compare_figures(settings: Any, files: Any | None) -> list[KeyFigure]:
     ]
 
 
-def compare_sentence(older: int, newer: int, settings: Any, files: Any) -> str:
-    """What differs, in one sentence."""
+def compare_sentence(older: int, newer: int, settings: Any, files: Any | None) -> str:
+    """What differs, in one sentence; as far as it is known while `files` is None."""
     start = f"From version {format_count(older)} to {format_count(newer)}"
+    if files is None:
+        more = settings.more_files
+        noun = "file" if abs(more) == 1 else "files"
+        count = f"{format_count(abs(more))} {noun} {'more' if more > 0 else 'fewer'}"
+        return (
+            f"{start}: {'; '.join([count if more else 'as many files', *_layer_words(settings)])}."
+        )
     counts = [(files.count(kind), verb) for kind, verb in SIGNS.items()]
     told = [f"{format_count(number)} {verb}" for number, verb in counts if number]
     if told:
@@ -291,11 +298,15 @@ def compare_sentence(older: int, newer: int, settings: Any, files: Any) -> str:
         more = f"{format_count(abs(net))} {noun} {'more' if net > 0 else 'fewer'}"
         rows = more if net else "as many rows as before"
     parts = [f"{_joined(told)}, {rows}" if told else "no file differs"]
-    parts += [] if _is_same(settings.schema) else ["the schema differs"]
+    return f"{start}: {'; '.join([*parts, *_layer_words(settings)])}."
+
+
+def _layer_words(settings: Any) -> list[str]:
+    """What differs beside the files."""
+    parts = [] if _is_same(settings.schema) else ["the schema differs"]
     parts += _setting_words(settings.properties)
     word = _protocol_word(settings.protocol)
-    parts += [] if word == _SAME_PROTOCOL else [word]
-    return f"{start}: {'; '.join(parts)}."
+    return parts if word == _SAME_PROTOCOL else [*parts, word]
 
 
 def _setting_words(layer: Any) -> list[str]:

@@ -56,7 +56,8 @@ def health_figures(found: Any, now: datetime) -> list[KeyFigure]:
         KeyFigure(name="Findings", value=format_count(len(findings)),
                   remark=", ".join(worst) or "nothing is wrong"),
         KeyFigure(name="Opening reads", value=format_count(cost.get("commits")),
-                  remark=f"commits, {format_bytes(cost.get('commit_bytes'))}"),
+                  remark=f"{'commit' if cost.get('commits') == 1 else 'commits'}, "
+                         f"{format_bytes(cost.get('commit_bytes'))}"),
         KeyFigure(name="Checkpoint", value="none" if cost and checkpoint is None
                   else format_count(checkpoint),
                   remark=f"{kind}, {age}" if checkpoint is not None else ""),

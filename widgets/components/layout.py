@@ -15,6 +15,7 @@ from widgets.text import (
     cut,
     format_bytes,
     format_count,
+    format_many,
     format_minute,
     format_share,
     format_time,
@@ -59,12 +60,16 @@ EFFECT_COLUMNS = (
 ARROW = " \N{RIGHTWARDS ARROW} "
 
 
+_WORTH = ("small_bytes", "files_saved")
+
+
 def layout_figures(layout: Any) -> list[KeyFigure]:
     """Sizes against the target."""
     partitions = layout.partitions
     small = sum(partitions.column("small_files").to_pylist())
     saved = sum(partitions.column("files_saved").to_pylist())
-    rewritten = sum(partitions.column("small_bytes").to_pylist())
+    worth = zip(*(partitions.column(name).to_pylist() for name in _WORTH), strict=True)
+    rewritten = sum(size for size, gained in worth if gained)
     return [
         KeyFigure(name="Files", value=format_count(layout.num_files),
                   remark=f"in {format_count(partitions.num_rows)} partitions"
@@ -75,8 +80,9 @@ def layout_figures(layout: Any) -> list[KeyFigure]:
                   remark=layout.target_source),
         KeyFigure(name="Small files", value=format_count(small),
                   remark=format_share(small, layout.num_files) + " of the files"),
-        KeyFigure(name="OPTIMIZE saves", value=f"{format_count(saved)} files",
-                  remark=f"and writes {format_bytes(rewritten)}"),
+        KeyFigure(name="OPTIMIZE saves", value=format_many(saved, "file"),
+                  remark=f"and writes {format_bytes(rewritten)}" if saved
+                  else "there is nothing to put together"),
     ]  # fmt: skip
 
 
@@ -95,8 +101,8 @@ def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> str:
         bars.append(
             Bar(
                 value=count,
-                title=f"{format_bytes(start)} to {format_bytes(end)}: {format_count(count)} "
-                f"files, {format_bytes(size)}",
+                title=f"{format_bytes(start)} to {format_bytes(end)}: "
+                f"{format_many(count, 'file')}, {format_bytes(size)}",
                 marked=end <= target,
             )
         )
@@ -124,7 +130,7 @@ def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Any) -> str:
         Area(
             value=row["bytes"],
             name=partition_text(row),
-            note=f"{format_bytes(row['bytes'])} in {format_count(row['num_files'])} files, "
+            note=f"{format_bytes(row['bytes'])} in {format_many(row['num_files'], 'file')}, "
             f"{format_share(row['small_bytes'], row['bytes'])} of it in small ones",
             heat=row["small_bytes"] / row["bytes"] if row["bytes"] else 0.0,
         )
@@ -133,7 +139,7 @@ def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Any) -> str:
     rest = layout.size_in_bytes - sum(row["bytes"] for row in rows)
     others = layout.partitions.num_rows - len(rows)
     if others and rest > 0:
-        name = f"{format_count(others)} other partitions"
+        name = format_many(others, "other partition")
         areas.append(Area(value=rest, name=name, note=format_bytes(rest)))
     return render_treemap("Bytes by partition", areas)
 
@@ -146,7 +152,7 @@ def partition_text(row: Mapping[str, Any]) -> str:
 def build_partition_row(row: Mapping[str, Any]) -> Row:
     """One partition, and what putting its small files together gains."""
     name = partition_text(row)
-    rate = row["saved_per_gib"]
+    rate, saved = row["saved_per_gib"], row["files_saved"]
     return Row(
         cells=(
             Cell(text=cut(name, 60), title=name),
@@ -154,9 +160,9 @@ def build_partition_row(row: Mapping[str, Any]) -> Row:
             Cell(text=format_bytes(row["bytes"])),
             Cell(text=format_count(row["small_files"]),
                  share=row["small_files"] / row["num_files"] if row["num_files"] else 0.0),
-            Cell(text=format_bytes(row["small_bytes"])),
-            Cell(text=format_count(row["files_after"])),
-            Cell(text=format_count(row["files_saved"]), muted=not row["files_saved"]),
+            Cell(text=format_bytes(row["small_bytes"]) if saved else DASH, muted=not saved),
+            Cell(text=format_count(row["files_after"]) if saved else DASH, muted=not saved),
+            Cell(text=format_count(saved), muted=not saved),
             Cell(text=f"{rate:,.0f}" if rate else DASH, muted=not rate),
         )
     )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from explorer.errors import Problem
 from widgets.state import Notice
-from widgets.text import UNKNOWN, cut, esc
+from widgets.text import UNKNOWN, cut, esc, visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +63,11 @@ def render_dismissible_notice(notice: Notice) -> str:
 
 def _render_notice(notice: Notice, button: str) -> str:
     role = "alert" if notice.level == "error" else "status"
-    more = "".join(f"<p>{esc(text)}</p>" for text in (notice.reason, notice.remedy) if text)
+    told = (notice.reason, notice.remedy)
+    more = "".join(f"<p>{esc(visible(text))}</p>" for text in told if text)
     return (
         f'<div class="dx-notice dx-{notice.level}" role="{role}"><div>'
-        f"<strong>{esc(notice.problem)}</strong>{more}</div>{button}</div>"
+        f"<strong>{esc(visible(notice.problem))}</strong>{more}</div>{button}</div>"
     )
 
 
@@ -80,8 +81,9 @@ def render_problems(problems: Sequence[Problem]) -> str:
     if not problems:
         return ""
     items = "".join(
-        f"<li><strong>{esc(problem.problem)}</strong> {esc(problem.reason)} {esc(problem.remedy)}"
-        + (f" <code>{esc(problem.place)}</code>" if problem.place else "")
+        f"<li><strong>{esc(visible(problem.problem))}</strong> {esc(visible(problem.reason))} "
+        f"{esc(visible(problem.remedy))}"
+        + (f" <code>{esc(visible(problem.place))}</code>" if problem.place else "")
         + "</li>"
         for problem in problems
     )

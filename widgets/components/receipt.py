@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from explorer.maintenance.leftovers import Leftovers, leftovers_of
 from explorer.maintenance.receipt import Check, FileException, Receipt, StepReceipt
 from widgets.components.pieces import render_definitions, render_notice, render_section
 from widgets.components.table import Cell, Column, Row, render_table
@@ -50,6 +51,10 @@ _EXCEPTIONS = (
     Column(key="outcome", label="Became"),
     Column(key="reason", label="Why", wraps=True),
 )
+_LEFTOVERS = (
+    Column(key="path", label="File", mono=True),
+    Column(key="state", label="State"),
+)
 _CHECKS = (
     Column(key="what", label="Looked at"),
     Column(key="holds", label="Holds"),
@@ -90,6 +95,7 @@ def render_receipt(receipt: Receipt) -> str:
         f"{esc(meaning)}</div>{_render_problem(receipt)}"
         f'<p class="dx-muted">{esc(cut(receipt.summary, 2000))}</p>'
         f"{_render_steps(receipt.steps)}{_render_exceptions(receipt.steps)}"
+        f"{_render_leftovers(leftovers_of(receipt))}"
         f"{_render_checks(receipt.checks)}"
         f"{render_section('Receipt', render_definitions(_facts(receipt), code=('Plan', 'Id')))}"
     )
@@ -97,11 +103,14 @@ def render_receipt(receipt: Receipt) -> str:
 
 def _sentence(receipt: Receipt, meaning: str) -> str:
     changed = any(step.done or step.status == "done" for step in receipt.steps)
+    left = leftovers_of(receipt)
+    parts = [meaning]
     if receipt.status in {"cancelled", "failed"} and not changed:
-        return f"{meaning} Nothing was changed."
-    if receipt.status in {"partly", "cancelled"}:
-        return f"{meaning} Carrying out the same plan again goes on where it ended."
-    return meaning
+        is_clean = not (left.num_left or left.num_unlisted)
+        parts.append("Nothing was changed." if is_clean else "No version of the table changed.")
+    elif receipt.status in {"partly", "cancelled"}:
+        parts.append("Carrying out the same plan again goes on where it ended.")
+    return " ".join([*parts, left.sentence]).rstrip()
 
 
 def _render_problem(receipt: Receipt) -> str:
@@ -168,6 +177,26 @@ def _render_exceptions(steps: Sequence[StepReceipt]) -> str:
     return (
         f"<details><summary>{format_count(len(found))} files were planned and not changed"
         f"</summary><div>{table}{note}</div></details>"
+    )
+
+
+def _render_leftovers(left: Leftovers) -> str:
+    """The files that a run wrote in vain and that are still there, by their names."""
+    rows = [
+        Row(cells=(Cell(text=cut_middle(path, 70), title=cut(path, 1000)), Cell(text=word)))
+        for word, paths in (("is there", left.left), ("may begin so", left.unlisted))
+        for path in paths[:EXCEPTIONS_SHOWN]
+    ]
+    if not rows:
+        return ""
+    table = render_table("Files that were written in vain", _LEFTOVERS, rows)
+    more = left.num_left + left.num_unlisted - len(rows)
+    note = f'<p class="dx-muted">{more:,} more are not listed here.</p>' if more > 0 else ""
+    what = "1 file was" if left.num_left == 1 else f"{format_count(left.num_left)} files were"
+    perhaps = ", and perhaps more" if left.num_unlisted else ""
+    return (
+        f"<details><summary>{what} written in vain and left{perhaps}</summary>"
+        f"<div>{table}{note}</div></details>"
     )
 
 

@@ -9,7 +9,7 @@ from explorer.errors import Problem
 from explorer.inspect import StatisticsReport
 from widgets.components.bars import Bar, render_bars
 from widgets.components.table import Cell, Column, Row, render_table
-from widgets.text import cut, cut_middle, esc, format_bytes, format_count, format_share
+from widgets.text import cut, cut_middle, esc, format_bytes, format_count, format_many, format_share
 
 DASH = "\N{EN DASH}"
 
@@ -49,16 +49,22 @@ def coverage_sentence(report: StatisticsReport, entries: Sequence[Mapping[str, A
     full = [entry for entry in entries if entry["files_with_bounds"] == files]
     none = [entry for entry in entries if not entry["files_with_bounds"]]
     some = len(entries) - len(full) - len(none)
-    text = (
-        f"{format_count(len(full))} of {format_count(len(entries))} columns have a range in "
-        f"every one of the {format_count(files)} files"
-    )
+    every = f"every one of the {format_count(files)} files" if files > 1 else "the only file"
+    if len(entries) == 1 and full:
+        text = f"The only column has a range in {every}"
+    else:
+        text = (
+            f"{format_count(len(full))} of {format_many(len(entries), 'column')} "
+            f"{'has' if len(full) == 1 else 'have'} a range in {every}"
+        )
     if some:
         text += f", {format_count(some)} in some of them"
     if none:
         text += f", {format_count(len(none))} in none: a condition on these skips nothing"
     if missing := report.files_without_count:
-        text += f"; {format_count(missing)} files do not say how many rows they have"
+        does = "does not say how many rows it has"
+        do = "do not say how many rows they have"
+        text += f"; {format_many(missing, 'file')} {does if missing == 1 else do}"
     return text + "."
 
 
@@ -104,16 +110,21 @@ def render_ranges(column: str, ranges: Any) -> str:
     )
     notes = []
     if ranges.unbounded:
-        notes.append(f"{format_count(ranges.unbounded)} files have no range: they are always read.")
+        one = ranges.unbounded == 1
+        notes.append(
+            f"{format_many(ranges.unbounded, 'file')} {'has' if one else 'have'} no range: "
+            f"{'it is' if one else 'they are'} always read."
+        )
     if ranges.cut:
         notes.append(
-            f"{format_count(ranges.cut)} files have a bound of 32 characters or more, which is "
+            f"{format_many(ranges.cut, 'file')} {'has' if ranges.cut == 1 else 'have'} a bound of "
+            "32 characters or more, which is "
             "where writers cut text: it may be a prefix of the true value."
         )
     bars = [
         Bar(
             value=part.num_files,
-            title=f"{_span(part)}: {format_count(part.num_files)} files",
+            title=f"{_span(part)}: {format_many(part.num_files, 'file')}",
         )
         for part in ranges.parts
     ]

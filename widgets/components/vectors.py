@@ -15,6 +15,7 @@ from widgets.text import (
     cut_middle,
     format_bytes,
     format_count,
+    format_many,
     format_share,
     format_short,
 )
@@ -69,7 +70,7 @@ def vector_figures(vectors: Any) -> list[KeyFigure]:
         KeyFigure(name="Hidden rows", value=format_short(vectors.num_hidden),
                   remark="still in the data files", exact=format_count(vectors.num_hidden)),
         KeyFigure(name="Readers fetch", value=format_bytes(vectors.vector_bytes),
-                  remark=f"of vectors, in {format_count(vectors.vector_files)} more files"),
+                  remark=f"of vectors, in {format_many(vectors.vector_files, 'more file')}"),
         KeyFigure(name="A purge rewrites", value=format_bytes(vectors.bytes_rewritten),
                   remark="all files with a vector"),
         KeyFigure(name="A purge frees", value=format_bytes(vectors.bytes_freed),

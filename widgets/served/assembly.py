@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import panel as pn
@@ -24,10 +24,18 @@ from widgets.served.guard import (
     log_request,
 )
 from widgets.served.headers import SafeHeaders
+from widgets.served.json_addresses import ADDRESSES, JsonAddresses, build_throttle
 from widgets.served.login import Logins, SignIn
 from widgets.served.oauth import oauth_options
+from widgets.served.quiet import quiet_gone_browsers
 from widgets.served.settings import Settings, check_settings, read_oauth
-from widgets.served.shell import TITLE, build_page, current_document, current_request
+from widgets.served.shell import (
+    TITLE,
+    build_page,
+    current_document,
+    current_request,
+    let_go,
+)
 from widgets.served.unfinished import find_unfinished
 from widgets.services.access import Access
 from widgets.services.desk import Desk, Shelf
@@ -37,11 +45,17 @@ from widgets.services.people import Listed, UsersFile
 from widgets.services.recents import Recents, state_file
 from widgets.services.runs import Runs
 from widgets.services.tokens import UNLOCK, Gate, Unlock
-from widgets.services.work import BackgroundRunner
+from widgets.services.work import BackgroundRunner, InlineRunner, finish_work
 
 _UNUSED_SECONDS = 30
 """A session whose browser is gone is given up after this; one that comes back within it goes
 on where it was."""
+
+_LOOK_SECONDS = 15
+"""Between two looks for such sessions."""
+
+_STOP_SECONDS = 5
+"""What is being read for pages has so long to end once the server is told to stop."""
 
 
 class Server:
@@ -67,6 +81,7 @@ class Server:
             self._bokeh.run_until_shutdown()
         finally:
             self._shared.stop()
+            finish_work(_STOP_SECONDS)
 
     def stop(self) -> None:
         """Stop listening, for who has built it and never ran it."""
@@ -117,6 +132,17 @@ class Shared:
         )
         return desk, visitor.name
 
+    def build_reading_desk(self) -> Desk:
+        """For one question that no page asks: the same tables open, and nothing is kept."""
+        return Desk(
+            runner=InlineRunner(),
+            shelf=self.shelf,
+            access=Access(roots=self._within()),
+            recents=Recents(),
+            offered=self.settings.uris,
+            glances=self.glances,
+        )
+
     def stop(self) -> None:
         """No more looks at tables."""
         self.is_stopping = True
@@ -155,6 +181,7 @@ def build_server(
     `InvalidArgumentError` for settings that do not go together.
     """
     check_settings(settings)
+    quiet_gone_browsers()
     port = settings.port or (gate.port if gate is not None else free_port(settings.address))
     origins = settings.websocket_origins(port)
     door, options = _build_door(settings, port, gate, frozenset(origins))
@@ -176,7 +203,7 @@ def build_server(
         location=False,
         show=False,
         start=False,
-        extra_patterns=_build_routes(shared, gate),
+        extra_patterns=_build_routes(shared, gate, origins),
         # What a browser sends to prove itself must not come back within the page.
         include_cookies=[],
         exclude_headers=["Cookie", "Authorization"],
@@ -185,6 +212,7 @@ def build_server(
         secret_key=secrets.token_bytes(32),
         use_xheaders=settings.behind_proxy,
         unused_session_lifetime_milliseconds=_UNUSED_SECONDS * 1000,
+        check_unused_sessions_milliseconds=_LOOK_SECONDS * 1000,
         websocket_max_message_size=LARGEST_MESSAGE,
         http_server_kwargs={"max_body_size": LARGEST_BODY, "max_header_size": LARGEST_BODY},
         log_function=log_request,
@@ -212,8 +240,17 @@ def _build_door(
     return (OpenDoor() if gate is None else TokenDoor(gate)), {}
 
 
-def _build_routes(shared: Shared, gate: Gate | None) -> list[Any]:
-    routes: list[Any] = [("/health", Health, {"is_stopping": lambda: shared.is_stopping})]
+def _build_routes(shared: Shared, gate: Gate | None, hosts: Collection[str]) -> list[Any]:
+    asked = {
+        "door": shared.door,
+        "build_desk": shared.build_reading_desk,
+        "hosts": frozenset(hosts),
+        "throttle": build_throttle(),
+    }
+    routes: list[Any] = [
+        ("/health", Health, {"is_stopping": lambda: shared.is_stopping}),
+        (ADDRESSES, JsonAddresses, asked),
+    ]
     if gate is not None:
         routes.append((UNLOCK, Unlock, {"gate": gate}))
     return routes
@@ -227,7 +264,7 @@ def _build_refusal(person: str | None) -> Any:
         reason=f"{who} not among the people who may come in.",
         remedy="Ask whoever runs this page, or sign in as somebody else.",
     )
-    return Page(title=TITLE, main=[LiveHtml(render_problem(problem))])
+    return let_go(Page(title=TITLE, main=[LiveHtml(render_problem(problem))]))
 
 
 def _notices(settings: Settings, shared: Shared) -> list[str]:

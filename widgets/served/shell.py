@@ -47,7 +47,16 @@ def build_page(desk: Desk, person: str | None = None) -> Any:
     try:
         return _build_shell(desk, person)
     except Exception as error:  # noqa: BLE001 - else the browser shows a spinner for ever
-        return Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))])
+        return let_go(Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))]))
+
+
+def let_go(page: Any) -> Any:
+    """The page, which no longer follows whether any page of this server is busy: nothing here
+    shows it, and nobody takes it back when the page ends, so that it would never be freed."""
+    for _, watcher in page._param__private.ref_watchers:
+        watcher.inst.param.unwatch(watcher)
+    page._param__private.ref_watchers.clear()
+    return page
 
 
 def _build_shell(desk: Desk, person: str | None) -> Any:
@@ -79,6 +88,7 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
         busy_indicator=None,
         sx=_SHELL_SX,
     )
+    let_go(page)
     page.param.watch(lambda event: state.param.update(dark=bool(event.new)), "dark_theme")
     state.param.watch(lambda event: page.param.update(dark_theme=bool(event.new)), "dark")
     state.dark = bool(page.dark_theme)
@@ -89,7 +99,7 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     pn.state.on_session_destroyed(lambda _: start.close())
     wanted, complaints = parse_address(_asked_for())
     table = wanted.table or _only(desk.offered)
-    if table and _comes_from_elsewhere(table, desk):
+    if table and comes_from_elsewhere(current_request(), table, desk):
         state.notice = _FROM_ELSEWHERE
     elif table:
         explorer.open(replace(wanted, table=table), complaints)
@@ -110,9 +120,8 @@ _FROM_ELSEWHERE = Notice(
 )
 
 
-def _comes_from_elsewhere(table: str, desk: Desk) -> bool:
+def comes_from_elsewhere(request: Any, table: str, desk: Desk) -> bool:
     """Whether a link on a page of another site leads to a store that nobody here has named."""
-    request = current_request()
     sent_by = None if request is None else request.headers.get("Sec-Fetch-Site")
     if sent_by != "cross-site" or table in desk.choices():
         return False

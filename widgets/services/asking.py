@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from explorer.errors import DeltaError, Problem
 from explorer.progress import Cancel, Progress, Watch
@@ -15,6 +15,7 @@ REPORT_SECONDS = 0.2
 """Between two reports of progress: each is a message to the browser."""
 
 T = TypeVar("T")
+Known = TypeVar("Known")
 
 
 class Question:
@@ -34,19 +35,31 @@ class Question:
     ) -> None:
         """Run `work` beside the page; `done`, `failed` and `report` are called where the
         page may be changed, and only while this is the open question."""
+        self.ask_in_steps(lambda watch, _: work(watch), lambda _: None, done, failed, report)
+
+    def ask_in_steps(
+        self,
+        work: Callable[[Watch, Callable[[Known], None]], T],
+        told: Callable[[Known], None],
+        done: Callable[[T], None],
+        failed: Callable[[Problem], None],
+        report: Callable[[Progress], None] | None = None,
+    ) -> None:
+        """The same for work that tells what it knows before it is done: `told` gets it, as
+        often as there is more, where the page may be changed."""
         self.drop()
         cancel = self._cancel
 
-        def if_open(change: Callable[[T], None]) -> Callable[[T], None]:
+        def if_open(change: Callable[[Any], None]) -> Callable[[Any], None]:
             return lambda answer: change(answer) if cancel is self._cancel else None
 
-        def if_still_asked(change: Callable[[Problem], None]) -> Callable[[Problem], None]:
-            return lambda problem: change(problem) if cancel is self._cancel else None
+        def tell(known: Known) -> None:
+            self._runner.post(partial(if_open(told), known))
 
         watch = Watch(cancel=cancel)
         if report is not None:
             watch = Watch(progress=self._throttled(cancel, report), cancel=cancel)
-        self._runner.run(lambda: work(watch), if_open(done), if_still_asked(failed))
+        self._runner.run(lambda: work(watch, tell), if_open(done), if_open(failed))
 
     def drop(self) -> None:
         """Nobody waits for the answer any more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,7 @@ from explorer.comparison.schema_changes import SchemaChange
 from explorer.comparison.table_settings import ProtocolChange, SettingChange
 from explorer.comparison.versions import VersionDiff
 from explorer.errors import Problem
+from explorer.inspect.commit_counts import commits_between
 from explorer.progress import Watch
 from widgets.services.asking import attempt_fact
 from widgets.services.tables import TableService
@@ -31,7 +32,8 @@ they take about a second."""
 class Settings:
     """What differs beside the files; a problem stands where a layer cannot be read.
 
-    `found` has both versions. `num_files` is of both versions together.
+    `found` has both versions. `num_files` is of both versions together, `more_files` by how
+    many the newer one has more.
     """
 
     found: VersionDiff
@@ -40,6 +42,7 @@ class Settings:
     properties: tuple[SettingChange, ...] | Problem
     protocol: ProtocolChange | Problem
     num_files: int
+    more_files: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,14 +76,17 @@ class Files:
             offset = max(0, offset - count)
 
 
-def read_settings(service: TableService, older: int, newer: int, watch: Watch) -> Settings:
-    """Open both versions; what can be said of them without looking at files.
+def read_settings(
+    service: TableService, older: int, newer: int, watch: Watch, tell: Callable[[str], None]
+) -> Settings:
+    """Open both versions; what can be said of them without looking at files. `tell` hears
+    before what commits lie between them.
 
     Raises `DeltaError` where one of them cannot be opened.
     """
-    before = service.snapshot(older)
-    watch.step(1, 2, "Opening the versions")
-    found = explorer.diff(before, service.snapshot(newer))
+    tell(commits_between(service.table, older, newer).sentence)
+    before = service.snapshot(older, watch)
+    found = explorer.diff(before, service.snapshot(newer, watch))
     return Settings(
         found=found,
         notes=found.notes,
@@ -88,6 +94,7 @@ def read_settings(service: TableService, older: int, newer: int, watch: Watch) -
         properties=attempt_fact(lambda: found.properties),
         protocol=attempt_fact(lambda: found.protocol),
         num_files=found.older.num_files + found.newer.num_files,
+        more_files=found.newer.num_files - found.older.num_files,
     )
 
 
@@ -104,9 +111,12 @@ def read_file_changes(settings: Settings, watch: Watch) -> Files:
     )
 
 
-def read_statistics_changes(settings: Settings) -> pa.Table:
+def read_statistics_changes(settings: Settings, watch: Watch) -> pa.Table:
     """A row per column, see `explorer.comparison.statistics_changes`."""
-    return settings.found.statistics
+    found = settings.found
+    return explorer.diff(
+        found.older, found.newer, progress=watch.progress, cancel=watch.cancel
+    ).statistics
 
 
 def plan_restore(service: TableService, version: int, watch: Watch) -> maintenance.Plan:

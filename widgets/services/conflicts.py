@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import explorer.inspect as look
+from explorer.inspect.commit_counts import commits_between
+from explorer.inspect.conflict_check import check_every_operation
 from explorer.progress import Watch
 from widgets.services.tables import TableService
 
@@ -18,19 +21,20 @@ class ConflictAnswers:
 
 
 def read_conflicts(
-    service: TableService, version: int, where: str, watch: Watch
+    service: TableService, version: int, where: str, watch: Watch, tell: Callable[[str], None]
 ) -> ConflictAnswers:
-    """Hold every commit after `version` against both. Raises `InvalidArgumentError` for a
+    """Hold every commit after `version` against both. `tell` hears which commits these are, and
+    then of the first one that a change conflicts with. Raises `InvalidArgumentError` for a
     condition that cannot be understood."""
-    change, append = (
-        look.check_conflicts(
-            service.table,
-            version,
-            operation=operation,
-            where=where or None,
-            progress=watch.progress,
-            cancel=watch.cancel,
-        )
-        for operation in ("change", "append")
+    newest = service.table.latest_version()
+    if version < newest:
+        tell(commits_between(service.table, version, newest).sentence)
+    found = check_every_operation(
+        service.table,
+        service.snapshot(version, watch),
+        where or None,
+        met=tell,
+        progress=watch.progress,
+        cancel=watch.cancel,
     )
-    return ConflictAnswers(change=change, append=append)
+    return ConflictAnswers(change=found["change"], append=found["append"])

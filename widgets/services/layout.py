@@ -12,14 +12,15 @@ FREE_COMMITS = 1_000
 """Commits among which each OPTIMIZE is looked for without being asked: that takes a second."""
 
 
-def read_layout(service: TableService, version: int) -> look.Layout:
+def read_layout(service: TableService, version: int, watch: Watch) -> look.Layout:
     """Sizes of the files, by class and by partition."""
-    return look.file_layout(service.snapshot(version))
+    snapshot = service.snapshot(version, watch)
+    return look.file_layout(snapshot, progress=watch.progress, cancel=watch.cancel)
 
 
 def read_depth(service: TableService, version: int, watch: Watch) -> pa.Table:
     """By column, how many files may hold one value, see `explorer.inspect.clustering_depth`."""
-    snapshot = service.snapshot(version)
+    snapshot = service.snapshot(version, watch)
     return look.clustering_depth(snapshot, progress=watch.progress, cancel=watch.cancel)
 
 

@@ -3,7 +3,9 @@ condition leaves to be read."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +14,13 @@ import pyarrow.compute as pc
 
 import explorer
 import explorer.inspect as look
+from explorer.log.statistics_columns import indexed_places
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.scan.column_statistics import statistics_columns
+from explorer.scan.plan import kept_by_partitions
+from explorer.scan.predicate import parse_predicate
 from explorer.scan.statistics import parsed_statistics
+from explorer.table.snapshot import Snapshot
 from widgets.services.tables import TableService
 
 BINS = 60
@@ -51,21 +59,59 @@ class ColumnRanges:
     cut: int | None
 
 
-def read_coverage(service: TableService, version: int) -> look.StatisticsReport:
-    """A row per column, see `explorer.inspect.column_statistics`."""
-    return look.column_statistics(service.snapshot(version))
+def read_coverage(
+    service: TableService, version: int, watch: Watch, tell: Callable[[str], None]
+) -> look.StatisticsReport:
+    """A row per column, see `explorer.inspect.column_statistics`; `tell` hears before what the
+    table asks of its writers."""
+    snapshot = service.snapshot(version, watch)
+    tell(_asked_of_writers(snapshot))
+    return look.column_statistics(snapshot, progress=watch.progress, cancel=watch.cancel)
 
 
-def plan_scan(service: TableService, version: int, where: str) -> explorer.ScanPlan:
+def _asked_of_writers(snapshot: Snapshot) -> str:
+    """For how many columns the properties want statistics, and of how many files."""
+    every, files = len(statistics_columns(snapshot)), snapshot.num_files
+    wanted = len(indexed_places(snapshot.metadata))
+    return (
+        f"The table asks its writers for statistics of {wanted:,} of its {every:,} "
+        f"column{'' if every == 1 else 's'}; what {_many(files)} "
+        f"{'has' if files == 1 else 'have'} is being read."
+    )
+
+
+def plan_scan(
+    service: TableService, version: int, where: str, watch: Watch, tell: Callable[[str], None]
+) -> explorer.ScanPlan:
     """Which files a query with this condition has to read; raises `InvalidArgumentError`
-    for a condition that cannot be understood."""
-    return explorer.plan_scan(service.snapshot(version), where)
+    for a condition that cannot be understood. `tell` hears what partition values alone leave,
+    before statistics are read."""
+    snapshot = service.snapshot(version, watch)
+    predicate = parse_predicate(where, snapshot.schema)
+    hooks: _Hooks = {"progress": watch.progress, "cancel": watch.cancel}
+    left, files = kept_by_partitions(snapshot, predicate, **hooks), snapshot.num_files
+    if left is None:
+        tell(f"No partition rules a file out; the statistics of {_many(files)} are being asked.")
+    else:
+        tell(f"Partition values leave {left:,} of {_many(files)}; statistics may rule out more.")
+    return explorer.plan_scan(snapshot, predicate, **hooks)
 
 
-def read_ranges(service: TableService, version: int, column: str) -> ColumnRanges:
+def _many(files: int) -> str:
+    return f"{files:,} file{'' if files == 1 else 's'}"
+
+
+class _Hooks(TypedDict):
+    progress: ProgressCallback | None
+    cancel: Cancel | None
+
+
+def read_ranges(service: TableService, version: int, column: str, watch: Watch) -> ColumnRanges:
     """The ranges of one column, by its path; raises `InvalidArgumentError` where there is
     none that statistics may speak of."""
-    frame = parsed_statistics(service.snapshot(version), [column])
+    frame = parsed_statistics(
+        service.snapshot(version, watch), [column], progress=watch.progress, cancel=watch.cancel
+    )
     if f"min.{column}" not in frame.column_names:
         return _without_ranges(frame.num_rows)
     return measure_ranges(frame.column(f"min.{column}"), frame.column(f"max.{column}"))

@@ -18,7 +18,7 @@ import pyarrow as pa
 import explorer.inspect as look
 from explorer.errors import DeltaError, Problem, UnsupportedError
 from explorer.log.listing import LogListing
-from explorer.progress import Cancel, ProgressCallback
+from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -27,6 +27,7 @@ SNAPSHOTS_KEPT = 2
 """A snapshot of a million files holds hundreds of megabytes."""
 
 ANSWERS_KEPT = 64
+_WAIT_SECONDS = 0.1
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -85,40 +86,50 @@ class FileQuery:
 
 
 class _Kept(Generic[K, V]):
-    """The answers used last, each computed once even when two threads ask."""
+    """The answers used last, each computed once even when two threads ask; while one is being
+    computed, the others are given all the same."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._values: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.RLock()
+        self._under_way: dict[K, threading.Event] = {}
+        self._lock = threading.Lock()
 
-    def get(self, key: K, build: Callable[[], V]) -> V:
-        """The answer for `key`."""
-        with self._lock:
-            if key not in self._values:
-                self._values[key] = build()
-            self._values.move_to_end(key)
-            while len(self._values) > self._limit:
-                self._values.popitem(last=False)
-            return self._values[key]
+    def get(self, key: K, build: Callable[[], V], watch: Watch = UNWATCHED) -> V:
+        """The answer for `key`. Who waits for another's computing can be cancelled; where that
+        other one gives up, who waited computes."""
+        while True:
+            with self._lock:
+                if key in self._values:
+                    self._values.move_to_end(key)
+                    return self._values[key]
+                theirs = self._under_way.get(key)
+                if theirs is None:
+                    mine = self._under_way[key] = threading.Event()
+                    break
+            while not theirs.wait(_WAIT_SECONDS):
+                watch.step(0, None, "Waiting for what is being read already")
+        try:
+            value = build()
+            with self._lock:
+                self._values[key] = value
+                while len(self._values) > self._limit:
+                    self._values.popitem(last=False)
+            return value
+        finally:
+            with self._lock:
+                del self._under_way[key]
+            mine.set()
 
     def held(self) -> list[V]:
-        """The answers that are there; none while one is being computed, rather than wait."""
-        if not self._lock.acquire(blocking=False):
-            return []
-        try:
+        """The answers that are there."""
+        with self._lock:
             return list(self._values.values())
-        finally:
-            self._lock.release()
 
     def clear(self) -> None:
-        """Keep none; nothing happens while one is being computed, rather than wait: who waits
-        here may be computing what another one waits for."""
-        if self._lock.acquire(blocking=False):
-            try:
-                self._values.clear()
-            finally:
-                self._lock.release()
+        """Keep none."""
+        with self._lock:
+            self._values.clear()
 
 
 class TableService:
@@ -222,9 +233,15 @@ class TableService:
             num_vectors=snapshot.num_deletion_vectors,
         )
 
-    def snapshot(self, version: int) -> Snapshot:
+    def snapshot(self, version: int, watch: Watch = UNWATCHED) -> Snapshot:
         """The state at a version."""
-        snapshot = self._snapshots.get(version, lambda: self._table.snapshot(version=version))
+
+        def read() -> Snapshot:
+            return self._table.snapshot(
+                version=version, progress=watch.progress, cancel=watch.cancel
+            )
+
+        snapshot = self._snapshots.get(version, read, watch)
         self._grown()
         return snapshot
 
@@ -245,15 +262,17 @@ class TableService:
         """The lines of a commit."""
         return self._answer("actions", version, lambda: look.commit_actions(self._table, version))
 
-    def read_files(self, query: FileQuery) -> look.FilesPage:
+    def read_files(self, query: FileQuery, watch: Watch = UNWATCHED) -> look.FilesPage:
         """One page of a version's files."""
         return look.files_page(
-            self.snapshot(query.version),
+            self.snapshot(query.version, watch),
             offset=query.offset,
             limit=query.limit,
             sort_by=query.sort_by,
             descending=query.descending,
             contains=query.contains,
+            progress=watch.progress,
+            cancel=watch.cancel,
         )
 
     def read_file(self, version: int, path: str) -> Mapping[str, Any]:

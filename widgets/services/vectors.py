@@ -3,7 +3,7 @@ themselves as they were."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,14 +15,16 @@ from pyroaring import BitMap64
 import explorer.inspect as look
 from explorer.cli.row_values import row_objects
 from explorer.errors import DeltaError, InvalidArgumentError, Problem
-from explorer.progress import Watch
+from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.rows.data_file import FILE_COLUMNS, DataFile, data_files
 from explorer.rows.deletion import read_deletion_vector
 from explorer.rows.layout import layout_of
 from explorer.rows.read_file import open_rows
 from explorer.rows.request import build_request
+from explorer.scan.watched import watched_files
 from explorer.table.file_events import ADD, CHANGE, read_events
+from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from widgets.services.tables import TableService
 
@@ -39,7 +41,7 @@ class Vectors:
 
     `frame` has the columns of `explorer.inspect.deletion_vectors`, and `size` and
     `bytes_hidden` (by the share of rows, null where that is unknown). `num_rows` of all
-    files is None where statistics do not say.
+    files is None where statistics do not say, and where no file has a vector.
     """
 
     frame: pa.Table
@@ -96,15 +98,23 @@ class Bin:
     hidden: int
 
 
-def read_vectors(service: TableService, version: int) -> Vectors:
-    """The vectors of a version by the log alone; none of them is read."""
-    snapshot = service.snapshot(version)
-    if snapshot.num_deletion_vectors:
-        files = snapshot.files(["size", "deletion_vector"])
-        sizes = files.filter(files.column("deletion_vector").is_valid()).column("size")
-    else:
-        sizes = pa.chunked_array([[]], pa.int64())
-    frame = look.deletion_vectors(snapshot).append_column("size", sizes)
+def read_vectors(
+    service: TableService, version: int, watch: Watch, tell: Callable[[str], None]
+) -> Vectors:
+    """The vectors of a version by the log alone; none of them is read. `tell` hears how many
+    there are before the rows of all files are counted."""
+    snapshot = service.snapshot(version, watch)
+    files = watched_files(snapshot, ["size", "deletion_vector"], watch, "Reading the log")
+    files = files.filter(files.column("deletion_vector").is_valid())
+    if files.num_rows:
+        hidden = pc.struct_field(files.column("deletion_vector"), "cardinality")
+        rows = "an unknown number of" if hidden.null_count else f"{sum_of(hidden):,}"
+        has = "has a deletion vector" if files.num_rows == 1 else "have deletion vectors"
+        tell(f"{files.num_rows:,} of {snapshot.num_files:,} files {has}; {rows} rows are hidden.")
+    frame = look.deletion_vectors(snapshot, progress=watch.progress, cancel=watch.cancel)
+    sizes = files.column("size")
+    frame = frame.append_column("size", sizes)
+    watch.step(0, None, "Counting the rows of all files")
     hidden = pc.multiply(frame.column("fraction_deleted"), pc.cast(sizes, pa.float64()))
     frame = frame.append_column("bytes_hidden", pc.cast(pc.round(hidden), pa.int64(), safe=False))
     stored = frame.filter(frame.column("vector_path").is_valid())
@@ -112,7 +122,7 @@ def read_vectors(service: TableService, version: int) -> Vectors:
     return Vectors(
         frame=frame.sort_by([("fraction_deleted", "descending"), ("path", "ascending")]),
         num_files=snapshot.num_files,
-        num_rows=snapshot.num_rows,
+        num_rows=snapshot.num_rows if frame.num_rows else None,
         num_hidden=None if cardinality.null_count else pc.sum(cardinality).as_py() or 0,
         vector_files=len(pc.unique(stored.column("vector_path"))),
         vector_bytes=pc.sum(frame.column("size_in_bytes")).as_py() or 0,
@@ -121,9 +131,12 @@ def read_vectors(service: TableService, version: int) -> Vectors:
     )
 
 
-def read_file_vector(service: TableService, version: int, path: str) -> FileVector:
+def read_file_vector(
+    service: TableService, version: int, path: str, watch: Watch = UNWATCHED
+) -> FileVector:
     """The vector of one live file; raises `InvalidArgumentError` where no such file is."""
-    snapshot = service.snapshot(version)
+    snapshot = service.snapshot(version, watch)
+    watch.step(0, None, "Reading the deletion vector")
     found = snapshot.file_state.find(path, [*FILE_COLUMNS, "num_records"])
     if found.num_rows != 1:
         raise InvalidArgumentError(

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from contextvars import Context
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 from weakref import WeakSet
 
@@ -25,6 +27,7 @@ from panel.io.document import (
     _dispatch_write_task,
     unlocked,
 )
+from panel.io.state import state
 from tornado.ioloop import IOLoop, PeriodicCallback
 
 from explorer.errors import DeltaError, Problem
@@ -38,29 +41,75 @@ Done = Callable[[T], None]
 Failed = Callable[[Problem], None]
 
 
-class _Pool:
-    """Threads that do not keep the process alive: whoever stops the server has waited
-    long enough."""
+class Pool:
+    """Threads that do not keep the process alive: whoever stops the server has waited long
+    enough."""
 
     def __init__(self, size: int) -> None:
         self._jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._missing = size
-        self._lock = threading.Lock()
+        self._open = 0
+        self._changed = threading.Condition()
+        _POOLS.add(self)
+
+    @property
+    def num_waiting(self) -> int:
+        """How many jobs no thread has taken up yet."""
+        return self._jobs.qsize()
 
     def submit(self, job: Callable[[], None]) -> None:
         """Run `job` on some thread, soon."""
-        with self._lock:
+        with self._changed:
             start, self._missing = self._missing > 0, max(0, self._missing - 1)
+            self._open += 1
         if start:
             threading.Thread(target=self._work, name="delta-explorer", daemon=True).start()
         self._jobs.put(job)
 
+    def drain(self, seconds: float) -> bool:
+        """Take up nothing that waits, and wait for what is at work; whether it has ended."""
+        with suppress(Empty):
+            while True:
+                self._jobs.get_nowait()
+                self._close_one()
+        with self._changed:
+            return self._changed.wait_for(lambda: self._open == 0, seconds)
+
     def _work(self) -> None:
         while True:
-            self._jobs.get()()
+            # no name for it: what is done would stay alive with it until there is more to do
+            self._run(self._jobs.get())
+
+    def _run(self, job: Callable[[], None]) -> None:
+        try:
+            job()
+        finally:
+            self._close_one()
+
+    def _close_one(self) -> None:
+        with self._changed:
+            self._open -= 1
+            self._changed.notify_all()
 
 
-_POOL = _Pool(WORKERS)
+_POOLS: WeakSet[Pool] = WeakSet()
+_POOL = Pool(WORKERS)
+
+
+_LONG = "delta-explorer-long"
+_ENDING = frozenset({_LONG, "delta-explorer-glance"})
+"""Threads that end with their work."""
+
+
+def finish_work(seconds: float) -> None:
+    """Begin nothing more, and wait for what is at work, but no longer than this: a thread that
+    is reading while Python ends may bring the process down."""
+    ends = time.monotonic() + seconds
+    for pool in list(_POOLS):
+        pool.drain(max(0.0, ends - time.monotonic()))
+    for thread in threading.enumerate():
+        if thread.name in _ENDING:
+            thread.join(max(0.0, ends - time.monotonic()))
 
 
 class Runner(Protocol):
@@ -116,7 +165,7 @@ class BackgroundRunner:
     def run_long(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """See `Runner.run_long`."""
         job = partial(self._run, work, done, failed)
-        threading.Thread(target=job, name="delta-explorer-long", daemon=True).start()
+        threading.Thread(target=job, name=_LONG, daemon=True).start()
 
     def _run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         change = attempt(work, done, failed)
@@ -140,7 +189,11 @@ _looked_after: WeakSet[IOLoop] = WeakSet()
 def _look_after_messages(loop: IOLoop) -> None:
     if loop not in _looked_after:
         _looked_after.add(loop)
-        PeriodicCallback(free_stuck_messages, STUCK_SECONDS * 1000).start()
+        # What is started within a session remembers that session's page for as long as it
+        # goes on, and these two go on for good.
+        outside = Context()
+        outside.run(PeriodicCallback(free_stuck_messages, STUCK_SECONDS * 1000).start)
+        outside.run(state._schedule_busy_cleanup)
 
 
 def free_stuck_messages() -> None:

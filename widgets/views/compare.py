@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.errors import Problem
-from explorer.progress import Progress, Watch
+from explorer.progress import Watch
 from widgets.components.boxes import build_card, build_filled_card, build_stack
 from widgets.components.compare import (
     EXPORTED_FILES,
@@ -30,12 +30,10 @@ from widgets.components.compare import (
 from widgets.components.exports import EXPORT_BUTTONS, convert
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_key_figures, render_problem, render_waiting
-from widgets.components.progress import render_progress
+from widgets.components.pieces import render_key_figures, render_problem
 from widgets.components.records import read_records
 from widgets.components.table import Row, render_table
 from widgets.components.ways import command_line, python_line, render_ways
-from widgets.services.asking import Question
 from widgets.services.comparing import (
     FILE_KINDS,
     FREE_STATISTICS,
@@ -52,6 +50,7 @@ from widgets.text import cut, esc, format_count
 from widgets.views.compare_restore import RestorePart
 from widgets.views.compare_rows import RowPart
 from widgets.views.exporting import Export, Exports
+from widgets.views.pending import Pending, Words, untold
 
 LISTED = 500
 """Columns and settings that are listed; the command line gives any number."""
@@ -67,12 +66,14 @@ class CompareView:
         self._settings: Settings | None = None
         self._files: Files | None = None
         self._kinds = FILE_KINDS
-        self._question = Question(desk.runner)
         self._pickers, self._answer = LiveHtml(margin=0), LiveHtml(margin=0)
         self._file_part = LiveHtml(margin=0)
         self._rows = RowPart(desk)
         self._schema_part, self._setting_part = LiveHtml(margin=0), LiveHtml(margin=0)
         self._statistics_part = LiveHtml(margin=0)
+        self._opening = Pending(desk, self._answer)
+        self._comparing = Pending(desk, self._file_part)
+        self._reading = Pending(desk, self._statistics_part)
         self._restore = RestorePart(desk)
         self._layers = [self._schema_part, self._setting_part, self._file_part,
                         self._statistics_part]  # fmt: skip
@@ -86,8 +87,6 @@ class CompareView:
             self._pickers.on(name, lambda text, name=name: self._pick(name, text))  # type: ignore[misc]
         self._pickers.on("swap", lambda _: self._swap())
         self._file_part.on("kind", self._choose)
-        self._file_part.on("cancel", lambda _: self._stop())
-        self._file_part.on("again", lambda _: self._compare_again())
         self._exports = Exports(desk, state, self._file_part, self._chosen)
         self._statistics_part.on("statistics", lambda _: self._read_statistics())
         state.param.watch(lambda *_: self._refresh(), ["version", "older", "view"])
@@ -110,17 +109,23 @@ class CompareView:
         self._pickers.html = _render_pickers(max(older, 0), newer)
         self._restore.show(service, older)
         self._rows.clear()
+        for question in (self._opening, self._comparing, self._reading):
+            question.drop()
         for part in self._layers:
             part.html = ""
         self._restore.panel.visible = False
         if older in {newer, -1}:
-            self._question.drop()
             self._answer.html = _render_nothing(older)
             return
-        waiting = f"Opening versions {format_count(older)} and {format_count(newer)}"
-        self._answer.html = render_waiting(waiting)
-        self._question.ask(
-            lambda watch: read_settings(service, older, newer, watch), self._compare, self._fail
+        words = Words(
+            label=f"Opening versions {format_count(older)} and {format_count(newer)}",
+            stopped="Stopped before both versions were open.",
+            again="Compare them",
+        )
+        self._opening.ask(
+            words,
+            lambda watch, tell: read_settings(service, older, newer, watch, tell),
+            self._compare,
         )
 
     def _pick(self, name: str, text: str) -> None:
@@ -137,9 +142,6 @@ class CompareView:
             older, newer = self._shown
             self._state.param.update(older=newer, version=older)
 
-    def _fail(self, problem: Problem) -> None:
-        self._answer.html = render_problem(problem)
-
     def _compare(self, settings: Settings) -> None:
         self._settings = settings
         self._restore.panel.visible = True
@@ -149,33 +151,8 @@ class CompareView:
         )  # fmt: skip
         self._setting_part.html = _render_settings(settings)
         self._draw_answer()
-        self._file_part.html = "<h3>Files</h3>" + render_waiting(
-            "Looking for the files that differ"
-        )
-        self._question.ask(
-            lambda watch: read_file_changes(settings, watch),
-            self._compare_files,
-            self._fail_files,
-            self._report_files,
-        )
-
-    def _report_files(self, progress: Progress) -> None:
-        self._file_part.html = _FILES_HEAD + render_progress(progress)
-
-    def _stop(self) -> None:
-        self._question.drop()
-        self._file_part.html = (
-            f'{_FILES_HEAD}<p class="dx-muted">Stopped before the files were compared.</p>'
-            '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="again" '
-            'data-value="">Compare the files</button></div>'
-        )
-
-    def _compare_again(self) -> None:
-        if self._settings is not None:
-            self._compare(self._settings)
-
-    def _fail_files(self, problem: Problem) -> None:
-        self._file_part.html = _FILES_HEAD + render_problem(problem)
+        work = untold(lambda watch: read_file_changes(settings, watch))
+        self._comparing.ask(_FILES_WORDS, work, self._compare_files, head=_FILES_HEAD)
 
     def _compare_files(self, files: Files) -> None:
         self._files = files
@@ -194,7 +171,7 @@ class CompareView:
         if service is None or settings is None or self._shown is None:
             return
         older, newer = self._shown
-        lead = "" if files is None else compare_sentence(older, newer, settings, files)
+        lead = compare_sentence(older, newer, settings, files)
         notes = "".join(f'<p class="dx-muted">{esc(note)}</p>' for note in settings.notes)
         ways = {
             "a command": command_line("diff", service.uri, [str(older), str(newer)]),
@@ -263,21 +240,26 @@ class CompareView:
         settings = self._settings
         if settings is None:
             return
-        self._statistics_part.html = _STATISTICS_HEAD + render_waiting(
-            f"Reading the statistics of {format_count(settings.num_files)} files"
-        )
 
         def done(frame: pa.Table) -> None:
             self._statistics_part.html = _render_statistics(frame)
 
-        def failed(problem: Problem) -> None:
-            self._statistics_part.html = _STATISTICS_HEAD + render_problem(problem)
-
-        self._question.ask(lambda _: read_statistics_changes(settings), done, failed)
+        work = untold(lambda watch: read_statistics_changes(settings, watch))
+        self._reading.ask(_STATISTICS_WORDS, work, done, head=_STATISTICS_HEAD)
 
 
 _FILES_HEAD = "<h3>Files</h3>"
 _STATISTICS_HEAD = "<h3>Statistics</h3>"
+_FILES_WORDS = Words(
+    label="Looking for the files that differ",
+    stopped="Stopped before the files were compared.",
+    again="Compare the files",
+)
+_STATISTICS_WORDS = Words(
+    label="Reading the statistics of both versions",
+    stopped="Stopped before the statistics of both versions were read.",
+    again="Read the statistics",
+)
 _STATISTICS_OFFER = (
     '<p class="dx-muted">The statistics of all files of both versions are read for it.</p>'
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="statistics" '

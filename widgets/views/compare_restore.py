@@ -23,7 +23,7 @@ from widgets.services.comparing import plan_restore
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
 from widgets.state import Notice
-from widgets.text import cut, cut_middle, esc, format_bytes, format_count
+from widgets.text import cut, cut_middle, esc, format_bytes, format_count, visible
 
 FILE_COLUMNS = (
     Column(key="action", label="What"),
@@ -111,7 +111,7 @@ class RestorePart:
         }
         guards = [(verdict.guard, verdict.message) for verdict in plan.verdicts]
         self._html.html = (
-            f'{self._head()}<p class="dx-lead">{esc(plan.summary)}</p>{refused}'
+            f'{self._head()}<p class="dx-lead">{esc(visible(plan.summary))}</p>{refused}'
             f"{render_definitions(pairs)}"
             f"{render_section('What was looked at', render_definitions(guards))}"
             f"{render_ways('restore', ways)}"

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from explorer.errors import Problem
-from explorer.progress import Progress
 from widgets.components.boxes import build_card, build_stack
 from widgets.components.conflicts import CONFLICT_COLUMNS, build_conflict_row
 from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
 from widgets.components.pieces import render_problem
-from widgets.components.progress import render_progress
 from widgets.components.records import read_records
 from widgets.components.statistics import render_wrong_condition
 from widgets.components.table import render_table
 from widgets.components.ways import command_line, python_line, render_ways
-from widgets.services.asking import Question
 from widgets.services.conflicts import ConflictAnswers, read_conflicts
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState, parse_version
-from widgets.text import cut, esc
+from widgets.text import cut, esc, visible
 from widgets.views.exporting import Export, Exports
+from widgets.views.pending import Pending, Words
 
 
 class ConflictsView:
@@ -32,15 +30,13 @@ class ConflictsView:
         self._service: TableService | None = None
         self._asked: tuple[TableService, int, str, int | None] | None = None
         self._found: ConflictAnswers | None = None
-        self._question = Question(desk.runner)
         self._input, self._answer = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._question = Pending(desk, self._answer)
         self._pages = Pages(self._answer, "conflicts", self._draw)
         self.panel = build_stack(build_card(self._input, self._answer))
         self._input.on("read", self._pick)
         self._input.on("where", self._type)
         self._answer.on("version", self._compare)
-        self._answer.on("cancel", lambda _: self._stop())
-        self._answer.on("again", lambda _: self._ask())
         self._exports = Exports(desk, state, self._answer, self._chosen)
         state.param.watch(lambda *_: self._refresh(), ["version", "where", "latest", "view"])
 
@@ -76,28 +72,14 @@ class ConflictsView:
             return
         service, version, where, _ = self._asked
 
-        def report(progress: Progress) -> None:
-            self._answer.html = render_progress(progress)
-
         self._found = None
         self._pages.rewind()
-        report(Progress(done=0, total=None, label="Looking at the commits since"))
         self._question.ask(
-            lambda watch: read_conflicts(service, version, where, watch),
-            self._tell, self._fail, report,
-        )  # fmt: skip
-
-    def _stop(self) -> None:
-        self._question.drop()
-        self._answer.html = (
-            '<p class="dx-muted">Stopped before every commit was looked at.</p>'
-            '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="again" '
-            'data-value="">Look at the commits since</button></div>'
+            _WORDS,
+            lambda watch, tell: read_conflicts(service, version, where, watch, tell),
+            self._tell,
+            failed=_render_failure,
         )
-
-    def _fail(self, problem: Problem) -> None:
-        wrong = problem.kind == "invalid_argument"
-        self._answer.html = render_wrong_condition(problem) if wrong else render_problem(problem)
 
     def _tell(self, found: ConflictAnswers) -> None:
         self._found = found
@@ -133,7 +115,7 @@ class ConflictsView:
             ),
         }
         self._answer.html = (
-            f'<div class="dx-head"><p class="dx-lead">{esc(change.sentence)}</p>'
+            f'<div class="dx-head"><p class="dx-lead">{esc(visible(change.sentence))}</p>'
             f'<span class="dx-hint"></span>{EXPORT_BUTTONS if total else ""}</div>'
             f"{self._render_append(found)}{listed}{render_ways('conflicts', ways)}"
         )
@@ -157,6 +139,18 @@ class ConflictsView:
         if found is None or not found.change.found:
             return None
         return Export.of(f"conflicts-{found.change.read_version}", found.change.frame)
+
+
+_WORDS = Words(
+    label="Looking at the commits since",
+    stopped="Stopped before every commit was looked at.",
+    again="Look at the commits since",
+)
+
+
+def _render_failure(problem: Problem) -> str:
+    wrong = problem.kind == "invalid_argument"
+    return render_wrong_condition(problem) if wrong else render_problem(problem)
 
 
 def _render_input(version: int, where: str, wrong: str = "") -> str:

@@ -22,7 +22,7 @@ from widgets.services.feed import NEW_VERSIONS, count_changes, read_changed_rows
 from widgets.services.rows import PREVIEW_ROWS, Rows
 from widgets.services.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import cut, esc, format_count
+from widgets.text import cut, esc, format_count, visible
 from widgets.views.exporting import Export, Exports
 
 
@@ -146,7 +146,7 @@ class FeedView:
             ),
         }
         self._answer.html = (
-            f'<div class="dx-head"><p class="dx-lead">{esc(totals.sentence)}</p>'
+            f'<div class="dx-head"><p class="dx-lead">{esc(visible(totals.sentence))}</p>'
             f'<span class="dx-hint">{"click a version for its rows" if rows else ""}</span>'
             f"{EXPORT_BUTTONS if rows else ''}</div>"
             f"{table}{self._pages.render(total)}{render_ways('feed', ways)}"

@@ -30,6 +30,7 @@ from widgets.services.tables import FileQuery, TableService
 from widgets.state import PageState, parse_version
 from widgets.text import esc, format_count
 from widgets.views.exporting import Export, Exports
+from widgets.views.pending import Pending, Words, untold
 
 EVERY_FILE = 2**31
 """More than a version can hold."""
@@ -50,6 +51,7 @@ class FilesView:
         self._head = LiveHtml(margin=0)
         self._table = LiveHtml(margin=0)
         self._detail, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._question = Pending(desk, self._table, keeps=True)
         self._side = build_card(self._detail)
         self.panel = build_split(build_card(self._head, self._table, self._ways), self._side)
         close_side(self.panel, self._side)
@@ -72,9 +74,7 @@ class FilesView:
             return
         if self._query is None or self._query.version != version:
             self._head.html = _render_head(version)
-            self._table.html = render_waiting(
-                f"Reading the files of version {format_count(version)}"
-            )
+            self._page, self._table.html = None, ""
             self._close()
             self._ask(FileQuery(version=version))
             self._ways.html = render_ways("files", view_ways("files", self._service.uri, version))
@@ -104,16 +104,15 @@ class FilesView:
         self._query = query
 
         def done(page: look.FilesPage) -> None:
-            if service is self._service and query == self._query:
-                self._page = page
-                self._draw()
+            self._page = page
+            self._draw()
 
-        def failed(problem: Problem) -> None:
-            if service is self._service and query == self._query:
-                self._page = None
-                self._table.html = render_problem(problem)
+        def failed(problem: Problem) -> str:
+            self._page = None
+            return render_problem(problem)
 
-        self._desk.runner.run(lambda: service.read_files(query), done, failed)
+        work = untold(lambda watch: service.read_files(query, watch))
+        self._question.ask(_words(query.version), work, done, failed=failed)
 
     def _draw(self) -> None:
         query, page = self._query, self._page
@@ -171,17 +170,22 @@ class FilesView:
         if service is None or query is None:
             return None
 
-        def read(_: Watch) -> Iterator[pa.Table]:
+        def read(watch: Watch) -> Iterator[pa.Table]:
             everything = replace(query, offset=0, limit=EVERY_FILE)
-            return convert(service.read_files(everything).rows, EXPORTED, build_export_row)
+            return convert(service.read_files(everything, watch).rows, EXPORTED, build_export_row)
 
         return Export(stem=f"files-{query.version}", read=read)
 
-    def _fail(self, problem: Problem) -> None:
-        self._table.html = render_problem(problem)
-
 
 _NOT_THERE = '<p class="dx-muted">This version does not hold the file.</p>'
+
+
+def _words(version: int) -> Words:
+    return Words(
+        label=f"Reading the files of version {format_count(version)}",
+        stopped="Stopped before the files were read.",
+        again="Read the files",
+    )
 
 
 def _query_of(version: int, path: str) -> FileQuery:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
-from explorer.errors import Problem
 from explorer.inspect import Health
-from explorer.progress import Progress
 from widgets.components.boxes import build_card, build_filled_card, build_stack
 from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.health import (
@@ -22,18 +19,17 @@ from widgets.components.health import (
 )
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_key_figures, render_problem
-from widgets.components.progress import render_progress
+from widgets.components.pieces import render_key_figures
 from widgets.components.records import read_records
 from widgets.components.table import render_table
 from widgets.components.ways import command_line, python_line, render_ways
-from widgets.services.asking import Question
 from widgets.services.desk import Desk
 from widgets.services.health import read_health, read_health_of_files
 from widgets.services.tables import TableService
 from widgets.state import PageState
-from widgets.text import esc
+from widgets.text import esc, visible
 from widgets.views.exporting import Export, Exports
+from widgets.views.pending import Pending, Words, untold
 from widgets.views.wishing import follow_wish
 
 FINDINGS_SHOWN = 200
@@ -48,16 +44,15 @@ class HealthView:
         self._service: TableService | None = None
         self._asked: tuple[TableService, int | None] | None = None
         self._found: Health | None = None
-        self._question = Question(desk.runner)
         self._answer, self._missing = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._question = Pending(desk, self._answer)
         self._bytes = LiveHtml(margin=0)
         self._pages = Pages(self._missing, "files", self._draw_missing)
         self.panel = build_stack(
             build_card(self._answer), build_filled_card(self._missing),
             build_filled_card(self._bytes),
         )  # fmt: skip
-        self._answer.on("files", lambda _: self._ask(read_health_of_files, _WHOLE))
-        self._answer.on("cancel", lambda _: self._ask(read_health, _LOG))
+        self._answer.on("files", lambda _: self._ask_files())
         self._answer.on("wish", partial(follow_wish, state))
         self._exports = Exports(desk, state, self._answer, self._chosen)
         self._missing.on("file", self._choose)
@@ -75,22 +70,29 @@ class HealthView:
             return
         if self._asked != (service, self._state.latest):
             self._asked = (service, self._state.latest)
-            self._ask(read_health, _LOG)
+            self._ask()
 
-    def _ask(self, read: Any, label: str) -> None:
+    def _ask(self) -> None:
         service = self._service
         if service is None:
             return
-
-        def report(progress: Progress) -> None:
-            self._answer.html = _HEAD + render_progress(progress)
-
-        def failed(problem: Problem) -> None:
-            self._answer.html = _HEAD + render_problem(problem)
-
+        self._found = None
         self._missing.html = self._bytes.html = ""
-        report(Progress(done=0, total=None, label=label))
-        self._question.ask(lambda watch: read(service, watch), self._tell, failed, report)
+        work = partial(read_health, service)
+        self._question.ask(_LOG, work, self._tell, head=_HEAD)
+
+    def _ask_files(self) -> None:
+        """The answer of the log stays; stopped, it is all that there is again."""
+        service, known = self._service, self._found
+        if service is None or known is None:
+            return
+        self._question.ask(
+            _FILES,
+            untold(lambda watch: read_health_of_files(service, watch)),
+            self._tell,
+            head=f'{_HEAD}<p class="dx-lead">{esc(visible(known.sentence))}</p>',
+            stopped=lambda: self._tell(known),
+        )
 
     def _tell(self, found: Health) -> None:
         service = self._service
@@ -109,7 +111,7 @@ class HealthView:
             "Python": python_line(service.uri, f"import explorer.inspect as look\n{call}.findings"),
         }
         self._answer.html = (
-            f'{_HEAD}<p class="dx-lead">{esc(found.sentence)}</p>'
+            f'{_HEAD}<p class="dx-lead">{esc(visible(found.sentence))}</p>'
             f"{render_key_figures(health_figures(found, datetime.now(UTC)))}"
             + ("" if found.is_checkpoint_read or not found.opens else _CHECKPOINT_LEFT)
             + listed
@@ -150,8 +152,16 @@ class HealthView:
         return None if missing is None else Export.of("missing-files", missing)
 
 
-_LOG = "Looking at the log"
-_WHOLE = "Reading the whole checkpoint and listing the folder"
+_LOG = Words(
+    label="Looking at the log",
+    stopped="Stopped before the whole log was looked at.",
+    again="Look at the log",
+)
+_FILES = Words(
+    label="Reading the whole checkpoint and listing the folder",
+    stopped="Stopped before every file was looked for.",
+    again="Look at the files",
+)
 _HEAD = (
     f'<div class="dx-head"><h3>Log health</h3><span class="dx-hint"></span>{EXPORT_BUTTONS}</div>'
 )

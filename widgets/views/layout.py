@@ -7,9 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from explorer.errors import Problem
 from explorer.inspect import Layout
-from explorer.progress import Progress
 from widgets.components.boxes import build_card, build_filled_card, build_stack
 from widgets.components.exports import EXPORT_BUTTONS, convert
 from widgets.components.files import render_partition
@@ -27,13 +25,10 @@ from widgets.components.layout import (
 )
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_key_figures, render_problem, render_section
-from widgets.components.pieces import render_waiting as waiting
-from widgets.components.progress import render_progress
+from widgets.components.pieces import render_key_figures, render_section
 from widgets.components.records import read_records
 from widgets.components.table import render_table
 from widgets.components.ways import command_line, python_line, render_ways, sql_name
-from widgets.services.asking import Question
 from widgets.services.desk import Desk
 from widgets.services.layout import (
     FREE_COMMITS,
@@ -44,8 +39,9 @@ from widgets.services.layout import (
 )
 from widgets.services.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, format_count
+from widgets.text import esc, format_count, visible
 from widgets.views.exporting import Export, Exports
+from widgets.views.pending import Pending, Words, untold
 
 EFFECTS_SHOWN = 200
 
@@ -58,9 +54,11 @@ class LayoutView:
         self._service: TableService | None = None
         self._version: int | None = None
         self._layout: Layout | None = None
-        self._questions = [Question(desk.runner) for _ in range(3)]
         self._answer, self._partitions = LiveHtml(margin=0), LiveHtml(margin=0)
         self._depth, self._effects = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._sizes_question = Pending(desk, self._answer)
+        self._depth_question = Pending(desk, self._depth)
+        self._effects_question = Pending(desk, self._effects)
         self._pages = Pages(self._partitions, "partitions", self._draw_partitions)
         self.panel = build_stack(
             build_card(self._answer),
@@ -68,7 +66,6 @@ class LayoutView:
         )
         self._exports = Exports(desk, state, self._partitions, self._chosen)
         self._effects.on("effects", lambda _: self._read_effects())
-        self._effects.on("cancel", lambda _: self._offer_effects())
         self._effects.on("version", self._compare)
         state.param.watch(lambda *_: self._refresh(), ["version", "view"])
 
@@ -87,17 +84,13 @@ class LayoutView:
         self._version, self._layout = version, None
         self._pages.rewind()
         self._partitions.html = self._depth.html = ""
-        self._answer.html = _render_head(version) + waiting("Reading the sizes of the files")
-        self._questions[0].ask(lambda _: read_layout(service, version), self._tell, self._fail)
+        work = untold(lambda watch: read_layout(service, version, watch))
+        self._sizes_question.ask(_SIZES_WORDS, work, self._tell, head=_render_head(version))
         self._read_depth(service, version)
         if not self._effects.html:
             self._offer_effects()
             if (self._state.latest or 0) < FREE_COMMITS:
                 self._read_effects()
-
-    def _fail(self, problem: Problem) -> None:
-        if self._version is not None:
-            self._answer.html = _render_head(self._version) + render_problem(problem)
 
     def _tell(self, layout: Layout) -> None:
         service = self._service
@@ -115,7 +108,7 @@ class LayoutView:
         }
         rows = read_records(layout.sizes)
         self._answer.html = (
-            f'{_render_head(layout.version)}<p class="dx-lead">{esc(layout.sentence)}</p>'
+            f'{_render_head(layout.version)}<p class="dx-lead">{esc(visible(layout.sentence))}</p>'
             f"{render_key_figures(layout_figures(layout))}"
             f"{render_section('Files by size', render_sizes(rows, layout.target))}"
             f"{render_ways('layout', ways)}"
@@ -150,14 +143,11 @@ class LayoutView:
                 "Overlap by column", DEPTH_COLUMNS, rows, empty="No column has an order."
             )
 
-        def failed(problem: Problem) -> None:
-            self._depth.html = _DEPTH + render_problem(problem)
-
-        self._depth.html = _DEPTH + waiting("Reading the ranges of the files")
-        self._questions[1].ask(lambda watch: read_depth(service, version, watch), done, failed)
+        work = untold(lambda watch: read_depth(service, version, watch))
+        self._depth_question.ask(_DEPTH_WORDS, work, done, head=_DEPTH)
 
     def _offer_effects(self) -> None:
-        self._questions[2].drop()
+        self._effects_question.drop()
         self._effects.html = (
             f'{_EFFECTS}<p class="dx-muted">The whole history is read for it.</p>'
             '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="effects" '
@@ -168,9 +158,6 @@ class LayoutView:
         service = self._service
         if service is None:
             return
-
-        def report(progress: Progress) -> None:
-            self._effects.html = _EFFECTS + render_progress(progress)
 
         def done(frame: pa.Table) -> None:
             rows = [build_effect_row(row) for row in read_records(frame.slice(0, EFFECTS_SHOWN))]
@@ -184,11 +171,8 @@ class LayoutView:
             )  # fmt: skip
             self._effects.html = _EFFECTS + (_CLICK if rows else "") + table + note
 
-        def failed(problem: Problem) -> None:
-            self._effects.html = _EFFECTS + render_problem(problem)
-
-        report(Progress(done=0, total=None, label="Reading the history"))
-        self._questions[2].ask(lambda watch: read_effects(service, watch), done, failed, report)
+        work = untold(lambda watch: read_effects(service, watch))
+        self._effects_question.ask(_EFFECTS_WORDS, work, done, head=_EFFECTS)
 
     def _compare(self, version: str) -> None:
         chosen = parse_version(version)
@@ -210,6 +194,21 @@ class LayoutView:
         )
 
 
+_SIZES_WORDS = Words(
+    label="Reading the sizes of the files",
+    stopped="Stopped before the sizes of all files were read.",
+    again="Read the sizes",
+)
+_DEPTH_WORDS = Words(
+    label="Reading the ranges of the files",
+    stopped="Stopped before the ranges of all files were compared.",
+    again="Compare the ranges",
+)
+_EFFECTS_WORDS = Words(
+    label="Reading the history",
+    stopped="Stopped before the whole history was read.",
+    again="Find every OPTIMIZE of the log",
+)
 _DEPTH = (
     '<div class="dx-head"><h3>Overlap by column</h3><span class="dx-hint">among the files of one '
     "partition; one file for one value where they do not overlap</span></div>"

@@ -197,11 +197,12 @@ def _render_identity(metadata: Metadata | Problem) -> str:
 def _render_features(frame: pa.Table) -> str:
     entries = read_records(frame)
     supported = [entry for entry in entries if entry["supported"]]
-    active = sum(1 for entry in supported if entry["active"])
+    active = sum(1 for entry in supported if entry["active"] and entry["known"])
     unknown = sum(1 for entry in supported if not entry["known"])
     lead = f"{len(supported)} supported, {active} of them active."
     if unknown:
-        lead += f" {unknown} of them this release does not know."
+        of_them = "one" if unknown == 1 else f"{unknown}"
+        lead += f" Of {of_them} this release does not know what it means."
     rows = [_feature_row(entry) for entry in supported]
     rest = [entry for entry in entries if not entry["supported"]]
     table = render_table(

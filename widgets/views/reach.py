@@ -34,7 +34,7 @@ from widgets.services.desk import Desk
 from widgets.services.reach import read_reach, read_reach_of_files
 from widgets.services.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc
+from widgets.text import esc, visible
 from widgets.views.exporting import Export, Exports
 from widgets.views.reach_files import FolderPart, ReasonPart
 
@@ -133,7 +133,7 @@ class ReachView:
             "Python": python_line(service.uri, f"import explorer.inspect as look\n{call}.sentence"),
         }
         self._answer.html = (
-            f'{_HEAD}<p class="dx-lead">{esc(found.sentence)}</p>{chosen}'
+            f'{_HEAD}<p class="dx-lead">{esc(visible(found.sentence))}</p>{chosen}'
             f"{render_axis(found, datetime.now(UTC), selected)}{outside}{listed}"
             + render_section(
                 "Ranges",

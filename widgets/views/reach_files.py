@@ -29,7 +29,7 @@ from widgets.services.desk import Desk
 from widgets.services.reach import read_file_reason, read_folder
 from widgets.services.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
-from widgets.text import esc
+from widgets.text import esc, visible
 from widgets.views.exporting import Export, Exports
 
 EVIDENCE_SHOWN = 200
@@ -172,7 +172,7 @@ class FolderPart:
             ),
         }
         self._answer.html = (
-            f'{_FOLDER}<p class="dx-lead">{esc(folder.sentence)}</p>{table}'
+            f'{_FOLDER}<p class="dx-lead">{esc(visible(folder.sentence))}</p>{table}'
             '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="maintain" '
             'data-value="">Plan a vacuum in Maintenance</button></div>'
             f"{render_ways('folder', ways)}"

@@ -35,7 +35,7 @@ from widgets.services.rows import (
 )
 from widgets.services.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState, parse_version
-from widgets.text import esc, format_count
+from widgets.text import esc, format_count, visible
 from widgets.views.exporting import Export, Exports
 
 LISTED = 200
@@ -147,8 +147,9 @@ class RowsView:
             "Spark SQL": f"SELECT * FROM {sql_name(service.uri)} VERSION AS OF {version}"
             + condition,
         }
+        lead = visible(_sentence(found, version, where))
         self._answer.html = (
-            f'<div class="dx-head"><p class="dx-lead">{esc(_sentence(found, version, where))}</p>'
+            f'<div class="dx-head"><p class="dx-lead">{esc(lead)}</p>'
             f'<span class="dx-hint"></span>{EXPORT_BUTTONS}'
             f"</div>{table}{self._pages.render(total)}{render_ways('rows', ways)}"
         )
@@ -237,7 +238,7 @@ class RowsView:
             ),
         }
         self._past.html = (
-            f'{_PAST}<p class="dx-lead">{esc(history.sentence)}</p>{table}{unread}'
+            f'{_PAST}<p class="dx-lead">{esc(visible(history.sentence))}</p>{table}{unread}'
             f"{render_ways('history', ways)}"
         )
 

@@ -43,7 +43,7 @@ from widgets.services.columns import (
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
 from widgets.state import PageState
-from widgets.text import esc, format_count
+from widgets.text import esc, format_count, visible
 from widgets.views.exporting import Export, Exports
 
 LISTED = 200
@@ -168,7 +168,7 @@ class SchemaView:
             ),
         }
         self._presence.html = (
-            f'{_PRESENCE}<p class="dx-lead">{esc(found.sentence)}</p>'
+            f'{_PRESENCE}<p class="dx-lead">{esc(visible(found.sentence))}</p>'
             + ("" if has_read or not found.num_files else _OFFER)
             + render_table("Files that hold each column", PRESENCE_COLUMNS, rows)
             + self._presence_pages.render(total)

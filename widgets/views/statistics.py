@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from explorer.errors import Problem
 from explorer.inspect import StatisticsReport
 from widgets.components.boxes import build_card, build_filled_card, build_stack
 from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_problem, render_problems, render_waiting
+from widgets.components.pieces import render_problems
 from widgets.components.records import read_records
 from widgets.components.statistics import (
     COVERAGE_COLUMNS,
@@ -20,13 +19,13 @@ from widgets.components.statistics import (
 )
 from widgets.components.table import render_table
 from widgets.components.ways import command_line, python_line, render_ways
-from widgets.services.asking import Question
 from widgets.services.desk import Desk
 from widgets.services.statistics import ColumnRanges, read_coverage, read_ranges
 from widgets.services.tables import TableService
 from widgets.state import PageState
 from widgets.text import cut, esc, format_count
 from widgets.views.exporting import Export, Exports
+from widgets.views.pending import Pending, Words, untold
 from widgets.views.statistics_profile import ProfilePart
 from widgets.views.statistics_scan import ScanPart
 
@@ -41,8 +40,8 @@ class StatisticsView:
         self._column: str | None = None
         self._report: StatisticsReport | None = None
         self._coverage, self._ranges = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._report_question = Question(desk.runner)
-        self._range_question = Question(desk.runner)
+        self._report_question = Pending(desk, self._coverage)
+        self._range_question = Pending(desk, self._ranges)
         self._scan, self._profile = ScanPart(desk, state), ProfilePart(desk)
         self._pages = Pages(self._coverage, "columns", self._draw)
         self.panel = build_stack(
@@ -67,9 +66,11 @@ class StatisticsView:
             self._version, self._report, self._column = version, None, None
             self._profile.clear()
             self._pages.rewind()
-            self._coverage.html = _render_head(version) + render_waiting("Reading the statistics")
             self._report_question.ask(
-                lambda _: read_coverage(service, version), self._cover, self._fail
+                _COVERAGE,
+                lambda watch, tell: read_coverage(service, version, watch, tell),
+                self._cover,
+                head=_render_head(version),
             )
         self._scan.show(service, version)
         if self._column != self._state.column:
@@ -77,10 +78,6 @@ class StatisticsView:
             self._draw()
             self._offer_profile()
             self._read_ranges(service, version, self._column)
-
-    def _fail(self, problem: Problem) -> None:
-        if self._version is not None:
-            self._coverage.html = _render_head(self._version) + render_problem(problem)
 
     def _cover(self, report: StatisticsReport) -> None:
         self._report = report
@@ -139,21 +136,30 @@ class StatisticsView:
             self._ranges.html = ""
             return
         head = _render_column_head(column)
-        self._ranges.html = head + render_waiting("Reading the ranges of this column")
 
         def done(ranges: ColumnRanges) -> None:
             self._ranges.html = head + render_ranges(column, ranges)
 
-        def failed(problem: Problem) -> None:
-            self._ranges.html = head + render_problem(problem)
-
-        self._range_question.ask(lambda _: read_ranges(service, version, column), done, failed)
+        work = untold(lambda watch: read_ranges(service, version, column, watch))
+        self._range_question.ask(_RANGES, work, done, head=head)
 
     def _chosen(self) -> Export | None:
         if self._report is None:
             return None
         frame = self._report.columns.select(list(EXPORTED_COLUMNS))
         return Export.of(f"statistics-{self._version}", frame)
+
+
+_COVERAGE = Words(
+    label="Reading the statistics",
+    stopped="Stopped before the statistics of all files were read.",
+    again="Read the statistics",
+)
+_RANGES = Words(
+    label="Reading the ranges of this column",
+    stopped="Stopped before the ranges of all files were read.",
+    again="Read the ranges",
+)
 
 
 def _render_head(version: int) -> str:

@@ -13,7 +13,7 @@ from widgets.components.boxes import build_card
 from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_problem, render_problems, render_waiting
+from widgets.components.pieces import render_problem, render_problems
 from widgets.components.records import read_records
 from widgets.components.statistics import (
     EXPORTED_REASONS,
@@ -24,13 +24,13 @@ from widgets.components.statistics import (
 )
 from widgets.components.table import render_table
 from widgets.components.ways import command_line, python_line, render_ways, sql_name
-from widgets.services.asking import Question
 from widgets.services.desk import Desk
 from widgets.services.statistics import plan_scan
 from widgets.services.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
 from widgets.text import cut, esc, format_bytes
 from widgets.views.exporting import Export, Exports
+from widgets.views.pending import Pending, Words
 
 EXPORT_ROWS = 50_000
 """Files whose reasons are worked out at once."""
@@ -43,7 +43,6 @@ class ScanPart:
 
     def __init__(self, desk: Desk, state: PageState) -> None:
         self._state = state
-        self._question = Question(desk.runner)
         self._service: TableService | None = None
         self._asked: tuple[TableService, int, str] | None = None
         self._plan: ScanPlan | None = None
@@ -51,6 +50,7 @@ class ScanPart:
         self._examples: Sequence[str] = ()
         self._input, self._answer = LiveHtml(margin=0), LiveHtml(margin=0)
         self._files = LiveHtml(margin=0)
+        self._question = Pending(desk, self._answer)
         self._pages = Pages(self._files, "files", self._draw_files)
         self.panel = build_card(self._input, self._answer, self._files)
         self._input.on("where", self._type)
@@ -72,8 +72,12 @@ class ScanPart:
             self._question.drop()
             self._draw_examples()
             return
-        self._answer.html = render_waiting("Asking the statistics of each file")
-        self._question.ask(lambda _: plan_scan(service, version, where), self._draw, self._fail)
+        self._question.ask(
+            _PLAN,
+            lambda watch, tell: plan_scan(service, version, where, watch, tell),
+            self._draw,
+            failed=_render_failure,
+        )
 
     def offer(self, examples: Sequence[str]) -> None:
         """Conditions that make sense on this table."""
@@ -96,10 +100,6 @@ class ScanPart:
     def _type(self, where: str) -> None:
         if len(where) <= LONGEST_TEXT:
             self._state.where = where.strip()
-
-    def _fail(self, problem: Problem) -> None:
-        wrong = problem.kind == "invalid_argument"
-        self._answer.html = render_wrong_condition(problem) if wrong else render_problem(problem)
 
     def _draw(self, plan: ScanPlan) -> None:
         service, where = self._service, self._state.where
@@ -169,6 +169,18 @@ class ScanPart:
                 yield plan.reasons(which, offset, EXPORT_ROWS).select(EXPORTED_REASONS)  # type: ignore[arg-type]
 
         return Export(stem=f"files-of-a-query-{plan.version}", read=read)
+
+
+_PLAN = Words(
+    label="Asking the statistics of each file",
+    stopped="Stopped before every file was asked.",
+    again="Ask every file",
+)
+
+
+def _render_failure(problem: Problem) -> str:
+    wrong = problem.kind == "invalid_argument"
+    return render_wrong_condition(problem) if wrong else render_problem(problem)
 
 
 def _render_input(where: str) -> str:

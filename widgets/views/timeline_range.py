@@ -5,7 +5,7 @@ from __future__ import annotations
 from widgets.components.live_html import LiveHtml
 from widgets.figures.commits import MEASURES, Commits, Measure, RangeSums, build_range_sums
 from widgets.state import HistoryState, PageState, parse_version
-from widgets.text import UNKNOWN, esc, format_bytes_change, format_change, format_count
+from widgets.text import UNKNOWN, esc, format_bytes_change, format_change, format_count, visible
 
 
 class RangePart:
@@ -66,7 +66,7 @@ def _render_sums(found: RangeSums) -> str:
     if found.missing:
         said += f" {format_count(found.missing)} more are not read or gone from the log."
     parts = [f"{measure} {_change(found, measure)}" for measure in MEASURES]
-    return f'<p class="dx-lead">{esc(said)} Together: {esc(", ".join(parts))}.</p>'
+    return f'<p class="dx-lead">{esc(visible(said))} Together: {esc(", ".join(parts))}.</p>'
 
 
 def _change(found: RangeSums, measure: Measure) -> str:

@@ -12,7 +12,7 @@ from explorer.progress import Progress, Watch
 from widgets.components.boxes import build_card
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_problem, render_waiting
+from widgets.components.pieces import render_problem
 from widgets.components.progress import render_progress
 from widgets.components.table import render_table
 from widgets.components.vectors import (
@@ -38,9 +38,15 @@ from widgets.services.vectors import (
 )
 from widgets.state import PageState, parse_version
 from widgets.text import UNKNOWN, cut, esc, format_count
+from widgets.views.pending import Pending, Words, untold
 
 _COMMITS = "By which commit"
 _ROWS = "The rows as they were"
+_WORDS = Words(
+    label="Reading the deletion vector",
+    stopped="Stopped before the deletion vector was read.",
+    again="Read the deletion vector",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +72,9 @@ class FilePart:
         self._window = _Window(first=0, last=0)
         self._commits: tuple[HiddenBy, ...] | None = None
         self._by: int | None = None
-        self._questions = [Question(desk.runner) for _ in range(3)]
+        self._questions = [Question(desk.runner) for _ in range(2)]
         self._head, self._strip = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._vector_question = Pending(desk, self._head)
         self._commit_html, self._row_html = LiveHtml(margin=0), LiveHtml(margin=0)
         self._pages = Pages(self._row_html, "hidden rows", self._read_rows)
         self.panel = build_card(self._head, self._strip, self._commit_html, self._row_html)
@@ -91,22 +98,18 @@ class FilePart:
             None,
             None,
         )
+        self._vector_question.drop()
         for question in self._questions:
             question.drop()
         for part in (self._strip, self._commit_html, self._row_html):
             part.html = ""
         self.panel.visible = bool(path)
         if path:
-            self._head.html = _render_head(path) + render_waiting("Reading the deletion vector")
-            self._questions[0].ask(
-                lambda _: read_file_vector(service, version, path), self._answer, self._fail
-            )
+            work = untold(lambda watch: read_file_vector(service, version, path, watch))
+            self._vector_question.ask(_WORDS, work, self._answer, head=_render_head(path))
 
     def _close(self, _: str) -> None:
         self._state.file = ""
-
-    def _fail(self, problem: Problem) -> None:
-        self._head.html = _render_head(self._state.file) + render_problem(problem)
 
     def _answer(self, file: FileVector) -> None:
         service, version, path = self._asked or (None, 0, "")
@@ -179,7 +182,7 @@ class FilePart:
         self._offer_rows()
 
     def _offer_commits(self) -> None:
-        self._questions[1].drop()
+        self._questions[0].drop()
         self._commit_html.html = _render_offer(
             _COMMITS, "find", "Find the commits",
             "Every commit of the log is read for it, and each vector that the file had.",
@@ -190,7 +193,7 @@ class FilePart:
         if file is None or service is None:
             return
         self._ask(
-            self._questions[1],
+            self._questions[0],
             self._commit_html,
             _COMMITS,
             lambda watch: read_hiding_commits(service, file, watch),
@@ -222,7 +225,7 @@ class FilePart:
         self._offer_rows()
 
     def _offer_rows(self) -> None:
-        self._questions[2].drop()
+        self._questions[1].drop()
         self._pages.rewind()
         self._row_html.html = _render_offer(
             _ROWS, "rows", "Show the hidden rows of this window",
@@ -251,7 +254,7 @@ class FilePart:
         def done(table: str) -> None:
             self._row_html.html = f"<h4>{_ROWS}</h4>{table}{self._pages.render(total)}"
 
-        self._ask(self._questions[2], self._row_html, _ROWS, work, done)
+        self._ask(self._questions[1], self._row_html, _ROWS, work, done)
 
     def _hidden_by(self, position: int) -> str:
         if self._commits is None:

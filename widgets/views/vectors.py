@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from explorer.errors import Problem
 from widgets.components.boxes import build_card, build_stack
 from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_key_figures, render_problem, render_waiting
+from widgets.components.pieces import render_key_figures
 from widgets.components.records import read_records
 from widgets.components.table import render_table
 from widgets.components.vectors import (
@@ -21,13 +20,13 @@ from widgets.components.vectors import (
 )
 from widgets.components.ways import command_line, python_line, render_ways
 from widgets.components.wishes import render_wish
-from widgets.services.asking import Question
 from widgets.services.desk import Desk
 from widgets.services.tables import TableService
 from widgets.services.vectors import Vectors, read_vectors
 from widgets.state import PageState
 from widgets.text import esc, format_count
 from widgets.views.exporting import Export, Exports
+from widgets.views.pending import Pending, Words
 from widgets.views.vector_file import FilePart
 from widgets.views.wishing import follow_wish
 
@@ -43,8 +42,8 @@ class VectorsView:
         self._version: int | None = None
         self._vectors: Vectors | None = None
         self._sort = ("fraction_deleted", True)
-        self._question = Question(desk.runner)
         self._html = LiveHtml(margin=0)
+        self._question = Pending(desk, self._html)
         self._pages = Pages(self._html, "files", self._draw)
         self._file = FilePart(desk, state)
         self.panel = build_stack(build_card(self._html), self._file.panel)
@@ -66,15 +65,15 @@ class VectorsView:
         if self._version != version:
             self._version, self._vectors = version, None
             self._pages.rewind()
-            self._html.html = _render_head(version) + render_waiting("Reading the log")
-            self._question.ask(lambda _: read_vectors(service, version), self._answer, self._fail)
+            self._question.ask(
+                _WORDS,
+                lambda watch, tell: read_vectors(service, version, watch, tell),
+                self._answer,
+                head=_render_head(version),
+            )
         else:
             self._draw()
         self._file.show(service, version)
-
-    def _fail(self, problem: Problem) -> None:
-        if self._version is not None:
-            self._html.html = _render_head(self._version) + render_problem(problem)
 
     def _answer(self, vectors: Vectors) -> None:
         self._vectors = vectors
@@ -128,6 +127,11 @@ class VectorsView:
         return Export.of(f"deletion-vectors-{self._version}", frame)
 
 
+_WORDS = Words(
+    label="Reading the log",
+    stopped="Stopped before the deletion vectors of all files were found.",
+    again="Find the deletion vectors",
+)
 _PURGE = render_wish("Plan a purge", "optimize", {"what": "purge"})
 
 

@@ -37,6 +37,8 @@ def _version_problems(protocol: Protocol) -> Iterator[Problem]:
         yield _problem(f"Reader version {reader} has a list of features; only 3 may have one.")
     if writer < WRITER_FEATURES_VERSION and protocol.writer_features is not None:
         yield _problem(f"Writer version {writer} has a list of features; only 7 may have one.")
+    if reader >= READER_FEATURES_VERSION and protocol.reader_features is None:
+        yield _problem(f"Reader version {reader} has no list of features, but must have one.")
     if writer >= WRITER_FEATURES_VERSION and protocol.writer_features is None:
         yield _problem(f"Writer version {writer} has no list of features, but must have one.")
 

@@ -59,6 +59,19 @@ def without_feature(protocol: Protocol, name: str) -> Protocol:
     return _written(protocol, reader, writer, left)
 
 
+def implied_features(before: Protocol, after: Protocol) -> tuple[str, ...]:
+    """The features that `before` has by its number alone and that `after` lists by name."""
+    if before.min_writer_version >= WRITER_FEATURES_VERSION or after.writer_features is None:
+        return ()
+    return supported_features(before)
+
+
+def without_unused(protocol: Protocol, names: Collection[str]) -> Protocol:
+    """A protocol that lists features by name, without these; its versions stay."""
+    left = frozenset(supported_features(protocol)) - frozenset(names)
+    return _listed(protocol, protocol.min_reader_version, left)
+
+
 def dependents(protocol: Protocol, name: str) -> tuple[str, ...]:
     """The supported features that require `name`."""
     return tuple(

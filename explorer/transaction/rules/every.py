@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 from explorer.transaction.rules.change import Change, Problems
+from explorer.transaction.rules.clustering_rules import validate_clustering
 from explorer.transaction.rules.feature_rules import (
-    validate_clustering,
     validate_domains,
     validate_row_tracking,
     validate_times,

@@ -3,18 +3,29 @@ Materialize Partition Columns)."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Final
 
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.protocol.schema import ArrayType, DecimalType, MapType, PrimitiveType, StructType
+from explorer.protocol.features.column_mapping import field_id, physical_name
+from explorer.protocol.schema import (
+    ArrayType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructField,
+    StructType,
+)
 from explorer.protocol.schema_walk import walk_fields, walk_types
 from explorer.transaction.rules.change import Change, Problems, problem, shown
 from explorer.transaction.rules.file_rules import counts_of
 
 _V1, _V2 = "icebergCompatV1", "icebergCompatV2"
 _NESTED_IDS: Final = "parquet.field.nested.ids"
+_MOST_IDS: Final = 2**31
 _V2_TYPES: Final = frozenset(
     {
         "byte",
@@ -92,14 +103,51 @@ def _schema(change: Change, name: str) -> Problems:
         names = sorted({_name(kind) for kind in wrong})
         yield _problem(name, f"The schema has types that Iceberg does not take: {shown(names)}.")
     if name == _V2:
-        lacking = [
-            place.path
-            for place in walk_fields(schema)
-            if isinstance(place.field.data_type, ArrayType | MapType)
-            and not isinstance(place.field.metadata.get(_NESTED_IDS), dict)
-        ]
-        if lacking:
-            yield _problem(name, f"Elements, keys and values of {shown(lacking)} have no ids.")
+        yield from _nested(schema, name)
+
+
+def _nested(schema: StructType, name: str) -> Problems:
+    """Elements of arrays, keys and values of maps have ids, kept by the field around them and
+    named by the way to them, as `col.value.element`."""
+    fields = [place.field for place in walk_fields(schema)]
+    lacking = [field.name for field in fields if not _has_nested_ids(field)]
+    if lacking:
+        yield _problem(name, f"Elements, keys and values of {shown(lacking)} have no ids.")
+    held = [field.metadata.get(_NESTED_IDS) for field in fields]
+    nested = [number for ids in held if isinstance(ids, dict) for number in ids.values()]
+    if wrong := [number for number in nested if not _is_id(number)]:
+        yield _problem(name, f"{shown([str(number) for number in wrong])} is no id of 32 bits.")
+    known = [number for field in fields if (number := field_id(field)) is not None]
+    counts = Counter(number for number in (*nested, *known) if _is_id(number))
+    if twice := [str(number) for number, count in counts.items() if count > 1]:
+        yield _problem(name, f"Ids are given out twice: {shown(twice)}.")
+
+
+def _has_nested_ids(field: StructField) -> bool:
+    ways = list(_ways_into(field.data_type))
+    ids = field.metadata.get(_NESTED_IDS)
+    if not ways or not isinstance(ids, dict):
+        return not ways
+    # the specification says the name, and a renamed column keeps its keys
+    names = {field.name, physical_name(field, "name")}
+    return any(all(f"{name}{way}" in ids for way in ways) for name in names)
+
+
+def _ways_into(kind: object) -> Iterator[str]:
+    """`.element`, `.key` and `.value`, down to the next field."""
+    if isinstance(kind, ArrayType):
+        parts = {".element": kind.element_type}
+    elif isinstance(kind, MapType):
+        parts = {".key": kind.key_type, ".value": kind.value_type}
+    else:
+        return
+    for way, below in parts.items():
+        yield way
+        yield from (f"{way}{further}" for further in _ways_into(below))
+
+
+def _is_id(number: object) -> bool:
+    return type(number) is int and 0 < number < _MOST_IDS
 
 
 def _is_void(kind: object) -> bool:

@@ -12,7 +12,7 @@ from explorer.protocol.features.column_mapping import (
     physical_name,
     validate_mapping,
 )
-from explorer.protocol.features.column_rules import identity_column
+from explorer.protocol.features.column_rules import DEFAULT_KEY, identity_column
 from explorer.protocol.features.type_widening import (
     TYPE_CHANGES_KEY,
     is_widening,
@@ -218,6 +218,13 @@ def _matched_field(match: MatchedField, after: Described, validated: set[str]) -
     if new is None:
         return
     path = render_path(match.path_after)
+    if old is None and DEFAULT_KEY in new.metadata:
+        yield problem(
+            f"The commit adds `{path[:120]}` and gives it a default at once.",
+            "Rows that were written before would have to be told whether they get it.",
+            spec="Default Columns",
+            remedy="Add the column first, and set its default in a later commit.",
+        )
     if not new.nullable and (old is None or old.nullable) and f"{path} nullable" not in validated:
         yield _null_problem(path)
     if old is None:

@@ -23,10 +23,12 @@ def between(path: str, low: int, high: int) -> dict[str, Any]:
 def table(tmp_path: Path) -> str:
     folder = LogFolder(tmp_path / "table")
     folder.commit(0, [PROTOCOL, metadata(schemaString=SCHEMA), between("low", 0, 9)])
-    who = {"operation": "WRITE", "userName": "ann\x1b[31m", "timestamp": 1_700_000_000_000}
+    who = {"operation": "WRITE", "userName": "ann\x1b[31m", "timestamp": 1_600_000_000_000}
     folder.commit(1, [{"commitInfo": {**who, "isBlindAppend": True}}, between("high", 50, 99)])
     folder.commit(2, [{"commitInfo": {"operation": "DELETE"}}, remove("low")])
     folder.commit(3, [{"txn": {"appId": "a", "version": 1}}])
+    for version in range(4):
+        folder.time(version, 1_699_999_999_999 + version)
     return str(folder.root)
 
 

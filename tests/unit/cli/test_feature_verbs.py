@@ -52,6 +52,7 @@ def digest_of(answer: Answer) -> str:
         ("constraint", ["drop", "young", "--if-exists"], "has no constraint young"),
         ("upgrade", ["deletionVectors"], "Can no longer read the table"),
         ("upgrade", ["--writer-version", "4"], "writers to know"),
+        ("upgrade", ["vacuumProtocolCheck", "--only-used"], "Leaves out appendOnly, invariants"),
         ("repair", ["statistics"], "say too little"),
     ],
 )

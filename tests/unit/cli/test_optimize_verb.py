@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from explorer.cli.main import run
+from explorer.maintenance import StateFolder
+from explorer.maintenance.leftovers import Leftovers
 from tests.tables import PROTOCOL, LogFolder, add, metadata
+from tests.unit.maintenance.vain import HOSTILE, receipt_of
 
 Command = Callable[..., tuple[int, str, str]]
 STATS = json.dumps({"numRecords": 1, "minValues": {"id": 1}, "maxValues": {"id": 5}})
@@ -59,3 +62,24 @@ def test_what_cannot_be_meant_is_told(command: Command, arguments: tuple[str, ..
     code, out, err = command(*arguments, "--json")
     assert (code, out) == (2, "")
     assert json.loads(err)["error"]["kind"] == "invalid_argument"
+
+
+def test_receipt_names_what_a_run_wrote_in_vain(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = tuple(f"part=a/{number:02}.parquet" for number in range(30))
+    receipt = receipt_of(Leftovers(num_removed=7, left=(HOSTILE, *names), unlisted=("part=b/x",)))
+    StateFolder(tmp_path / "s").save_receipt(receipt)
+    run(["receipts", receipt.id, "--state-dir", str(tmp_path / "s")])
+    out = capsys.readouterr().out
+    text = " ".join(out.split())
+    assert "7 files that it had written were removed again." in text
+    assert "31 files that it had written are still there" in text
+    assert "left: part=a/08.parquet" in out
+    assert "09.parquet" not in out
+    assert "and 21 more" in text
+    assert "may begin with: part=b/x" in out
+    assert "\x1b" not in out
+    run(["receipts", receipt.id, "--json", "--state-dir", str(tmp_path / "s")])
+    (step,) = json.loads(capsys.readouterr().out)["steps"]
+    assert step["result"]["staged_left"] == [HOSTILE, *names]

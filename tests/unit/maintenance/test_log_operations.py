@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,12 @@ import pytest
 import explorer
 from explorer import maintenance
 from explorer.errors import InvalidArgumentError
+from explorer.log.columns import string_column
 from explorer.maintenance import plan_checkpoint, plan_log_cleanup, plan_log_compaction
+from explorer.maintenance.checkpoint_protection import judge_protection
+from explorer.maintenance.file_list import build_files
+from explorer.maintenance.planning import look_at
+from explorer.progress import UNWATCHED
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, commit_name, metadata
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, outcome, planned
 
@@ -294,10 +300,43 @@ def protocol_with(*features: str) -> Any:
     }
 
 
+def protected(lake: Lake, until: str, old_feature: str) -> None:
+    """Four versions whose feature was dropped with version 1, and a checkpoint of version 2."""
+    conf = {"delta.requireCheckpointProtectionBeforeVersion": until}
+    new = protocol_with("checkpointProtection")
+    lake.commit(0, [protocol_with(old_feature), metadata(), lake.add("0.parquet")], age_days=60)
+    lake.commit(1, [new, metadata(configuration=conf), lake.add("1.parquet")], age_days=50)
+    lake.commit(2, [lake.add("2.parquet")], age_days=45)
+    lake.commit(3, [lake.add("3.parquet")], age_days=5)
+    files = [lake.add(f"{number}.parquet") for number in range(3)]
+    lake.log.checkpoint(2, [new, metadata(configuration=conf), *files])
+
+
 @pytest.mark.rule(
-    "newer-checkpoint-protection-property",
-    "newer-checkpoint-protection-one-go",
-    "newer-checkpoint-protection-exception-protocols",
+    "newer-checkpoint-protection-property", "newer-checkpoint-protection-exception-no-checkpoint"
+)
+@pytest.mark.parametrize(
+    ("until", "said"),
+    [("2", "goes at once"), ("3", "No checkpoint is made, and none of version 2")],
+)
+def test_cleanup_makes_no_checkpoint_and_takes_none_from_the_cut_on(
+    lake: Lake, until: str, said: str
+) -> None:
+    protected(lake, until, "droppedFeature")
+    lake.log.checkpoint(1, [protocol_with("checkpointProtection"), metadata()])
+    plan = cleanup(lake)
+    (verdict,) = (item for item in plan.verdicts if item.guard == "checkpoint protection")
+    assert said in verdict.message
+    assert verdict.outcome == "allow"
+    before = names(lake)
+    assert lake.execute(plan).status == "completed"
+    made, gone = names(lake) - before, before - names(lake)
+    assert not made
+    assert {name for name in gone if "checkpoint" in name} == {f"{1:020}.checkpoint.parquet"}
+
+
+@pytest.mark.rule(
+    "newer-checkpoint-protection-one-go", "newer-checkpoint-protection-exception-protocols"
 )
 @pytest.mark.parametrize(
     ("until", "old_feature", "said"),
@@ -308,20 +347,20 @@ def protocol_with(*features: str) -> Any:
     ],
     ids=["all at once", "not all, unknown protocol", "not all, known protocol"],
 )
-def test_protected_checkpoints_go_with_all_their_history_or_not_at_all(
-    lake: Lake, until: str, old_feature: str, said: str
+@pytest.mark.parametrize("what", ["takes one", "makes one"])
+def test_plan_that_changes_checkpoints_keeps_to_their_protection(
+    lake: Lake, until: str, old_feature: str, said: str, what: str
 ) -> None:
-    conf = {"delta.requireCheckpointProtectionBeforeVersion": until}
-    new = protocol_with("checkpointProtection")
-    lake.commit(0, [protocol_with(old_feature), metadata(), lake.add("0.parquet")], age_days=60)
-    lake.commit(1, [new, metadata(configuration=conf), lake.add("1.parquet")], age_days=50)
-    lake.commit(2, [lake.add("2.parquet")], age_days=45)
-    lake.commit(3, [lake.add("3.parquet")], age_days=5)
-    files = [lake.add(f"{number}.parquet") for number in range(3)]
-    lake.log.checkpoint(2, [new, metadata(configuration=conf), *files])
+    protected(lake, until, old_feature)
     plan = cleanup(lake)
-    assert planned(plan)
-    assert outcome(plan, "checkpoint protection") == said
+    if what == "takes one":
+        paths = string_column([CHECKPOINT.format(2)])
+        plan = replace(plan, files=build_files(paths, action="delete", reason="a mistake"))
+    else:
+        made = plan_checkpoint(lake.table, clock=lake.clock).steps
+        plan = replace(plan, steps=(*made, *plan.steps))
+    look = look_at(lake.table, lake.clock, UNWATCHED)
+    assert judge_protection(look, plan, 2).outcome == said
 
 
 @pytest.mark.rule("newer-cleanup-staged")

@@ -276,3 +276,44 @@ def test_files_of_a_commit_that_may_be_there_stay_and_are_named(
     live = explorer.open_table(place).snapshot().files(["path"]).column("path").to_pylist()
     assert all((place / path).is_file() for path in live)
     assert explorer.open_table(place).latest_version() == 1
+
+
+_FIRST_PAGE = {"1.0": b"\x15\x00", "2.0": b"\x15\x06"}
+"""How the header of a data page begins: the first field of a compact struct is its type, 0 for
+a data page and 3 for one of version 2."""
+
+
+@pytest.mark.rule("newer-property-codec", "newer-property-format-version")
+@pytest.mark.parametrize(
+    ("configuration", "codec", "page"),
+    [
+        ({}, "ZSTD", "1.0"),
+        ({"delta.parquet.compression.codec": "snappy"}, "SNAPPY", "1.0"),
+        ({"delta.parquet.format.version": "1.0.0"}, "ZSTD", "1.0"),
+        (
+            {
+                "delta.parquet.compression.codec": "uncompressed",
+                "delta.parquet.format.version": "2.12.0",
+            },
+            "UNCOMPRESSED",
+            "2.0",
+        ),
+    ],
+    ids=["defaults", "codec", "format", "both"],
+)
+def test_new_files_have_the_codec_and_the_pages_that_the_table_asks_for(
+    tmp_path: Path, configuration: dict[str, str], codec: str, page: str
+) -> None:
+    table = DataTable(tmp_path / "t", _SCHEMA, configuration=configuration)
+    for name in ("a", "b"):
+        rows = pa.table({"id": pa.array(range(5), pa.int64()), "part": pa.array(["x"] * 5)})
+        table.add(f"{name}.parquet", rows)
+    place = table.write()
+    before = rows_of(place)
+    assert carry_out(plan_optimize(explorer.open_table(place)), tmp_path).status == "completed"
+    (path,) = explorer.open_table(place).snapshot().files(["path"]).column("path").to_pylist()
+    column = pq.read_metadata(place / path).row_group(0).column(0)
+    assert column.compression == codec
+    start = column.data_page_offset
+    assert (place / path).read_bytes()[start : start + 2] == _FIRST_PAGE[page]
+    assert rows_of(place) == before

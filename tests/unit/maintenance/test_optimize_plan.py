@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+import explorer.inspect as look
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.maintenance import Plan, plan_optimize
 from tests.tables import PROTOCOL, add, metadata, vector
@@ -105,6 +106,22 @@ def test_target_of_the_table_counts_unless_another_is_given(lake: Lake) -> None:
     assert groups_of(plan_of(lake)) == [["a", "b"], ["c", "d"]]
     assert plan_of(lake).parameters["target_size"] == 10 * MIB
     assert groups_of(plan_of(lake, target_size="1gb")) == [["a", "b", "c", "d"]]
+
+
+@pytest.mark.parametrize("text", [None, "16mb", "1gb", "33554432"])
+def test_target_is_the_one_that_the_layout_is_held_against(lake: Lake, text: str | None) -> None:
+    conf = {} if text is None else {"delta.targetFileSize": text}
+    table_of(lake, file("a"), file("b"), configuration=conf)
+    shown = look.file_layout(lake.table.snapshot()).target
+    assert plan_of(lake).parameters["target_size"] == shown
+
+
+def test_no_file_is_written_by_a_target_of_the_table_that_cannot_be_read(lake: Lake) -> None:
+    table_of(lake, file("a"), file("b"), configuration={"delta.targetFileSize": "huge"})
+    with pytest.raises(InvalidArgumentError, match="'huge' is not readable") as caught:
+        plan_of(lake)
+    assert "delta.targetFileSize" in caught.value.remedy
+    assert plan_of(lake, target_size="1gb").steps
 
 
 def test_target_is_a_gibibyte_where_nobody_says(lake: Lake) -> None:

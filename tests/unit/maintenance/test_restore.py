@@ -185,3 +185,96 @@ def test_checkpoint_that_is_due_is_a_step_of_the_plan(lake: Lake) -> None:
     segment = lake.table.snapshot().segment
     assert segment.checkpoint is not None
     assert segment.checkpoint.version == 2
+
+
+def clustered_by(*columns: str) -> dict[str, Any]:
+    body = json.dumps({"clusteringColumns": [[name] for name in columns]})
+    found = {"domain": "delta.clustering", "configuration": body, "removed": False}
+    return {"domainMetadata": found}
+
+
+CLUSTERED = {
+    "protocol": {
+        "minReaderVersion": 1,
+        "minWriterVersion": 7,
+        "writerFeatures": ["clustering", "domainMetadata"],
+    }
+}
+COUNTED = '{"numRecords":2,"minValues":{"id":1},"maxValues":{"id":2},"nullCount":{"id":0}}'
+
+
+@pytest.mark.rule("clustering-new-column-stats")
+@pytest.mark.parametrize(
+    ("stats", "said"), [(COUNTED, "allow"), ('{"numRecords":2}', "refuse"), (None, "refuse")]
+)
+def test_clustering_comes_back_where_every_file_has_statistics_of_its_columns(
+    lake: Lake, stats: str | None, said: str
+) -> None:
+    kept = lake.add("kept", **({} if stats is None else {"stats": stats}))
+    lake.commit(0, [CLUSTERED, metadata(), clustered_by("id"), kept], age_days=9)
+    lake.commit(1, [clustered_by(), lake.add("later")], age_days=5)
+    plan = restore(lake, 0)
+    # the file that has none, or has them, is part of both versions: no action speaks of it
+    assert planned(plan, "add") == {}
+    assert outcome(plan, "commit") == said
+    receipt = lake.execute(plan)
+    assert receipt.status == ("completed" if said == "allow" else "refused")
+    found = json.loads(lake.table.snapshot().domains["delta.clustering"].configuration)
+    assert found == {"clusteringColumns": [["id"]] if said == "allow" else []}
+
+
+@pytest.mark.rule("action-domain-removed-preimage")
+def test_clustering_that_a_version_did_not_have_goes_and_says_what_it_was(lake: Lake) -> None:
+    lake.commit(0, [CLUSTERED, metadata(), lake.add("a", stats=COUNTED)], age_days=9)
+    lake.commit(1, [clustered_by("id")], age_days=5)
+    plan = restore(lake, 0)
+    receipt = lake.execute(plan)
+    assert receipt.status == "completed", receipt.problem
+    assert lake.table.snapshot().domains == {}
+    (line,) = (
+        json.loads(line)
+        for line in (lake.log.log / f"{2:020}.json").read_text().splitlines()
+        if "domainMetadata" in line
+    )
+    was = clustered_by("id")["domainMetadata"]["configuration"]
+    assert line["domainMetadata"]["configuration"] == was
+    assert line["domainMetadata"]["removed"] is True
+
+
+TRACKED = {
+    "protocol": {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["deletionVectors"],
+        "writerFeatures": ["deletionVectors", "rowTracking", "domainMetadata"],
+    }
+}
+MARK = {"domainMetadata": {"domain": "delta.rowTracking", "removed": False}}
+
+
+@pytest.mark.rule("file-add-tags", "file-add-baserowid", "file-add-defaultrowcommitversion")
+@pytest.mark.rule("file-remove-tags", "file-remove-baserowid", "file-remove-deletionvector")
+@pytest.mark.rule("file-remove-defaultrowcommitversion", "row-write-recommit-base")
+def test_files_come_back_and_leave_with_everything_that_was_known_of_them(lake: Lake) -> None:
+    hidden = vector()
+    lake.file(parse_relative_place(hidden["pathOrInlineDv"]))
+    known = {"tags": {"made": "by hand"}, "defaultRowCommitVersion": 0}
+    old = lake.add("old", stats='{"numRecords":5}', baseRowId=0, **known)
+    stats = '{"numRecords":5,"tightBounds":false}'
+    new = lake.add("new", stats=stats, baseRowId=5, deletionVector=hidden, **known)
+    mark = {**MARK["domainMetadata"], "configuration": '{"rowIdHighWaterMark":9}'}
+    lake.commit(0, [TRACKED, metadata(), {"domainMetadata": mark}, old], age_days=9)
+    gone = lake.remove("old", age_days=5, baseRowId=0, **known)
+    lake.commit(1, [new, gone], age_days=5)
+    receipt = lake.execute(restore(lake, 0))
+    assert receipt.status == "completed", receipt.problem
+    lines = (lake.log.log / f"{2:020}.json").read_text().splitlines()
+    (back,) = (json.loads(line)["add"] for line in lines if line.startswith('{"add"'))
+    (left,) = (json.loads(line)["remove"] for line in lines if line.startswith('{"remove"'))
+    assert (back["path"], left["path"]) == ("old", "new")
+    for body, ids in ((back, 0), (left, 5)):
+        assert body["tags"] == {"made": "by hand"}
+        assert (body["baseRowId"], body["defaultRowCommitVersion"]) == (ids, 0)
+    assert left["deletionVector"] == hidden
+    assert left["extendedFileMetadata"] is True
+    assert left["size"] == 100

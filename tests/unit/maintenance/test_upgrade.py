@@ -88,6 +88,135 @@ def test_features_that_came_with_a_number_are_listed_by_name(tmp_path: Path) -> 
     }
 
 
+NUMBERED = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 6}}
+IMPLIED = (
+    "appendOnly",
+    "changeDataFeed",
+    "checkConstraints",
+    "columnMapping",
+    "generatedColumns",
+    "identityColumns",
+    "invariants",
+)
+
+
+def implied_after(lake: Lake, *names: str, **options: Any) -> set[str]:
+    """What is listed beside the features that were asked for, once the table was upgraded."""
+    plan = upgrade(lake, *names, only_used=True, **options)
+    listed = {*plan.effect["features_left_out"]} ^ {*IMPLIED}
+    receipt = lake.execute(plan)
+    assert receipt.status == "completed", receipt.problem
+    protocol = lake.table.protocol()
+    assert {*(protocol.writer_features or ())} & {*IMPLIED} == listed
+    assert lake.table.snapshot().num_files == lake.table.snapshot(version=0).num_files
+    return listed
+
+
+USES = {
+    "appendOnly": {"configuration": {"delta.appendOnly": "true"}},
+    "changeDataFeed": {"configuration": {"delta.enableChangeDataFeed": "true"}},
+    "checkConstraints": {"configuration": {"delta.constraints.c": "id > 0"}},
+    "columnMapping": {
+        "schemaString": json.dumps(
+            struct(
+                field(
+                    "id",
+                    "long",
+                    **{"delta.columnMapping.id": 1, "delta.columnMapping.physicalName": "id"},
+                )
+            )
+        )
+    },
+    "generatedColumns": {
+        "schemaString": json.dumps(
+            struct(field("id", "long", **{"delta.generationExpression": "1"}))
+        )
+    },
+    "identityColumns": {
+        "schemaString": json.dumps(
+            struct(field("id", "long", **{"delta.identity.start": 1, "delta.identity.step": 1}))
+        )
+    },
+    "invariants": {
+        "schemaString": json.dumps(
+            struct({"name": "id", "type": "long", "nullable": False, "metadata": {}})
+        )
+    },
+}
+
+
+@pytest.mark.rule("feature-upgrade-used-only")
+@pytest.mark.parametrize("name", [None, *USES])
+def test_only_features_that_some_version_used_are_listed_where_that_is_asked_for(
+    tmp_path: Path, name: str | None
+) -> None:
+    lake = Lake(tmp_path)
+    used = metadata(**USES.get(name or "", {}))
+    lake.commit(0, [NUMBERED, metadata(), lake.add("a")], age_days=9)
+    lake.commit(1, [used], age_days=8)
+    # as in the specification's example: the version that is in force tells nothing
+    lake.commit(2, [metadata()], age_days=7)
+    assert implied_after(lake, "deletionVectors") == ({name} if name else set())
+    asked = lake.table.protocol()
+    assert {*(asked.reader_features or ())} >= {"deletionVectors"}
+
+
+@pytest.mark.rule("feature-upgrade-assume-used")
+def test_all_features_of_the_number_are_listed_unless_it_is_asked_for(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [NUMBERED, metadata()], age_days=9)
+    plan = upgrade(lake, "deletionVectors")
+    assert plan.effect["features_left_out"] == []
+    assert lake.execute(plan).status == "completed"
+    assert {*IMPLIED} <= {*(lake.table.protocol().writer_features or ())}
+
+
+def test_a_feature_that_is_asked_for_is_listed_though_nobody_used_it(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [NUMBERED, metadata()], age_days=9)
+    assert implied_after(lake, "checkConstraints", "v2Checkpoint") == {"checkConstraints"}
+    # no list begins: nothing is left out of it
+    again = upgrade(lake, "domainMetadata", only_used=True)
+    assert again.effect["features_left_out"] == []
+
+
+def test_versions_that_list_features_may_be_asked_for_with_the_used_ones(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [NUMBERED, metadata(**USES["appendOnly"]), lake.add("a")], age_days=9)
+    assert implied_after(lake, writer_version=7) == {"appendOnly"}
+    found = lake.table.protocol()
+    assert (found.min_reader_version, found.min_writer_version) == (2, 7)
+
+
+@pytest.mark.rule("feature-upgrade-used-only", "feature-upgrade-assume-used")
+@pytest.mark.parametrize("broken", [False, True], ids=["readable", "broken"])
+def test_history_that_is_gone_is_judged_by_its_oldest_checkpoint_or_not_at_all(
+    tmp_path: Path, *, broken: bool
+) -> None:
+    lake = Lake(tmp_path)
+    feed = metadata(**USES["changeDataFeed"])
+    (place,) = lake.log.checkpoint(3, [NUMBERED, feed, lake.add("a")])
+    for version in (3, 4, 5):
+        actions = [metadata()] if version == 4 else [lake.add(f"{version}")]
+        lake.commit(version, actions, age_days=9)
+    lake.log.checkpoint(5, [NUMBERED, metadata(), lake.add("a"), lake.add("3"), lake.add("5")])
+    if broken:
+        place.write_bytes(b"PAR1 no more")
+    plan = upgrade(lake, "deletionVectors", only_used=True)
+    left_out = {*plan.effect["features_left_out"]}
+    assert left_out == (set() if broken else {*IMPLIED} - {"changeDataFeed"})
+    assert ("Leaves out" in plan.summary) is not broken
+    assert lake.execute(plan).status == "completed"
+
+
+def test_plan_that_leaves_a_feature_out_is_stale_once_somebody_used_it(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [NUMBERED, metadata(), lake.add("a")], age_days=9)
+    plan = upgrade(lake, "deletionVectors", only_used=True)
+    lake.commit(1, [metadata(**USES["changeDataFeed"])], age_days=0)
+    assert lake.execute(plan).status == "refused"
+
+
 def test_versions_are_raised_and_never_lowered(lake: Lake) -> None:
     plan = upgrade(lake, writer_version=4)
     assert lake.execute(plan).status == "completed"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,19 @@ import pytest
 
 import explorer
 from explorer import maintenance
+from explorer.log.columns import string_column
+from explorer.maintenance.file_list import build_files, join_files
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
-from tests.unit.maintenance.lake import NOW_MS, Lake, ms_ago, outcome, planned, start, vacuum
+from tests.unit.maintenance.lake import (
+    DAY_MS,
+    NOW_MS,
+    Lake,
+    ms_ago,
+    outcome,
+    planned,
+    start,
+    vacuum,
+)
 
 
 @pytest.fixture
@@ -160,6 +172,20 @@ def test_commit_that_takes_a_planned_file_makes_the_plan_stale(lake: Lake) -> No
     assert lake.table.latest_version() == 3
 
 
+def test_commit_that_takes_a_planned_change_file_makes_the_plan_stale(lake: Lake) -> None:
+    start(lake, lake.add("live"))
+    slow = lake.file("_change_data/slow.parquet")
+    plan = vacuum(lake)
+    assert list(planned(plan)) == [slow]
+    change = {"path": slow, "partitionValues": {}, "size": 100, "dataChange": False}
+    lake.commit(1, [{"cdc": change}], age_days=0.1)
+    receipt = lake.execute(plan)
+    assert receipt.status == "refused"
+    assert receipt.problem is not None
+    assert "speaks of a file of the plan" in receipt.problem.reason
+    assert lake.there(slow)
+
+
 @pytest.mark.parametrize(
     "action",
     [metadata(configuration={"a": "b"}), PROTOCOL],
@@ -211,6 +237,35 @@ def test_restore_while_files_are_deleted_stops_the_run(lake: Lake) -> None:
     (deletion,) = (step for step in receipt.steps if step.kind == "delete_files")
     assert (deletion.planned, deletion.done) == (2500, 1000)
     assert lake.there(gone[-1])
+
+
+def test_file_of_unknown_age_is_never_deleted(lake: Lake) -> None:
+    start(lake, lake.add("live"))
+    os.utime(lake.root / lake.file("undated.parquet"), (0, 0))
+    plan = vacuum(lake)
+    assert planned(plan, "leave") == {"undated.parquet": "foreign: nobody knows how old it is"}
+    assert plan.files.column("deletable_from").null_count == 1
+    lake.now_ms += 400 * DAY_MS
+    assert not planned(vacuum(lake))
+
+
+@pytest.mark.parametrize("climbs", [False, True], ids=["absolute", "upward"])
+def test_no_plan_deletes_what_lies_outside_of_the_table(lake: Lake, *, climbs: bool) -> None:
+    start(lake, lake.add("live"))
+    lake.file("stray.parquet")
+    theirs = lake.root.parent / "theirs.parquet"
+    theirs.write_bytes(b"x" * 100)
+    path = "p=1/../../theirs.parquet" if climbs else str(theirs)
+    (lake.root / "p=1").mkdir()
+    made = vacuum(lake)
+    # no planner lists it: this is what is left to stop a mistake of theirs
+    more = build_files(string_column([path]), action="delete", reason="a mistake")
+    plan = replace(made, files=join_files([made.files, more]))
+    receipt = lake.execute(plan)
+    (deletion,) = (step for step in receipt.steps if step.kind == "delete_files")
+    assert (deletion.done, deletion.refused) == (1, 1)
+    assert "out of the table" in deletion.exceptions[0].reason
+    assert theirs.exists()
 
 
 def test_file_that_was_written_again_after_the_plan_stays(lake: Lake) -> None:

@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from explorer.protocol.actions import DomainMetadata, Transaction
-from explorer.transaction.read_version import NO_TABLE
-from explorer.transaction.staged import Promises, ValidatedRule
+from explorer.transaction.read_version import NO_TABLE, ReadVersion
+from explorer.transaction.staged import Promises, StagedCommit, ValidatedRule
 from tests.unit.transaction.stages import (
     METADATA,
     PLAIN,
@@ -78,6 +78,19 @@ def test_a_domain_is_supported_and_understood() -> None:
     assert "mark of row ids" in only(stage(domain("delta.rowTracking"), upon=base(ROWS)))
 
 
+@pytest.mark.rule("action-domain-writer-no-user-delete")
+@pytest.mark.parametrize("removed", [False, True], ids=["changed", "removed"])
+def test_no_user_changes_or_removes_what_a_feature_keeps(removed: bool) -> None:
+    held = clustering("id")
+    read = base(CLUSTERED, domains={held.domain: held})
+    wanted = replace(held, removed=True) if removed else clustering()
+    assert "no user's to change" in only(stage(wanted, upon=read))
+    assert texts(stage(wanted, upon=read, promises=BY_ITS_FEATURE)) == []
+    if removed:
+        ids = domain("delta.rowTracking", removed=True)
+        assert "no user's to change" in only(stage(ids, upon=base(ROWS)))
+
+
 @pytest.mark.rule("action-domain-removed-preimage")
 def test_a_domain_that_goes_says_what_it_was() -> None:
     read = base(features("domainMetadata"), domains={"mine": domain("mine", "was")})
@@ -86,6 +99,7 @@ def test_a_domain_that_goes_says_what_it_was() -> None:
 
 
 CLUSTERED = features("clustering", "domainMetadata")
+BY_ITS_FEATURE = Promises(kept_domains=frozenset({"delta.clustering"}))
 
 
 def clustering(*columns: str) -> DomainMetadata:
@@ -93,19 +107,42 @@ def clustering(*columns: str) -> DomainMetadata:
     return domain("delta.clustering", orjson.dumps(body).decode())
 
 
+def with_statistics(named: DomainMetadata) -> Promises:
+    """By the operation of the feature, which looked for statistics in every file."""
+    found = ValidatedRule(key="delta.clustering", expression=named.configuration)
+    return replace(BY_ITS_FEATURE, validated=frozenset({found}))
+
+
 @pytest.mark.rule("clustering-writer-7", "clustering-domain", "clustering-config-json")
 @pytest.mark.rule("clustering-not-with-partition", "clustering-no-partition")
 def test_clustering_columns_are_columns_of_a_table_without_partitions() -> None:
     read = base(CLUSTERED)
-    assert texts(stage(clustering("id"), upon=read)) == []
-    assert "not in the schema: `nowhere`" in only(stage(clustering("nowhere"), upon=read))
-    assert "cannot be read" in only(stage(domain("delta.clustering"), upon=read))
-    assert "without the feature" in only(
-        stage(clustering("id"), upon=base(features("domainMetadata")))
-    )
+
+    def naming(named: DomainMetadata, upon: ReadVersion = read) -> StagedCommit:
+        return stage(named, upon=upon, promises=with_statistics(named))
+
+    assert texts(naming(clustering("id"))) == []
+    assert "not in the schema: `nowhere`" in only(naming(clustering("nowhere")))
+    assert "cannot be read" in only(naming(domain("delta.clustering")))
+    assert "without the feature" in only(naming(clustering("id"), base(features("domainMetadata"))))
     assert "partitioned at the same time" in only(
-        stage(clustering("id"), upon=base(CLUSTERED, PARTITIONED))
+        naming(clustering("id"), base(CLUSTERED, PARTITIONED))
     )
+
+
+@pytest.mark.rule("clustering-new-column-stats")
+def test_a_column_joins_the_clustering_once_every_file_has_statistics_of_it() -> None:
+    one, both = clustering("id"), clustering("id", "day")
+    read = base(CLUSTERED, domains={one.domain: one})
+    assert "`day` would join" in only(stage(both, upon=read, promises=BY_ITS_FEATURE))
+    assert texts(stage(both, upon=read, promises=with_statistics(both))) == []
+    # found for other columns, or found of those that are there
+    other = with_statistics(one)
+    assert "`day` would join" in only(stage(both, upon=read, promises=other))
+    held = base(CLUSTERED, domains={both.domain: both})
+    assert texts(stage(one, upon=held, promises=BY_ITS_FEATURE)) == []
+    new = stage(CLUSTERED, METADATA, both, upon=NO_TABLE, promises=BY_ITS_FEATURE)
+    assert texts(new) == []
 
 
 @pytest.mark.rule("clustering-needs-domain")
@@ -118,8 +155,9 @@ def test_clustering_columns_go_by_physical_names() -> None:
     protocol = features("clustering", "domainMetadata", readers=["columnMapping"])
     properties = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
     read = base(protocol, metadata(properties, schema_string=schema(mapped("id", 1))))
-    assert texts(stage(clustering("col-1"), upon=read)) == []
-    assert "not in the schema" in only(stage(clustering("id"), upon=read))
+    physical, logical = clustering("col-1"), clustering("id")
+    assert texts(stage(physical, upon=read, promises=with_statistics(physical))) == []
+    assert "not in the schema" in only(stage(logical, upon=read, promises=with_statistics(logical)))
 
 
 @pytest.mark.rule("clustering-stats")
@@ -237,6 +275,33 @@ def test_iceberg_takes_only_some_types() -> None:
     named = mapped("x", 2, kind=LIST)
     named["metadata"]["parquet.field.nested.ids"] = {"x.element": 3}
     assert texts(stage(compatible(2, named), upon=base(ICEBERG, compatible(2)))) == []
+
+
+MAP = {"type": "map", "keyType": "integer", "valueType": LIST, "valueContainsNull": True}
+
+
+@pytest.mark.rule("iceberg-v2-nested-ids", "iceberg-v2-nested-ids-keys")
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        ({"x.key": 3, "x.value": 4, "x.value.element": 5}, None),
+        ({"col-2.key": 3, "col-2.value": 4, "col-2.value.element": 5}, None),
+        ({"x.key": 3, "x.value": 4}, "have no ids"),
+        ({"x.key": 3, "x.value": 4, "x.element": 5}, "have no ids"),
+        ({"key": 3, "value": 4, "value.element": 5}, "have no ids"),
+        ({"x.key": 3, "x.value": 4, "x.value.element": 4}, "given out twice: `4`"),
+        ({"x.key": 1, "x.value": 4, "x.value.element": 5}, "given out twice: `1`"),
+        ({"x.key": 2**31, "x.value": 4, "x.value.element": 5}, "no id of 32 bits"),
+        ({"x.key": "3", "x.value": 4, "x.value.element": 5}, "no id of 32 bits"),
+    ],
+)
+def test_what_lies_in_arrays_and_maps_has_ids_of_its_own_by_the_way_to_it(
+    ids: dict[str, object], told: str | None
+) -> None:
+    column = mapped("x", 2, kind=MAP)
+    column["metadata"]["parquet.field.nested.ids"] = ids
+    staged = stage(compatible(2, column), upon=base(ICEBERG, compatible(2)))
+    assert texts(staged) == [] if told is None else told in only(staged)
 
 
 @pytest.mark.rule("iceberg-v1-materialize-partitions", "iceberg-v2-materialize-partitions")

@@ -61,3 +61,15 @@ def test_what_is_no_version_and_no_condition_is_said_where_it_was_typed(tmp_path
     assert "<b>7" not in page.html
     page.do("where", "id <<< 5")
     assert "dx-wrong" in page.html
+
+
+def test_a_conflict_has_the_time_that_the_history_has(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), between("low", 0, 9)])
+    claimed = {"commitInfo": {"operation": "DELETE", "timestamp": 1_000_000_000_000}}
+    log.commit(1, [claimed, remove("low")])
+    for version in (0, 1):
+        log.time(version, 1_700_000_000_000 + version)
+    table = explorer.open_table(log.root)
+    (row,) = look.check_conflicts(table, 0).frame.to_pylist()
+    assert row["timestamp"] == look.history(table)["timestamp"][0].as_py()

@@ -121,3 +121,14 @@ def test_partitions_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     lines = saved["partitions-3.csv"].splitlines()
     assert lines[1].startswith("part=a,10,")
     assert lines[2].startswith("part=b,1,")
+
+
+def test_where_nothing_can_be_put_together_nothing_would_be_written(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "alone")
+    files = [add(f"{part}.parquet", partitionValues={"part": part}, size=500) for part in "ab"]
+    log.commit(0, [PROTOCOL, metadata(partitionColumns=["part"]), *files])
+    page = Page().open(log.root, view="layout").html
+    assert "there is nothing to put together" in page
+    assert ">0 files<" in page
+    assert "and writes" not in page
+    assert "500 B in 1 file," in page

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from explorer.errors import CorruptLogError, DeltaError, InvalidArgumentError, Problem
-from explorer.progress import Cancel, Progress
+import explorer
+from explorer.errors import (
+    CancelledError,
+    CorruptLogError,
+    DeltaError,
+    InvalidArgumentError,
+    Problem,
+)
+from explorer.progress import Cancel, Progress, Watch
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.services.access import Access, is_loopback
 from widgets.services.desk import Desk, Shelf
@@ -332,3 +340,56 @@ def test_timeline_frames_have_the_columns_that_are_drawn(tmp_path: Path) -> None
     assert {"version", "timestamp", "operation", "bytes_added", "problem"} <= set(
         frame.column_names
     )
+
+
+def test_who_waits_for_a_version_is_not_waited_for_by_those_of_another(tmp_path: Path) -> None:
+    service = TableService(explorer.open_table(table(tmp_path, versions=3).root))
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold(_: Progress) -> None:
+        begun.set()
+        assert go_on.wait(60)
+
+    slow = threading.Thread(target=lambda: service.snapshot(0, Watch(progress=hold)))
+    slow.start()
+    assert begun.wait(60)
+    assert service.snapshot(2).num_files == 3
+    go_on.set()
+    slow.join(60)
+    assert service.snapshot(0) is service.snapshot(0)
+
+
+def test_a_version_that_another_one_reads_is_waited_for_until_that_is_cancelled(
+    tmp_path: Path,
+) -> None:
+    service = TableService(explorer.open_table(table(tmp_path, versions=3).root))
+    begun, theirs, ours = threading.Event(), Cancel(), Cancel()
+    ended: list[str] = []
+    waits = threading.Event()
+
+    def hold(_: Progress) -> None:
+        begun.set()
+        while not theirs.is_cancelled:
+            time.sleep(0.01)
+
+    def read_first() -> None:
+        try:
+            service.snapshot(0, Watch(progress=hold, cancel=theirs))
+        except CancelledError as error:
+            ended.append(error.kind)
+
+    first = threading.Thread(target=read_first)
+    first.start()
+    assert begun.wait(60)
+
+    def hear(step: Progress) -> None:
+        if step.label.startswith("Waiting"):
+            waits.set()
+            ours.cancel()
+
+    with pytest.raises(CancelledError):
+        service.snapshot(0, Watch(progress=hear, cancel=ours))
+    assert waits.is_set()
+    theirs.cancel()
+    first.join(60)
+    assert service.snapshot(0).version == 0

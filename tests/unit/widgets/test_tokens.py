@@ -20,6 +20,7 @@ from bokeh.util.token import get_token_payload
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, RequestStartLine
 
 from explorer.errors import InvalidArgumentError
+from tests.listening import Listener
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets import serve
 from widgets.app import build_server, page_link
@@ -54,15 +55,9 @@ class Server:
             stderr=subprocess.STDOUT,
             text=True,
         )
-        assert self.process.stdout is not None
         self.table = table
-        self.said = ""
-        for line in self.process.stdout:
-            self.said += line
-            if found := re.search(r"http://\S+", line):
-                self.link = found.group()
-                return
-        raise AssertionError(self.said)
+        self._heard = Listener(self.process, r"http://\S+")
+        self.link = self._heard.found.group()
 
     @property
     def token(self) -> str:
@@ -83,9 +78,8 @@ class Server:
 
     def stop(self) -> str:
         self.process.send_signal(signal.SIGTERM)
-        rest, _ = self.process.communicate(timeout=30)
-        self.said += rest
-        return self.said
+        self.process.wait(timeout=60)
+        return self._heard.wait()
 
 
 @pytest.fixture(scope="module")

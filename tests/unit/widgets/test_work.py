@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, cast
+from weakref import ref
 
 from bokeh.document import Document
 
-from widgets.services.work import BackgroundRunner, InlineRunner
+from widgets.services.work import BackgroundRunner, InlineRunner, Pool
 
 
 class Served:
@@ -94,3 +96,44 @@ def test_in_a_notebook_the_answer_is_there_when_the_cell_ends() -> None:
     seen: list[int] = []
     InlineRunner().run(lambda: 7, seen.append, lambda _: None)
     assert seen == [7]
+
+
+def test_work_that_is_under_way_ends_before_the_server_does_and_none_begins() -> None:
+    pool, begun, may_end, done = Pool(1), threading.Event(), threading.Event(), []
+
+    def slow() -> None:
+        begun.set()
+        may_end.wait()
+        done.append("slow")
+
+    pool.submit(slow)
+    pool.submit(lambda: done.append("waiting"))
+    assert begun.wait(60)
+    assert pool.num_waiting == 1
+    assert not pool.drain(0.01)
+    threading.Timer(0.2, may_end.set).start()
+    assert pool.drain(60)
+    assert done == ["slow"]
+    ended = threading.Event()
+    pool.submit(ended.set)  # it can be used again
+    assert ended.wait(60)
+
+
+def test_what_a_thread_has_done_is_not_kept_alive_by_it() -> None:
+    pool, done = Pool(1), threading.Event()
+
+    class Kept:
+        def work(self) -> None:
+            done.set()
+
+    kept = Kept()
+    seen = ref(kept)
+    pool.submit(kept.work)
+    assert done.wait(60)
+    del kept
+    assert pool.drain(60)
+    for _ in range(6000):
+        if seen() is None:
+            break
+        time.sleep(0.01)
+    assert seen() is None

@@ -1,0 +1,219 @@
+"""What stands at `/api/…`: the command line's JSON, for those who may see the page, and nothing
+for anybody else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from explorer.cli.main import run
+from explorer.errors import DeltaError, InvalidArgumentError
+from tests.served.conftest import Answer, Server
+from tests.tables import LogFolder, add
+from widgets.served.json_addresses import VERBS, answer, read_question
+from widgets.services.access import Access
+from widgets.services.desk import Desk, Shelf
+from widgets.services.recents import Recents
+from widgets.services.work import InlineRunner
+
+ASKED: dict[str, dict[str, str]] = {
+    "conflicts": {"read_version": "0", "limit": "5"},
+    "diff": {"older": "0", "newer": "1", "layer": "files"},
+    "files": {"sort": "size", "descending": "true", "limit": "1"},
+    "history": {"limit": "1"},
+    "skip": {"where": "1 = 1"},
+}
+"""What stands in the address besides the table, where it is not nothing."""
+
+LINES: dict[str, list[str]] = {
+    "conflicts": ["--read-version=0", "--limit=5"],
+    "diff": ["0", "1", "--layer=files"],
+    "files": ["--sort=size", "--descending", "--limit=1"],
+    "history": ["--limit=1"],
+    "skip": ["1 = 1"],
+}
+"""The same for the command line."""
+
+
+@pytest.fixture(scope="module")
+def orders(lake: Path) -> Path:
+    log = LogFolder.__new__(LogFolder)
+    log.root, log.log = lake / "orders", lake / "orders" / "_delta_log"
+    log.commit(1, [add("b.parquet", size=20)])
+    return log.root
+
+
+@pytest.fixture(scope="module")
+def server(lake: Path, users: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    state = tmp_path_factory.mktemp("state")
+    words = ("--scan", str(lake), "--root", str(lake), "--users", str(users), "--maintenance")
+    running = Server(state, *words)
+    yield running
+    said = running.stop()
+    assert "Traceback" not in said, said
+    assert not list(state.rglob("*.json")), "asking leaves nothing behind"
+
+
+@pytest.fixture(scope="module")
+def ben(server: Server) -> str:
+    """The cookie of somebody who may only look."""
+    return server.cookie_of("ben")
+
+
+def ask(server: Server, verb: str, cookie: str, table: object, **headers: str) -> Answer:
+    query = urlencode({"table": str(table), **ASKED.get(verb, {})})
+    return server.ask(f"/api/{verb}?{query}", Cookie=cookie, **headers)
+
+
+def error_of(said: Answer) -> dict[str, Any]:
+    assert said.headers["Content-Type"] == "application/json; charset=utf-8"
+    error: dict[str, Any] = json.loads(said.body)["error"]
+    assert all(error[name] for name in ("kind", "problem", "reason", "remedy"))
+    return error
+
+
+def without_now(text: str) -> list[Any]:
+    """The documents without what depends on when one asks."""
+    documents = [json.loads(line) for line in text.splitlines()]
+    for document in documents:
+        document.pop("windows", None)
+    return documents
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_address_gives_what_the_command_line_prints(
+    server: Server, ben: str, orders: Path, verb: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ask(server, verb, ben, orders)
+    assert said.status == 200, said.body
+    assert run([verb, str(orders), *LINES.get(verb, []), "--json"]) == 0
+    assert without_now(said.body) == without_now(capsys.readouterr().out)
+    assert said.headers["X-Content-Type-Options"] == "nosniff"
+    assert said.headers["Cache-Control"] == "no-store"
+    assert "Access-Control-Allow-Origin" not in said.headers
+
+
+def test_who_has_not_signed_in_gets_no_answer(server: Server, orders: Path) -> None:
+    said = ask(server, "history", "", orders)
+    assert said.status == 401
+    assert "orders" not in said.body
+    error_of(said)
+    forged = ask(server, "history", f"delta-explorer-login-{server.port}=anna", orders)
+    assert forged.status == 401
+
+
+@pytest.mark.parametrize(
+    "place", ["{lake}/../secret/users", "{lake}/orders/../../secret/users", "http://169.254.169.254/x"]
+)  # fmt: skip
+def test_a_place_outside_of_what_is_served_is_refused(
+    server: Server, ben: str, lake: Path, place: str
+) -> None:
+    said = ask(server, "inspect", ben, place.format(lake=lake))
+    assert said.status == 403
+    assert error_of(said)["kind"] == "storage_refused"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"},
+        {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "cors"},
+    ],
+    ids=str,
+)
+def test_a_page_of_another_site_asks_for_nothing(
+    server: Server, ben: str, orders: Path, headers: dict[str, str]
+) -> None:
+    said = ask(server, "history", ben, orders, **headers)
+    assert said.status == 403
+    assert "another site" in error_of(said)["problem"]
+
+
+def test_a_link_on_another_site_leads_to_no_store_that_nobody_named(
+    server: Server, ben: str, orders: Path
+) -> None:
+    link = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
+    assert ask(server, "history", ben, orders, **link).status == 200
+    assert ask(server, "history", ben, "s3://elsewhere/orders", **link).status == 403
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
+def test_nothing_but_get_is_answered(server: Server, ben: str, orders: Path, method: str) -> None:
+    query = urlencode({"table": str(orders)})
+    said = server.ask(f"/api/history?{query}", method=method, body="", Cookie=ben)
+    assert said.status == 405
+    error_of(said)
+
+
+@pytest.mark.parametrize("verb", ["vacuum", "optimize", "restore", "preview", "rows", "serve"])
+def test_what_changes_a_table_or_reads_its_rows_has_no_address(
+    server: Server, orders: Path, verb: str
+) -> None:
+    said = ask(server, verb, server.cookie_of("anna"), orders)
+    assert said.status == 400
+    assert error_of(said)["problem"] == f"There is no '{verb}' here."
+
+
+def test_a_version_that_does_not_exist_is_not_found(server: Server, ben: str, orders: Path) -> None:
+    query = urlencode({"table": str(orders), "version": "999"})
+    said = server.ask(f"/api/files?{query}", Cookie=ben)
+    assert said.status == 404
+    assert error_of(said)["kind"] == "version_not_found"
+
+
+def test_who_asks_too_often_waits(lake: Path, tmp_path: Path) -> None:
+    server = Server(tmp_path, "--scan", str(lake))
+    try:
+        answers = [server.ask("/api/nothing") for _ in range(125)]
+        assert {said.status for said in answers[:100]} == {400}
+        assert answers[-1].status == 429
+        assert int(answers[-1].headers["Retry-After"]) > 0
+        error_of(answers[-1])
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"option": [b"key=1"]},
+        {"version": [b"-1"]},
+        {"version": [b"1"], "timestamp": [b"x"], "verb": [b"y"]},
+        {"limit": [b"0"]},
+        {"limit": [b"10001"]},
+        {"limit": ["٣".encode()]},
+        {"descending": [b"yes"]},
+        {"version": [b"1", b"2"]},
+        {"contains": [b"\xff"]},
+        {"contains": [b"x" * 10_001]},
+        {"table": [b"a", b"b"]},
+    ],
+    ids=",".join,
+)
+def test_what_an_address_gets_wrong_is_said(arguments: dict[str, list[bytes]]) -> None:
+    with pytest.raises(InvalidArgumentError):
+        read_question("files", {"table": [b"t"], **arguments}, ())
+
+
+def test_the_one_table_of_a_server_need_not_be_named() -> None:
+    assert read_question("files", {}, ("/lake/orders",))[1] == "/lake/orders"
+    with pytest.raises(InvalidArgumentError, match="lacks something"):
+        read_question("files", {}, ("/lake/orders", "/lake/events"))
+
+
+def test_an_answer_has_a_largest_size(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk = Desk(runner=InlineRunner(), shelf=Shelf(), access=Access(), recents=Recents())
+    question = read_question("log", {"table": [str(orders).encode()]}, ())
+    whole = answer(*question, desk)
+    assert len(whole.splitlines()) == 2
+    monkeypatch.setattr("widgets.served.json_addresses.LARGEST_ANSWER", len(whole) - 1)
+    with pytest.raises(DeltaError, match="too long") as caught:
+        answer(*question, desk)
+    assert caught.value.kind == "limit_exceeded"

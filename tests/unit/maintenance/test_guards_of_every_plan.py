@@ -1,0 +1,154 @@
+"""What guard 7 refuses, it refuses of every operation: features that nobody here knows, gaps in
+the log, and times that are ahead of the clock where ages decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer import maintenance
+from explorer.errors import UnsupportedError
+from explorer.maintenance import Plan
+from tests.tables import LogFolder, metadata
+from tests.unit.maintenance.lake import NOW_MS, Lake, ms_ago, outcome
+
+Planner = Callable[[Lake], Plan]
+SILENT = '{"numRecords":3}'
+
+PLANNERS: Mapping[str, Planner] = {
+    "checkpoint": lambda lake: maintenance.plan_checkpoint(lake.table, clock=lake.clock),
+    "compact-log": lambda lake: maintenance.plan_log_compaction(lake.table, 4, 5, clock=lake.clock),
+    "optimize": lambda lake: maintenance.plan_optimize(lake.table, clock=lake.clock),
+    "vacuum": lambda lake: maintenance.plan_vacuum(
+        lake.table, clock=lake.clock, state_dir=lake.state
+    ),
+    "vacuum lite": lambda lake: maintenance.plan_vacuum(
+        lake.table, mode="lite", clock=lake.clock, state_dir=lake.state
+    ),
+    "clean-log": lambda lake: maintenance.plan_log_cleanup(lake.table, clock=lake.clock),
+    "restore": lambda lake: maintenance.plan_restore(lake.table, 4, clock=lake.clock),
+    "set": lambda lake: maintenance.plan_set_properties(
+        lake.table, {"owner": "me"}, clock=lake.clock
+    ),
+    "add constraint": lambda lake: maintenance.plan_add_constraint(
+        lake.table, "small", "id < 5", clock=lake.clock
+    ),
+    "drop constraint": lambda lake: maintenance.plan_drop_constraint(
+        lake.table, "old", clock=lake.clock
+    ),
+    "upgrade": lambda lake: maintenance.plan_upgrade(
+        lake.table, features=["domainMetadata"], clock=lake.clock
+    ),
+    "drop-feature": lambda lake: maintenance.plan_drop_feature(
+        lake.table, "deletionVectors", clock=lake.clock
+    ),
+    "repair hint": lambda lake: maintenance.plan_repair(lake.table, "hint", clock=lake.clock),
+    "repair checkpoint": lambda lake: maintenance.plan_repair(
+        lake.table, "checkpoint", clock=lake.clock
+    ),
+    "repair files": lambda lake: maintenance.plan_repair(lake.table, "files", clock=lake.clock),
+    "repair statistics": lambda lake: maintenance.plan_repair(
+        lake.table, "statistics", clock=lake.clock
+    ),
+}
+
+
+def protocol_of(*more: str) -> dict[str, Any]:
+    readers = ["deletionVectors", *(name for name in more if name.startswith("catalog"))]
+    return {
+        "protocol": {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": readers,
+            "writerFeatures": [*{*readers, "checkConstraints", "inCommitTimestamp", *more}],
+        }
+    }
+
+
+def build(scratch: Path, *features: str, gap: bool = False, **configuration: str) -> Lake:
+    """Six versions that give every operation something to do; `gap` takes version 1 away."""
+    lake = Lake(scratch)
+    conf = {"delta.constraints.old": "id > 0", **configuration}
+    first = [protocol_of(*features), metadata(configuration=conf)]
+    adds: list[Any] = []
+    for version in range(6):
+        adds.append(lake.add(f"{version}.parquet", age_days=60 - version, stats=SILENT))
+        head = first if version == 0 else []
+        removed = [lake.remove("0.parquet", age_days=55)] if version == 5 else []
+        info = {"commitInfo": {"inCommitTimestamp": ms_ago(60 - version)}}
+        lake.commit(version, [info, *head, adds[-1], *removed], age_days=60 - version)
+    lake.log.checkpoint(3, [*first, *adds[:4]])
+    if gap:
+        (lake.log.log / f"{1:020}.json").unlink()
+    return lake
+
+
+def test_the_list_has_every_planner() -> None:
+    planners = {name for name in maintenance.__all__ if name.startswith("plan_")}
+    asked = {name for plan in PLANNERS.values() for name in plan.__code__.co_names}
+    assert planners <= asked
+
+
+def check_refused(lake: Lake, plan: Plan, guard: str) -> None:
+    """Refused by that guard, whoever approves it, and nothing is changed."""
+    assert guard in {verdict.guard for verdict in plan.refusals}
+    before = names_below(lake.log)
+    approval = maintenance.Approval(plan.digest, "me", plan.subject.name, "a reason")
+    assert lake.execute(plan, approval=approval).status == "refused"
+    assert names_below(lake.log) == before
+
+
+def names_below(folder: LogFolder) -> set[str]:
+    return {str(place) for place in folder.root.rglob("*")}
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+def test_sound_table_is_refused_by_none_of_them(tmp_path: Path, name: str) -> None:
+    plan = PLANNERS[name](build(tmp_path))
+    guards = {verdict.guard for verdict in plan.refusals}
+    assert not guards & {"features", "vacuum protocol", "log", "catalog", "clock"}
+
+
+@pytest.mark.rule("feature-writer-all", "newer-unknown-blocks", "newer-vacuum-check-writer")
+@pytest.mark.parametrize("name", PLANNERS)
+def test_unknown_writer_feature_refuses_every_plan(tmp_path: Path, name: str) -> None:
+    lake = build(tmp_path, "fromTheFuture")
+    plan = PLANNERS[name](lake)
+    guard = "vacuum protocol" if name.startswith("vacuum") else "features"
+    check_refused(lake, plan, guard)
+    assert any("fromTheFuture" in verdict.message for verdict in plan.refusals)
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+def test_gap_in_the_log_refuses_every_plan(tmp_path: Path, name: str) -> None:
+    lake = build(tmp_path, gap=True)
+    assert lake.table.snapshot().num_files == 5, "it can be read all the same"
+    check_refused(lake, PLANNERS[name](lake), "log")
+
+
+@pytest.mark.rule("newer-catalog-never-written")
+@pytest.mark.parametrize("name", PLANNERS)
+def test_table_of_a_catalog_has_no_plan(tmp_path: Path, name: str) -> None:
+    lake = build(tmp_path, "catalogManaged")
+    with pytest.raises(UnsupportedError, match="catalog"):
+        PLANNERS[name](lake)
+
+
+@pytest.mark.parametrize("name", ["vacuum", "vacuum lite", "clean-log"])
+@pytest.mark.parametrize("what", ["commit", "in-commit timestamp"])
+def test_time_ahead_of_the_clock_refuses_where_ages_decide(
+    tmp_path: Path, name: str, what: str
+) -> None:
+    lake = build(tmp_path, **{"delta.enableInCommitTimestamps": "true"})
+    ahead = NOW_MS + 6 * 60_000
+    if what == "in-commit timestamp":
+        info = {"commitInfo": {"inCommitTimestamp": ahead}}
+        lake.commit(6, [info, lake.add("6.parquet")], age_days=1)
+    else:
+        lake.log.time(5, ahead)
+    check_refused(lake, PLANNERS[name](lake), "clock")
+    lake.now_ms += 2 * 60_000
+    assert outcome(PLANNERS[name](lake), "clock") == "allow"

@@ -1,0 +1,114 @@
+"""What a writer that was killed leaves in the folders of the data: vacuum takes it by its age."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import explorer
+import explorer.inspect as look
+from explorer.maintenance import Approval, execute, plan_vacuum
+from explorer.table.times import render_time
+from tests.data_tables import DataTable, field, struct
+from tests.row_values import counted_rows
+from tests.unit.maintenance.lake import DAY_MS, Lake, ms_ago, planned, start, vacuum
+
+_KILLED = """
+import os, sys
+import explorer
+from explorer.maintenance import Approval, execute, plan_optimize
+
+rename = os.replace
+def dying(source, target, **options):
+    if target.startswith(sys.argv[1]):
+        os._exit(9)
+    rename(source, target, **options)
+os.replace = dying
+plan = plan_optimize(explorer.open_table(sys.argv[1]))
+execute(plan, Approval(plan.digest), state_dir=sys.argv[2])
+"""
+
+
+def table_with_small_files(root: Path) -> Path:
+    table = DataTable(
+        root, struct(field("id", "long"), field("part", "string")), partitionColumns=["part"]
+    )
+    for number in range(4):
+        rows = pa.table({"id": pa.array(range(number * 10, number * 10 + 5), pa.int64())})
+        table.add(f"part=a/{number}.parquet", rows, partitionValues={"part": "a"})
+    return table.write()
+
+
+def test_file_of_an_optimize_that_was_killed_is_named_and_goes_with_the_next_vacuum(
+    tmp_path: Path,
+) -> None:
+    place = table_with_small_files(tmp_path / "t")
+    before = counted_rows(explorer.read_rows(explorer.open_table(place).snapshot()))
+    command = [sys.executable, "-c", _KILLED, str(place), str(tmp_path / "theirs")]
+    assert subprocess.run(command, check=False, timeout=120).returncode == 9
+    (left,) = (found.relative_to(place).as_posix() for found in place.rglob(".tmp-*"))
+    assert left.startswith("part=a/")
+    table = explorer.open_table(place)
+    assert table.latest_version() == 0
+    now_ms = time.time_ns() // 1_000_000
+    for days, told in ((1, "may belong to a writer"), (8, "never finished it")):
+        at = now_ms + days * DAY_MS
+        (row,) = look.foreign_files(table, now=render_time(at)).files.to_pylist()
+        assert (row["path"], row["kind"]) == (left, "temporary file")
+        assert told in row["reason"]
+        assert row["vacuum_deletes"] is (days == 8)
+        assert row["deletable_from"] is not None
+        assert row["reference_deletes"] is False
+        why = look.why_here(table, left, now=render_time(at))
+        assert (why.kind, why.reference_from) == ("unfinished file", None)
+        assert why.deletable_from == row["deletable_from"]
+        plan = plan_vacuum(table, clock=lambda at=at: at, state_dir=tmp_path / "ours")
+        assert list(planned(plan)) == ([left] if days == 8 else [])
+    receipt = execute(plan, Approval(plan.digest), clock=lambda: at, state_dir=tmp_path / "ours")
+    assert receipt.status == "completed", receipt.problem
+    assert not (place / left).exists()
+    assert counted_rows(explorer.read_rows(explorer.open_table(place).snapshot())) == before
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def test_unfinished_files_go_by_their_age_where_nothing_but_their_name_hides_them(
+    lake: Lake,
+) -> None:
+    start(lake, lake.add("p=1/live.parquet"))
+    name = f".tmp-{'0a' * 16}"
+    old = [name, f"p=1/{name}", f"_change_data/{name}"]
+    foreign = [
+        f"_hidden/{name}",
+        f".staging/{name}",
+        f"p=2/{name}/part.parquet",
+        f"p=1/{name}.parquet",
+        f"p=1/x{name}",
+        "p=1/.tmp-mine",
+        f"sub/{name}",
+        "sub/_delta_log/00000000000000000000.json",
+    ]
+    for path in (*old, *foreign):
+        lake.file(path, age_days=8)
+    young = f"p=1/.tmp-{'0b' * 16}"
+    lake.file(young, age_days=6)
+    plan = vacuum(lake)
+    assert set(planned(plan)) == set(old)
+    assert all("never finished it" in reason for reason in planned(plan).values())
+    left = {row["path"]: row for row in plan.files.to_pylist() if row["action"] == "leave"}
+    assert set(left) == {young, *foreign}
+    assert int(left[young]["deletable_from"].timestamp() * 1000) == ms_ago(6) + 7 * DAY_MS
+    assert all(left[path]["deletable_from"] is None for path in foreign)
+    # the reference passes over what is hidden, and takes what has a dot in the middle
+    assert plan.effect["reference_deletes_also"]["num_files"] == 1
+    assert lake.execute(plan).status == "completed"
+    assert all(lake.there(path) for path in (young, *foreign))
+    assert vacuum(lake, mode="lite").files.num_rows == 0
