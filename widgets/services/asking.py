@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary, WeakSet
 
 from explorer.errors import DeltaError, Problem
 from explorer.progress import Cancel, Progress, Watch
@@ -17,6 +18,9 @@ REPORT_SECONDS = 0.2
 T = TypeVar("T")
 Known = TypeVar("Known")
 
+_questions: WeakKeyDictionary[Runner, WeakSet[Question]] = WeakKeyDictionary()
+"""Those of each page."""
+
 
 class Question:
     """Asks one thing at a time: a newer question takes the place of an open one, which is
@@ -25,6 +29,7 @@ class Question:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._cancel = Cancel()
+        _questions.setdefault(runner, WeakSet()).add(self)
 
     def ask(
         self,
@@ -83,6 +88,13 @@ class Question:
                 self._runner.post(partial(tell, progress))
 
         return told
+
+
+def drop_all(runner: Runner) -> None:
+    """Nobody waits for the answers of a page any more: whatever works for it is told to stop,
+    jobs of Spark among it."""
+    for question in list(_questions.get(runner, ())):
+        question.drop()
 
 
 def attempt_fact(read: Callable[[], T]) -> T | Problem:

@@ -10,6 +10,7 @@ import panel as pn
 
 from explorer.errors import Problem
 from widgets.components.boxes import build_open_stack, build_slot, build_split
+from widgets.services.asking import drop_all
 from widgets.services.desk import Desk
 from widgets.services.tables import Figures, Identity, Overview, RowFigures, TableService
 from widgets.services.watching import Follower
@@ -182,6 +183,7 @@ class Explorer:
         self._asked += 1
         self._follower.stop()
         self._timeline.reader.stop()
+        drop_all(self._desk.runner)
 
     def _enter(
         self, service: TableService, overview: Overview, address: Address, complaints: list[str]

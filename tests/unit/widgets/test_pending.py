@@ -217,6 +217,23 @@ def test_a_slow_store_is_waited_for_with_a_way_out(name: str, tmp_path: Path, ga
     assert answer in part.html
 
 
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_page_that_ends_stops_what_works_for_it(name: str, tmp_path: Path, gate: Gate) -> None:
+    label, _, answer, where = VIEWS[name]
+    page = SlowPage()
+    page.open(orders(tmp_path), version=where.get("version", NEWEST), view="log")
+    page.runner.rest()
+    gate.close()
+    page.state.param.update(**{"view": name, **where})
+    page.runner.until(lambda: page.showing(label) is not None)
+    part = page.showing(label)
+    assert part is not None
+    page.explorer.close()
+    gate.open()
+    page.runner.rest()
+    assert answer not in part.html
+
+
 def test_what_the_log_said_comes_back_when_the_look_at_the_files_is_stopped(
     tmp_path: Path, gate: Gate
 ) -> None:
