@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import Any
 
@@ -21,7 +20,7 @@ from widgets.services.maintenance import Maintenance
 from widgets.services.recents import Recents
 from widgets.services.work import InlineRunner
 from widgets.state import VIEW_TITLES, VIEWS, Address, PageState
-from widgets.text import esc
+from widgets.text import esc, shell_word
 from widgets.views.explorer import Explorer
 
 
@@ -71,7 +70,7 @@ class TableExplorer(pn.viewable.Viewer):
         self._tabs.on("reload", lambda _: self._explorer.reload())
         self._state.param.watch(lambda *_: self._draw_tabs(), ["view", "table"])
         self._draw_tabs()
-        line = f"delta-explorer serve {shlex.quote(_shown(table))}"
+        line = f"delta-explorer serve {shell_word(_shown(table))}"
         self._note = KernelNote(
             self._follow_theme,
             picture=_render_note(

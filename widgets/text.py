@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import math
 import re
+import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -39,6 +40,15 @@ def visible(text: str) -> str:
     r"""`text` with every character that nobody sees, or that turns the order of those around
     it, as its escape: `a\u202ecod.exe`. Lines and tabs stay."""
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def shell_word(text: str) -> str:
+    r"""`text` as one word of a shell, to be shown and copied: what nobody sees stands there as
+    an escape that bash and zsh read, `$'a\u202ecod.exe'`."""
+    if not _UNSEEN.search(text):
+        return shlex.quote(text)
+    inner = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{visible(inner)}'"
 
 
 def cut(text: str, limit: int) -> str:

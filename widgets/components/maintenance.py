@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.progress import Progress
 from widgets.components.pieces import render_snippet
-from widgets.text import cut, esc, format_count
+from widgets.text import cut, esc, format_count, shell_word
 
 _LONGEST_ANSWERS = 200_000
 
@@ -96,7 +95,7 @@ def render_lock(uri: str, *, is_notebook: bool) -> str:
         call = f"TableExplorer({uri!r}, maintenance=True)"
         how = "To carry plans out, make the explorer with maintenance:"
     else:
-        call = f"delta-explorer serve {shlex.quote(uri)} --maintenance"
+        call = f"delta-explorer serve {shell_word(uri)} --maintenance"
         how = (
             "To carry plans out, start the page with maintenance and open the link that it prints:"
         )

@@ -123,10 +123,11 @@ def render_definitions(pairs: Sequence[tuple[str, str]], *, code: Sequence[str] 
 
 
 def render_snippet(identity: str, text: str, label: str) -> str:
-    """Code to take away, with a button that copies it."""
+    """Code to take away, with a button that copies what is shown."""
     return (
         f'<div class="dx-snippet"><pre id="{esc(identity)}" tabindex="0" aria-label="{esc(label)}">'
-        f'{esc(text)}</pre><button type="button" data-copy="{esc(identity)}">Copy</button></div>'
+        f"{esc(visible(text))}</pre>"
+        f'<button type="button" data-copy="{esc(identity)}">Copy</button></div>'
     )
 
 

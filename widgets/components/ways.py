@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 from widgets.components.pieces import render_snippet
+from widgets.text import shell_word
 
 
 def render_ways(identity: str, ways: Mapping[str, str]) -> str:
@@ -25,7 +25,7 @@ def python_line(uri: str, call: str) -> str:
 
 def command_line(verb: str, uri: str, arguments: Sequence[str] = ()) -> str:
     """A line for the shell."""
-    return shlex.join(["delta-explorer", verb, uri, *arguments])
+    return " ".join(map(shell_word, ["delta-explorer", verb, uri, *arguments]))
 
 
 def sql_name(uri: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
@@ -30,6 +31,8 @@ from widgets.text import (
     last_part,
     read_moment,
     render_csv,
+    shell_word,
+    visible,
 )
 
 NOON = datetime(2026, 10, 20, 12, 0, tzinfo=UTC)
@@ -142,3 +145,25 @@ def test_what_nobody_sees_or_what_turns_text_around_is_shown_as_its_escape(
         "a\\u202egnp.exe\\u2069\\u001b[31m\\u009b\\u0000"
     )
     assert shorten("שלום\tcafé\n", 80) == "שלום\tcafé\n"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "orders",
+        "a b'c\\d",
+        "it's \u202ecod.exe\u202c \u2066a\u2069",
+        "\x1b[31mred\x07\x7f1 \\u0041 \\'",
+        "-\x85ü\u200e",
+    ],
+)
+def test_a_word_for_the_shell_is_seen_whole_and_means_the_same(word: str) -> None:
+    shown = shell_word(word)
+    assert visible(shown) == shown
+    done = subprocess.run(
+        ["bash", "-c", f"printf %s {shown}"],
+        env={"LC_ALL": "C.UTF-8"},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert done.stdout.decode() == word
