@@ -114,7 +114,8 @@ def plan_read(  # what is asked for, and with what
         return replace(plan, reason="no file has to be read")
     found: NativePaths | str = f"the list of {scan.num_kept:,} files stays on Spark"
     if not _is_long(scan):
-        found = why_files(session, snapshot.store, request, plan.files)
+        free = route is None and columns is not None
+        found = why_files(session, snapshot.store, request, plan.files, free=free)
     if isinstance(found, NativePaths):
         reason = "it was asked for" if route else "nothing speaks against Spark's own reader"
         return replace(plan, route="parquet", reason=reason, paths=found)

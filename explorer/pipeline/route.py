@@ -17,6 +17,9 @@ The rule, in this order; the first that fits speaks for ``files``:
 5. the condition means something else under other settings of the session
 6. the session has a setting that changes rows and cannot be overridden for one read
 7. the deletion vectors together may take more than `MOST_VECTOR_BYTES`
+8. rows are deleted, the columns were named, and no file has more than `MOST_WHOLE_BYTES`: to
+   look every row up takes Spark longer than Python takes to read the columns, and what would
+   be left out of them later is known already
 
 Before all of them: of a log whose state is on Spark, a list of many files stays there.
 
@@ -29,6 +32,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.pipeline.conditions import can_render
 from explorer.pipeline.hadoop_schemes import hadoop_root
@@ -49,6 +53,9 @@ MOST_NATIVE_FILES: Final = 2000
 MOST_VECTOR_BYTES: Final = 64 * 2**20
 """Every executor holds them all, a bit for each physical row."""
 
+MOST_WHOLE_BYTES: Final = 128 * 2**20
+"""A task of Python reads a file whole; Spark's own reader splits larger ones."""
+
 _SETTINGS: Final = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.parquet.int96TimestampConversion": "true",
@@ -59,9 +66,12 @@ _SETTINGS: Final = {
 
 
 def why_files(
-    spark: SparkSession, store: ReadStore, request: RowRequest, files: pa.Table
+    spark: SparkSession, store: ReadStore, request: RowRequest, files: pa.Table, *, free: bool
 ) -> NativePaths | str:
-    """The reason for the route ``files``, or the paths with which ``parquet`` can be taken."""
+    """The reason for the route ``files``, or the paths with which ``parquet`` can be taken.
+
+    With `free` it is taken where it is the better one, and not wherever it can be.
+    """
     root = hadoop_root(spark, store)
     if root is None:
         return "Spark is not told how to reach the table's store"
@@ -70,7 +80,16 @@ def why_files(
     paths = native_paths(store, files, root)
     if isinstance(paths, str):
         return paths
-    return next(_reasons(spark, request, files), None) or paths
+    reason = next(_reasons(spark, request, files), None)
+    if reason is None and free and _is_quicker_whole(files):
+        reason = "rows are deleted, and the columns are named"
+    return reason or paths
+
+
+def _is_quicker_whole(files: pa.Table) -> bool:
+    hidden = files.column("deletion_vector")
+    largest = pc.max(files.column("size")).as_py() or 0
+    return hidden.null_count < len(hidden) and largest <= MOST_WHOLE_BYTES
 
 
 def _reasons(spark: SparkSession, request: RowRequest, files: pa.Table) -> Iterator[str]:

@@ -19,6 +19,7 @@ from explorer.errors import (
     InvalidArgumentError,
     UnsupportedError,
 )
+from explorer.pipeline import route as rule
 from explorer.pipeline.route import Route
 from explorer.table.snapshot import Snapshot
 from tests.change_feeds import hiding
@@ -190,6 +191,19 @@ def test_the_route_is_shown_with_its_reason(
             pipeline.plan_read(ancient, spark, route="parquet")
     day_against_time = pipeline.plan_read(ancient, spark, where="day < at")
     assert "condition" in day_against_time.reason
+
+
+def test_named_columns_of_files_with_deleted_rows_are_read_in_tasks(
+    spark: SparkSession, orders: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = pipeline.plan_read(orders, spark, columns=["id"])
+    assert plan.route == "files"
+    assert "rows are deleted" in plan.reason
+    assert plan.frame().count() == orders.num_rows
+    untouched = pipeline.plan_read(orders, spark, columns=["id"], where="id < 100")
+    assert (untouched.scan.num_kept, untouched.route) == (1, "parquet")
+    monkeypatch.setattr(rule, "MOST_WHOLE_BYTES", -1)  # as if the files were large
+    assert pipeline.plan_read(orders, spark, columns=["id"]).route == "parquet"
 
 
 def plan_text(frame: DataFrame) -> str:
