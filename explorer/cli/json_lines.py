@@ -43,11 +43,10 @@ def print_rows(table: pa.Table) -> None:
 
 def print_problems(problems: Iterable[Problem]) -> None:
     """What is wrong with a table that still answers a list, on standard error,
-    one document per line."""
-    if is_hosted():
-        return  # there is one answer, and it is the list
+    one document per line; behind the list where another program asks."""
+    write = write_out if is_hosted() else sys.stderr.write
     for problem in problems:
-        sys.stderr.write(render_json({"problem": problem.as_dict()}) + "\n")
+        write(render_json({"problem": problem.as_dict()}) + "\n")
 
 
 def plain_rows(batch: pa.RecordBatch | pa.Table) -> Iterator[dict[str, Any]]:

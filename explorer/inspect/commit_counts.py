@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from explorer.log.commit_info import read_provenance
+from explorer.table.counts import count
 from explorer.table.table import Table
 
 MOST_READ: Final = 1_000
@@ -34,14 +35,14 @@ class CommitsBetween:
         """`50 commits after version 50, up to version 100: 48 WRITE, 2 OPTIMIZE.`"""
         if not self.num_commits:
             return f"No commit after version {self.older}, up to version {self.newer}, is left."
-        many = f"{self.num_commits:,} commit{'' if self.num_commits == 1 else 's'}"
+        many = count(self.num_commits, "commit")
         start = f"{many} after version {self.older}, up to version {self.newer}"
         newest = f", of which the newest {self.num_read:,}"
         told = [
-            f"{count:,} {'of no named operation' if name is None else name[:60]}"
-            for name, count in self.operations[:_SHOWN]
+            f"{number:,} {'of no named operation' if name is None else name[:60]}"
+            for name, number in self.operations[:_SHOWN]
         ]
-        if others := sum(count for _, count in self.operations[_SHOWN:]):
+        if others := sum(number for _, number in self.operations[_SHOWN:]):
             told.append(f"{others:,} others")
         return f"{start}{newest if self.num_read < self.num_commits else ''}: {', '.join(told)}."
 

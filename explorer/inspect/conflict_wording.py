@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from explorer.table.counts import count
+
 if TYPE_CHECKING:
     from explorer.inspect.conflict_check import ConflictCheck
     from explorer.transaction.conflicts import Conflict
@@ -15,13 +17,12 @@ def conflict_sentence(found: ConflictCheck) -> str:
     level = f"at the isolation level {found.isolation_level}"
     if number <= 0:
         return f"Version {read} is the newest: there is nothing to conflict with."
-    commits = f"{number:,} commit{'s' if number > 1 else ''} since version {read}"
+    commits = f"{count(number, 'commit')} since version {read}"
     if not found.num_conflicts:
         return f"No conflict with the {commits}, {level}."
     total = found.num_conflicts
     return (
-        f"{winner_in_words(found.found[0])} "
-        f"{total:,} conflict{'s' if total > 1 else ''} with the {commits}, {level}."
+        f"{winner_in_words(found.found[0])} {count(total, 'conflict')} with the {commits}, {level}."
     )
 
 

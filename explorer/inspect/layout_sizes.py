@@ -17,6 +17,7 @@ from explorer.log.columns import STRING_MAP, int64_column, string_column, string
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.scan.watched import watched_files
+from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.target_size import target_file_size
 
@@ -214,7 +215,7 @@ def _sentence(layout: Layout) -> str:
     target = f"the target of {render_byte_size(layout.target)} ({layout.target_source})"
     saved = pc.sum(layout.partitions.column("files_saved")).as_py() or 0
     small = pc.sum(layout.partitions.column("small_files")).as_py() or 0
-    files = f"{layout.num_files:,} file{'' if layout.num_files == 1 else 's'}"
+    files = count(layout.num_files, "file")
     if not saved:
         if small:
             return (

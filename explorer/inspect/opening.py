@@ -7,6 +7,7 @@ from explorer.errors import DeltaError
 from explorer.log.listing import LogListing
 from explorer.log.segment import LogSegment, build_segment, missing_versions
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.table.counts import count
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -42,5 +43,4 @@ def cost_in_words(version: int | None, checkpoint: int | None, cost: OpeningCost
     """`Version 9 opens from the checkpoint of version 5 and 4 commits (1.2 MiB)`."""
     read = render_byte_size(cost.commit_bytes + cost.checkpoint_bytes)
     start = "" if checkpoint is None else f"the checkpoint of version {checkpoint} and "
-    many = "" if cost.commits == 1 else "s"
-    return f"Version {version} opens from {start}{cost.commits:,} commit{many} ({read})"
+    return f"Version {version} opens from {start}{count(cost.commits, 'commit')} ({read})"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.inspect.reach_wording import versions_in_words
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.inspect.row_search import RowHistory
@@ -53,10 +54,10 @@ def _searched(found: RowHistory) -> str:
         text += f" A limit ended the search: what came after version {found.last} is not known."
     if found.unread.num_rows:
         number = found.unread.num_rows
-        text += f" {number:,} file{'s' if number > 1 else ''} could not be read: what "
+        text += f" {count(number, 'file')} could not be read: what "
         text += f"{'they hold' if number > 1 else 'it holds'} is not known."
     return text
 
 
 def _rows(number: int) -> str:
-    return f"{number:,} row{'' if number == 1 else 's'}"
+    return count(number, "row")

@@ -9,9 +9,10 @@ from explorer.log.checkpoint_form import choose_form
 from explorer.maintenance.guards import judge_features, judge_log
 from explorer.maintenance.newer_commits import anchor_of
 from explorer.maintenance.plan import Plan, Promise, Step
-from explorer.maintenance.planning import Clock, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, look_at, system_clock
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.table.counts import count
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.table import Table
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.maintenance.receipt import MAX_EXCEPTIONS, Receipt
+from explorer.table.counts import count
 
 _LEFT = "staged_left"
 _UNLISTED = "staged_unlisted"
@@ -39,14 +40,14 @@ class Leftovers:
     def sentence(self) -> str:
         """What became of them, and what becomes of the rest; empty where there is nothing."""
         parts = []
-        if self.num_removed:
-            what = _files(self.num_removed, "that it had written was", "that it had written were")
-            parts.append(f"{what} removed again.")
-        if self.num_left:
-            what = _files(self.num_left, "that it had written is", "that it had written are")
+        if number := self.num_removed:
+            verb = "was" if number == 1 else "were"
+            parts.append(f"{count(number, 'file')} that it had written {verb} removed again.")
+        if number := self.num_left:
+            verb = "is" if number == 1 else "are"
             parts.append(
-                f"{what} still there: what no version knows, vacuum deletes once it is older than "
-                "the retention."
+                f"{count(number, 'file')} that it had written {verb} still there: what no version "
+                "knows, vacuum deletes once it is older than the retention."
             )
         if self.num_unlisted:
             parts.append(
@@ -66,10 +67,6 @@ def leftovers_of(receipt: Receipt) -> Leftovers:
         num_left=sum(_number(found, f"num_{_LEFT}") for found in told),
         num_unlisted=sum(_number(found, f"num_{_UNLISTED}") for found in told),
     )
-
-
-def _files(number: int, one: str, more: str) -> str:
-    return f"1 file {one}" if number == 1 else f"{number:,} files {more}"
 
 
 def _number(found: Mapping[str, Any], name: str) -> int:

@@ -31,7 +31,7 @@ from explorer.maintenance.guards import (
 )
 from explorer.maintenance.newest_times import newest_commit_times
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import (
@@ -46,6 +46,7 @@ from explorer.protocol.filenames import (
 from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ObjectInfo
 from explorer.table.commit_times import commit_times
+from explorer.table.counts import count
 from explorer.table.retention import DAY_MS, log_cutoff_ms
 from explorer.table.table import Table, contiguous_run
 from explorer.table.times import in_commit_times, render_time

@@ -7,10 +7,11 @@ from explorer.log.compaction_writer import build_lines, check_range
 from explorer.log.tail import replay_commits
 from explorer.maintenance.guards import judge_features, judge_log
 from explorer.maintenance.plan import Plan, Promise, Step
-from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
+from explorer.table.counts import count
 from explorer.table.table import Table
 
 # commits that hold only provenance come in short runs

@@ -32,15 +32,10 @@ from explorer.maintenance.optimize_groups import (
 from explorer.maintenance.optimize_guards import judge_first_files, judge_order, judge_rewrite
 from explorer.maintenance.optimize_step import commit_parameters
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import (
-    Clock,
-    Look,
-    count,
-    look_at,
-    system_clock,
-)
+from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
@@ -90,7 +85,7 @@ def plan_optimize(  # noqa: PLR0913  # what is to be reached, who looks on, what
         judge_rewrite(look.snapshot),
         judge_order(look.snapshot, aim),
     )
-    groups = choose_groups(look.snapshot, aim)
+    groups = choose_groups(look.snapshot, aim, look.watch)
     plan = replace(_plan(look, aim, groups, seed or uuid4()), verdicts=verdicts)
     if not plan.steps or plan.refusals:
         return plan

@@ -19,10 +19,12 @@ from explorer.log.columns import bool_column, int64_column, string_column
 from explorer.log.file_columns import FileColumns
 from explorer.log.key_columns import keys_of
 from explorer.maintenance.optimize_aim import Aim
+from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, question_of
 from explorer.scan.plan import plan_piece
 from explorer.scan.predicate import parse_predicate
+from explorer.scan.watched import over_watched
 from explorer.table.snapshot import Snapshot
 
 PROVIDER: Final = "delta-explorer"
@@ -92,9 +94,9 @@ class Groups:
         return self.files.filter(pc.equal(self.files.column("batch"), int64_column([batch])[0]))
 
 
-def choose_groups(snapshot: Snapshot, aim: Aim) -> Groups:
+def choose_groups(snapshot: Snapshot, aim: Aim, watch: Watch = UNWATCHED) -> Groups:
     """The files that are worth writing again, and which go together."""
-    seen = _look_at(snapshot, aim)
+    seen = _look_at(snapshot, aim, watch)
     chosen, why = seen.files, seen.why
     partitions = _partition_numbers(chosen, snapshot)
     order = _sorted_by(partitions, chosen)
@@ -158,7 +160,7 @@ class _Seen:
     num_foreign: int
 
 
-def _look_at(snapshot: Snapshot, aim: Aim) -> _Seen:
+def _look_at(snapshot: Snapshot, aim: Aim, watch: Watch) -> _Seen:
     """Some thousand files at a time, so that only those that may be written again are held."""
     predicate = None if aim.where is None else parse_predicate(aim.where, snapshot.schema)
     question = Question() if predicate is None else question_of(predicate, snapshot)
@@ -166,9 +168,7 @@ def _look_at(snapshot: Snapshot, aim: Aim) -> _Seen:
     def look(files: FileColumns) -> _Seen:
         return _seen(plan_piece(predicate, question, files).kept.select(list(COLUMNS)), aim)
 
-    pieces = snapshot.over_files(
-        lambda state: list(state.reduce_files(_STORED, question.leaves, look))
-    )
+    pieces = over_watched(snapshot, _STORED, question.leaves, look, watch, "Choosing files")
     if not pieces:
         return _seen(snapshot.physical_files("add", list(COLUMNS)), aim)
     return _Seen(

@@ -63,8 +63,3 @@ def look_at(table: Table, clock: Clock, watch: Watch = UNWATCHED) -> Look:
 def system_clock() -> int:
     """The time in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
-
-
-def count(number: int, what: str) -> str:
-    """`1 file`, `1,200 files`."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

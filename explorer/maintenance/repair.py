@@ -22,10 +22,11 @@ from explorer.maintenance.gone_files import are_gone
 from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.log_cleanup import hint_step, is_readable
 from explorer.maintenance.plan import Ground, Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.repair_statistics import BATCH_SIZE, judge_statistics, statistics_repair
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER
+from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.table import Table
 

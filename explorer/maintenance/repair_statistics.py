@@ -24,7 +24,7 @@ from explorer.maintenance.commit_step import engine_info
 from explorer.maintenance.file_list import build_files, join_files, of_action
 from explorer.maintenance.newer_commits import find_own_commit, stale
 from explorer.maintenance.plan import Plan, Step, Verdict
-from explorer.maintenance.planning import Look, count
+from explorer.maintenance.planning import Look
 from explorer.maintenance.run import Run, Tally
 from explorer.maintenance.staged_files import as_they_are
 from explorer.pipeline import measure_files
@@ -32,6 +32,7 @@ from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.rows.data_file import FILE_COLUMNS
 from explorer.scan.column_statistics import StatisticsColumn, read_facts
+from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table

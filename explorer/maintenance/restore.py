@@ -23,13 +23,14 @@ from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.files_coming_back import missing_files, vacuum_under_way
 from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.staged_files import differing_files
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.registry import supported_features
+from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.rules.change import Described

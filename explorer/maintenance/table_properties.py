@@ -13,12 +13,13 @@ from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.upgrade_rules import RULES
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.properties import PROPERTIES
+from explorer.table.counts import count
 from explorer.table.table import Table
 
 _PREFIX = "delta."

@@ -21,7 +21,7 @@ from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.upgrade_rules import RULES, Enabling, check_enabled_here
 from explorer.maintenance.used_features import unused_features
 from explorer.progress import Cancel, ProgressCallback, Watch
@@ -40,6 +40,7 @@ from explorer.protocol.features.registry import (
 )
 from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.protocol.schema import parse_schema
+from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.transaction.staged import ValidatedRule
 

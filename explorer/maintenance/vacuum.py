@@ -27,7 +27,7 @@ from explorer.maintenance.guards import (
     judge_vacuum_protocol,
 )
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, count, look_at, system_clock
+from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.removed_files import removed_files
 from explorer.maintenance.second_route import SecondRoute, go_second_route
 from explorer.maintenance.state_folder import StateDir, StateFolder
@@ -36,6 +36,7 @@ from explorer.maintenance.vacuum_files import Verdicts, judge_listed, judge_remo
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.table.counts import count
 from explorer.table.file_events import FileEvents
 from explorer.table.kept_files import KeptFiles, kept_files
 from explorer.table.listed_files import ListedFiles, list_files

@@ -10,9 +10,9 @@ from explorer.errors import InvalidArgumentError
 from explorer.maintenance.drop_rules import remaining
 from explorer.maintenance.newer_commits import find_own_commit
 from explorer.maintenance.plan import Step
-from explorer.maintenance.planning import count
 from explorer.maintenance.run import Run, Tally
 from explorer.pipeline import find_violations
+from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 
 _SHOWN_VALUE: Final = 60

@@ -14,7 +14,7 @@ import pytest
 from explorer.cli.main import run
 from explorer.errors import DeltaError, InvalidArgumentError
 from tests.served.conftest import Answer, Server
-from tests.tables import LogFolder, add
+from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.served.json_addresses import VERBS, answer, read_question
 from widgets.services.access import Access
 from widgets.services.desk import Desk, Shelf
@@ -217,3 +217,14 @@ def test_an_answer_has_a_largest_size(orders: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(DeltaError, match="too long") as caught:
         answer(*question, desk)
     assert caught.value.kind == "limit_exceeded"
+
+
+def test_problems_of_a_table_stand_behind_its_rows(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "broken")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet", stats='{"numRecords":')])
+    desk = Desk(runner=InlineRunner(), shelf=Shelf(), access=Access(), recents=Recents())
+    said = answer(*read_question("stats", {"table": [str(log.root).encode()]}, ()), desk)
+    *rows, last = map(json.loads, said.splitlines())
+    assert rows
+    assert not any("problem" in row for row in rows)
+    assert last["problem"]["kind"] == "log_corrupt"

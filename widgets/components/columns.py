@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from widgets.components.table import Cell, Column, Row
-from widgets.text import cut, cut_middle, format_count
+from widgets.text import cut, cut_middle, format_count, format_many
 
 DASH = "\N{EN DASH}"
 
@@ -53,27 +53,28 @@ UNREAD_COLUMNS = (
 def schema_sentence(fields: Sequence[Mapping[str, Any]]) -> str:
     """How many columns there are, and what is special about them."""
     columns = [field for field in fields if not field["depth"]]
-    parts = [_many(len(columns), "column")]
+    parts = [format_many(len(columns), "column")]
     nested = len(fields) - len(columns)
     if nested:
-        parts.append(f"{_many(nested, 'field')} inside them")
+        parts.append(f"{format_many(nested, 'field')} inside them")
     partitions = sum(bool(field["is_partition"]) for field in fields)
     if partitions:
         parts.append(f"{format_count(partitions)} of them partition{'s' * (partitions == 1)} it")
     text = f"The table has {', '.join(parts)}."
     renamed = sum(field["physical_name"] not in {None, field["name"]} for field in fields)
     if renamed:
-        text += (
-            f" {_many(renamed, 'field')} {'has' if renamed == 1 else 'have'} another name in files."
-        )
+        have = "has" if renamed == 1 else "have"
+        text += f" {format_many(renamed, 'field')} {have} another name in files."
     ruled = sum(bool(field["rules"]) for field in fields)
     if ruled:
-        text += f" {_many(ruled, 'column')} {'has' if ruled == 1 else 'have'} a rule for writers."
+        text += (
+            f" {format_many(ruled, 'column')} {'has' if ruled == 1 else 'have'} a rule for writers."
+        )
     changed = sum(bool(field["type_changes"]) for field in fields)
     if changed:
         text += (
-            f" {_many(changed, 'type')} {'was' if changed == 1 else 'were'} widened: older files "
-            "still hold the former one."
+            f" {format_many(changed, 'type')} {'was' if changed == 1 else 'were'} widened: "
+            "older files still hold the former one."
         )
     return text
 
@@ -184,7 +185,3 @@ def build_unread_row(entry: Mapping[str, Any]) -> Row:
             Cell(text=cut(reason, 300), title=cut(reason, 1000)),
         )
     )
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{format_count(number)} {noun}{'' if number == 1 else 's'}"

@@ -18,6 +18,7 @@ from widgets.text import (
     esc,
     format_bytes,
     format_count,
+    format_many,
     format_minute,
     format_time,
     read_moment,
@@ -118,7 +119,7 @@ def _render_verdicts(verdicts: Sequence[Verdict]) -> str:
     if loud:
         html += f'<ul class="dx-guards">{"".join(map(_render_verdict, loud))}</ul>'
     if quiet:
-        title = f"{len(quiet)} guard{'s' if len(quiet) != 1 else ''} let it pass"
+        title = f"{format_many(len(quiet), 'guard')} let it pass"
         items = "".join(map(_render_verdict, quiet))
         html += f'<details><summary>{title}</summary><ul class="dx-guards">{items}</ul></details>'
     return html
@@ -218,8 +219,7 @@ def _ranges(found: Any) -> str:
 def _duration(milliseconds: int) -> str:
     for unit, size in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
         if milliseconds >= size and milliseconds % size == 0:
-            count = milliseconds // size
-            return f"{format_count(count)} {unit}{'' if count == 1 else 's'}"
+            return format_many(milliseconds // size, unit)
     return f"{milliseconds / 1000:,.0f} seconds"
 
 

@@ -76,6 +76,17 @@ def render_problem(problem: Problem) -> str:
     return render_notice(Notice.of(problem))
 
 
+def render_asked_problem(problem: Problem) -> str:
+    """What went wrong with what was typed: said below that place where it cannot be understood,
+    and as any other problem else."""
+    if problem.kind != "invalid_argument":
+        return render_problem(problem)
+    return (
+        f'<div class="dx-wrong" role="alert"><strong>{esc(visible(problem.problem))}</strong> '
+        f"{esc(visible(problem.reason))} {esc(visible(problem.remedy))}</div>"
+    )
+
+
 def render_problems(problems: Sequence[Problem]) -> str:
     """What is wrong with a table that is shown all the same, folded."""
     if not problems:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from explorer.errors import Problem
 from explorer.inspect import StatisticsReport
 from widgets.components.bars import Bar, render_bars
 from widgets.components.table import Cell, Column, Row, render_table
@@ -174,14 +173,6 @@ def build_reason_row(entry: Mapping[str, Any]) -> Row:
             Cell(text=format_bytes(entry["size"]), title=format_count(entry["size"])),
             Cell(text=cut(reason, 300), title=cut(reason, 2000)),
         )
-    )
-
-
-def render_wrong_condition(problem: Problem) -> str:
-    """What is wrong with a condition, below the place where it was typed."""
-    return (
-        f'<div class="dx-wrong" role="alert"><strong>{esc(problem.problem)}</strong> '
-        f"{esc(problem.reason)} {esc(problem.remedy)}</div>"
     )
 
 

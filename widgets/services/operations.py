@@ -22,7 +22,7 @@ from widgets.services.planners import (
     plan_upgrade,
     plan_vacuum,
 )
-from widgets.text import format_count
+from widgets.text import format_count, format_many
 
 Group = Literal["Files", "Log", "Table"]
 
@@ -334,7 +334,7 @@ def needs_name(plan: Plan) -> bool:
 def name_button(plan: Plan) -> str:
     """What approving a plan does, with the number of files that it deletes."""
     if deleted := count_deleted(plan):
-        return f"Delete {format_count(deleted)} file{'' if deleted == 1 else 's'}"
+        return f"Delete {format_many(deleted, 'file')}"
     operation = find_operation(plan.operation)
     return "Carry it out" if operation is None else operation.button(plan)
 
@@ -344,7 +344,7 @@ def _count(plan: Plan, kind: StepKind) -> int:
 
 
 def _writing(number: int) -> str:
-    return f"Write {format_count(number)} file{'' if number == 1 else 's'} again"
+    return f"Write {format_many(number, 'file')} again"
 
 
 def _changing(number: int) -> str:

@@ -22,6 +22,7 @@ from explorer.scan.predicate import parse_predicate
 from explorer.scan.statistics import parsed_statistics
 from explorer.table.snapshot import Snapshot
 from widgets.services.tables import TableService
+from widgets.text import format_many
 
 BINS = 60
 """Parts of a column's range: as many bars as a card of the page shows apart."""
@@ -75,7 +76,7 @@ def _asked_of_writers(snapshot: Snapshot) -> str:
     wanted = len(indexed_places(snapshot.metadata))
     return (
         f"The table asks its writers for statistics of {wanted:,} of its {every:,} "
-        f"column{'' if every == 1 else 's'}; what {_many(files)} "
+        f"{'column' if every == 1 else 'columns'}; what {format_many(files, 'file')} "
         f"{'has' if files == 1 else 'have'} is being read."
     )
 
@@ -91,14 +92,16 @@ def plan_scan(
     hooks: _Hooks = {"progress": watch.progress, "cancel": watch.cancel}
     left, files = kept_by_partitions(snapshot, predicate, **hooks), snapshot.num_files
     if left is None:
-        tell(f"No partition rules a file out; the statistics of {_many(files)} are being asked.")
+        tell(
+            f"No partition rules a file out; the statistics of {format_many(files, 'file')} "
+            "are being asked."
+        )
     else:
-        tell(f"Partition values leave {left:,} of {_many(files)}; statistics may rule out more.")
+        tell(
+            f"Partition values leave {left:,} of {format_many(files, 'file')}; "
+            "statistics may rule out more."
+        )
     return explorer.plan_scan(snapshot, predicate, **hooks)
-
-
-def _many(files: int) -> str:
-    return f"{files:,} file{'' if files == 1 else 's'}"
 
 
 class _Hooks(TypedDict):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from explorer.errors import Problem
 from widgets.components.boxes import build_card, build_stack
 from widgets.components.conflicts import CONFLICT_COLUMNS, build_conflict_row
 from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_problem
+from widgets.components.pieces import render_asked_problem
 from widgets.components.records import read_records
-from widgets.components.statistics import render_wrong_condition
 from widgets.components.table import render_table
 from widgets.components.ways import command_line, python_line, render_ways
 from widgets.services.conflicts import ConflictAnswers, read_conflicts
@@ -78,7 +76,7 @@ class ConflictsView:
             _WORDS,
             lambda watch, tell: read_conflicts(service, version, where, watch, tell),
             self._tell,
-            failed=_render_failure,
+            failed=render_asked_problem,
         )
 
     def _tell(self, found: ConflictAnswers) -> None:
@@ -146,11 +144,6 @@ _WORDS = Words(
     stopped="Stopped before every commit was looked at.",
     again="Look at the commits since",
 )
-
-
-def _render_failure(problem: Problem) -> str:
-    wrong = problem.kind == "invalid_argument"
-    return render_wrong_condition(problem) if wrong else render_problem(problem)
 
 
 def _render_input(version: int, where: str, wrong: str = "") -> str:

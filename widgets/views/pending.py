@@ -73,7 +73,9 @@ class Pending:
         wrong. `stopped` draws what is to stand there once it was stopped, where that is more than
         words.
         """
-        self._again = partial(self.ask, words, work, done, head=head, failed=failed)
+        self._again = partial(
+            self.ask, words, work, done, head=head, failed=failed, stopped=stopped
+        )
         self._stopped = stopped
         self._head, self._known, self._words = head, "", words
         self._is_quiet = self._keeps and bool(self._part.html) and self._runner.is_background

@@ -9,7 +9,12 @@ from widgets.components.boxes import build_card
 from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_definitions, render_problem, render_section
+from widgets.components.pieces import (
+    render_asked_problem,
+    render_definitions,
+    render_problem,
+    render_section,
+)
 from widgets.components.progress import render_progress
 from widgets.components.reach import (
     EVIDENCE_COLUMNS,
@@ -21,7 +26,6 @@ from widgets.components.reach import (
     reason_facts,
 )
 from widgets.components.records import read_records
-from widgets.components.statistics import render_wrong_condition
 from widgets.components.table import render_table
 from widgets.components.ways import command_line, python_line, render_ways
 from widgets.services.asking import Question
@@ -79,8 +83,7 @@ class ReasonPart:
         )
 
     def _fail(self, problem: Problem) -> None:
-        wrong = problem.kind == "invalid_argument"
-        self._answer.html = render_wrong_condition(problem) if wrong else render_problem(problem)
+        self._answer.html = render_asked_problem(problem)
 
     def _draw(self, found: FileReason) -> None:
         service, file = self._asked or (None, "")

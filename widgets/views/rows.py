@@ -9,7 +9,7 @@ from widgets.components.boxes import build_card, build_filled_card, build_stack
 from widgets.components.exports import EXPORT_BUTTONS, build_frame
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_problem, render_section
+from widgets.components.pieces import render_asked_problem, render_problem, render_section
 from widgets.components.progress import render_progress
 from widgets.components.records import read_records
 from widgets.components.rows import (
@@ -20,7 +20,6 @@ from widgets.components.rows import (
     plain_text,
     render_rows,
 )
-from widgets.components.statistics import render_wrong_condition
 from widgets.components.table import render_table
 from widgets.components.ways import command_line, python_line, render_ways, sql_name
 from widgets.services.asking import Question
@@ -120,8 +119,7 @@ class RowsView:
         )
 
     def _fail(self, problem: Problem) -> None:
-        wrong = problem.kind == "invalid_argument"
-        self._answer.html = render_wrong_condition(problem) if wrong else render_problem(problem)
+        self._answer.html = render_asked_problem(problem)
 
     def _tell(self, found: Rows) -> None:
         self._found = found

@@ -7,19 +7,17 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from explorer import ScanPlan
-from explorer.errors import Problem
 from explorer.progress import Watch
 from widgets.components.boxes import build_card
 from widgets.components.exports import EXPORT_BUTTONS
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_problem, render_problems
+from widgets.components.pieces import render_asked_problem, render_problems
 from widgets.components.records import read_records
 from widgets.components.statistics import (
     EXPORTED_REASONS,
     REASON_COLUMNS,
     build_reason_row,
-    render_wrong_condition,
     scan_sentence,
 )
 from widgets.components.table import render_table
@@ -76,7 +74,7 @@ class ScanPart:
             _PLAN,
             lambda watch, tell: plan_scan(service, version, where, watch, tell),
             self._draw,
-            failed=_render_failure,
+            failed=render_asked_problem,
         )
 
     def offer(self, examples: Sequence[str]) -> None:
@@ -176,11 +174,6 @@ _PLAN = Words(
     stopped="Stopped before every file was asked.",
     again="Ask every file",
 )
-
-
-def _render_failure(problem: Problem) -> str:
-    wrong = problem.kind == "invalid_argument"
-    return render_wrong_condition(problem) if wrong else render_problem(problem)
 
 
 def _render_input(where: str) -> str:

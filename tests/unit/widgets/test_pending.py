@@ -193,17 +193,24 @@ class SlowPage(Page):
         return next((part for part in self.parts() if text in part.html), None)
 
 
-@pytest.mark.parametrize("name", VIEWS)
-def test_a_slow_store_is_waited_for_with_a_way_out(name: str, tmp_path: Path, gate: Gate) -> None:
-    label, stopped, answer, where = VIEWS[name]
+def waiting_for(name: str, folder: Path, gate: Gate) -> tuple[SlowPage, LiveHtml]:
+    """A page that asks a slow store for one of `VIEWS`, and the part of it that waits."""
+    label, _, _, where = VIEWS[name]
     page = SlowPage()
-    page.open(orders(tmp_path), version=where.get("version", NEWEST), view="log")
+    page.open(orders(folder), version=where.get("version", NEWEST), view="log")
     page.runner.rest()
     gate.close()
     page.state.param.update(**{"view": name, **where})
     page.runner.until(lambda: page.showing(label) is not None)
     part = page.showing(label)
     assert part is not None
+    return page, part
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_slow_store_is_waited_for_with_a_way_out(name: str, tmp_path: Path, gate: Gate) -> None:
+    _, stopped, answer, _ = VIEWS[name]
+    page, part = waiting_for(name, tmp_path, gate)
     assert "dx-waiting" in part.html
     part._handle_msg({"action": "cancel", "value": ""})
     assert stopped in part.html
@@ -219,15 +226,8 @@ def test_a_slow_store_is_waited_for_with_a_way_out(name: str, tmp_path: Path, ga
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_a_page_that_ends_stops_what_works_for_it(name: str, tmp_path: Path, gate: Gate) -> None:
-    label, _, answer, where = VIEWS[name]
-    page = SlowPage()
-    page.open(orders(tmp_path), version=where.get("version", NEWEST), view="log")
-    page.runner.rest()
-    gate.close()
-    page.state.param.update(**{"view": name, **where})
-    page.runner.until(lambda: page.showing(label) is not None)
-    part = page.showing(label)
-    assert part is not None
+    _, _, answer, _ = VIEWS[name]
+    page, part = waiting_for(name, tmp_path, gate)
     page.explorer.close()
     gate.open()
     page.runner.rest()
