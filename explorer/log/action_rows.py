@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _BATCH_ROWS = 8192
 _BATCH_BYTES = 64 * 2**20
 
+# rows that come as columns are copied into one batch with others only where they are fewer
+_ENOUGH_ROWS = 512
+
 # up to so many rows wait for the first question: importing Arrow costs more
 # than everything else that opening such a table does
 _KEPT_ROWS = 512
@@ -81,19 +84,32 @@ class ActionCollector:
         self._places: list[tuple[str, int]] = []
         self._bytes = 0
         self._batches: list[pa.RecordBatch] = []
+        self._rows: list[pa.RecordBatch] = []
+        self._num_rows = 0
         self._holds_unknown = False
 
     def add(self, body: Mapping[str, Any], file: str, line: int, size: int) -> None:
         """Take the body on one line, of `size` bytes, of a log file."""
+        if self._rows:
+            self._join()
         self._bodies.append(body)
         self._places.append((file, line))
         self._bytes += size
         if len(self._bodies) >= _BATCH_ROWS or self._bytes >= _BATCH_BYTES:
             self._flush()
 
+    def add_rows(self, rows: pa.RecordBatch) -> None:
+        """Take rows that fit, with the columns of the action, oldest first in themselves."""
+        self._flush()
+        self._rows.append(rows)
+        self._num_rows += rows.num_rows
+        self._bytes += rows.nbytes
+        if self._num_rows >= _ENOUGH_ROWS or self._bytes >= _BATCH_BYTES:
+            self._join()
+
     def settle(self) -> None:
         """Raise `CorruptLogError` now where a value that was taken does not fit."""
-        if self._batches or len(self._bodies) > _KEPT_ROWS:
+        if self._batches or self._rows or len(self._bodies) > _KEPT_ROWS:
             self._flush()
         else:
             self._check()
@@ -101,6 +117,7 @@ class ActionCollector:
     def rows(self) -> ActionRows:
         """All that was taken; raises `CorruptLogError` where a value does not fit."""
         self.settle()
+        self._join()
         return ActionRows(
             self._action,
             self._batches[::-1],
@@ -124,6 +141,17 @@ class ActionCollector:
         if known != sum(map(len, self._bodies)):
             self._holds_unknown |= _has_unknown(self._action, self._bodies)
         self._bodies, self._places, self._bytes = [], [], 0
+
+    def _join(self) -> None:
+        """One batch of those that came as rows."""
+        if not self._rows:
+            return
+        from pyarrow import concat_batches  # noqa: PLC0415  # see `_KEPT_ROWS`
+
+        self._batches.append(
+            concat_batches(self._rows[::-1]) if len(self._rows) > 1 else self._rows[0]
+        )
+        self._rows, self._num_rows, self._bytes = [], 0, 0
 
     def _check(self) -> None:
         """Find the value that does not fit, newest first, and say where it stands."""

@@ -23,9 +23,9 @@ from explorer.log.checked_output import (
     open_checked_output,
 )
 from explorer.log.listing import Compaction, LogListing
+from explorer.log.replay import Replay
 from explorer.log.segment import missing_versions
 from explorer.log.small_actions import SmallActions
-from explorer.log.tail import Replay
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.commit_json import ActionLine, render_action, render_lines
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION

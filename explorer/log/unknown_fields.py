@@ -22,7 +22,8 @@ from explorer.log.key_columns import keys_of
 from explorer.log.keys import file_key
 from explorer.log.load import LoadedVersion
 from explorer.log.parquet_part import ParquetPart, open_part
-from explorer.log.tail import Replay, Tail
+from explorer.log.replay import Replay
+from explorer.log.tail import Tail
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
 
 

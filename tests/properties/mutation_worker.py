@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 import explorer
 import explorer.inspect as look
 from explorer.errors import ERROR_KINDS, DeltaError
+from explorer.log import lines_ahead
 from explorer.log.segment import LogSegment
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -36,6 +37,7 @@ from tests.properties.mutations import KINDS, Kind, Mutation, copy_log, mutate
 from tests.reconciliation import RowwiseState, reconcile, unique_id
 
 _CEILING = 6 * 2**30
+_LARGE_FILE = lines_ahead.LARGE_FILE
 _QUESTIONS_PER_CASE = 4  # of all that may be asked; other cases ask the others
 _IN_MEMORY = Path("/dev/shm")  # half of a case is copying a log
 _PARQUET_MR = re.compile(r"parquet-mr version 1\.(\d+)\.")
@@ -72,13 +74,22 @@ def run_case(kind: Kind, seed: int, sources: list[Path]) -> str | None:
         mutation = mutate(log, source.name, kind, dice)
         if mutation is None:
             return None
+        _read_into_columns_from(_LARGE_FILE if seed % 2 else 0)
         try:
             _judge(Path(scratch), source, mutation, dice)
+            if kind != "parquet":
+                _assert_same_by_lines(Path(scratch))
         except AssertionError as error:
             return f"{mutation}: {error}"
         except Exception:  # noqa: BLE001  # every other exception is what this looks for
             return f"{mutation}: {traceback.format_exc(limit=-4)}"
     return None
+
+
+def _read_into_columns_from(size: int) -> None:
+    """Logs of the corpus are small: so that those who read large ones are tried, too."""
+    for name in ("LARGE_FILE", "ENOUGH"):
+        setattr(lines_ahead, name, size)
 
 
 def _say(message: dict[str, Any]) -> None:
@@ -133,6 +144,21 @@ def _questions(table: Table) -> Iterator[Callable[[], object]]:
     yield lambda: look.log_files(table).validate(full=True)
     yield lambda: look.commit_actions(table, table.latest_version()).validate(full=True)
     yield lambda: look.files_page(table.snapshot(), offset=0, limit=10)
+
+
+def _assert_same_by_lines(root: Path) -> None:
+    """What a log says by columns it says line by line, too, mistakes included."""
+    told: list[dict[str, Any]] = []
+    for size in (0, sys.maxsize):
+        _read_into_columns_from(size)
+        try:
+            snapshot = explorer.open_table(root).snapshot()
+            problems = [problem.as_dict() for problem in snapshot.problems]
+            told.append(_found(snapshot) | {"problems": problems})
+        except DeltaError as error:
+            told.append(error.as_dict())
+    by_columns, by_lines = told
+    assert by_columns == by_lines, f"by columns {by_columns}, by lines {by_lines}"
 
 
 def _assert_clear(error: DeltaError) -> None:

@@ -1,0 +1,142 @@
+"""Columns of file actions from the structs as which Arrow reads their JSON (spec: Actions)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from explorer.log.action_fields import FIELDS, FieldKind, FileAction
+from explorer.log.columns import (
+    COLUMNS,
+    DELETION_VECTOR,
+    STRING_MAP,
+    TIME,
+    bool_column,
+    schema_of,
+    string_column,
+)
+from explorer.log.keys import file_key
+
+# in a path it would pass for a deletion vector
+_NUL: Final = 0
+
+# with one of these the key may be another than the path
+_FIRSTS: Final = np.frombuffer(b"/fF", np.uint8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileActions:
+    """Some adds or removes, in the order of their lines.
+
+    `rows` have the columns of `ADD_COLUMNS` or `REMOVE_COLUMNS`, `keys` are those of
+    their reconciliation, and `has_vectors` is whether one has a deletion vector.
+    """
+
+    rows: pa.RecordBatch
+    keys: Sequence[str]
+    has_vectors: bool
+
+    def only(self, wanted: Sequence[bool]) -> pa.RecordBatch:
+        """Some of the rows."""
+        return self.rows.filter(bool_column(wanted))
+
+
+def columns_of_structs(action: FileAction, found: pa.StructArray) -> FileActions | None:
+    """The actions of the rows that have one; None where a value is missing that tells
+    things apart."""
+    found = found.drop_null() if found.null_count else found
+    raw = dict(zip((field.name for field in found.type), found.flatten(), strict=True))
+    columns: list[pa.Array] = []
+    for log_name, kind, data_type in _columns_of(action):
+        there = raw.get(log_name)
+        column = pa.nulls(len(found), data_type) if there is None else _column(kind, there)
+        if column is None:
+            return None
+        columns.append(column)
+    keys = _keys(raw.get("path"), vectors := raw.get("deletionVector"))
+    if keys is None:
+        return None
+    return FileActions(
+        rows=pa.RecordBatch.from_arrays(columns, schema=schema_of(COLUMNS[action])),
+        keys=keys,
+        has_vectors=vectors is not None and vectors.null_count < len(vectors),
+    )
+
+
+def _columns_of(action: FileAction) -> Iterator[tuple[str, FieldKind, pa.DataType]]:
+    for name, (log_name, kind) in FIELDS[action].items():
+        yield log_name, kind, COLUMNS[action][name][2]
+
+
+def _column(kind: FieldKind, raw: pa.Array) -> pa.Array | None:
+    if kind == "time":
+        return raw.view(TIME)
+    if kind == "string_map":
+        return _string_map(raw)
+    if kind == "deletion_vector":
+        return _deletion_vector(raw)
+    return raw
+
+
+def _string_map(raw: pa.StructArray) -> pa.Array | None:
+    """A map of a struct; None where it cannot be told whether a name is missing or null."""
+    size = len(raw)
+    if raw.null_count:
+        return pa.nulls(size, STRING_MAP) if raw.null_count == size else None
+    parts = raw.flatten()
+    if any(part.null_count for part in parts):
+        return None
+    width = len(parts)
+    names = string_column([field.name for field in raw.type])
+    which = np.tile(np.arange(width, dtype=np.int32), size)
+    keys = names.take(_indices(which))
+    items = parts[0] if width == 1 else string_column([])
+    if width > 1:
+        places = np.arange(size, dtype=np.int32)[:, np.newaxis] + size * np.arange(width)
+        items = pa.concat_arrays(parts).take(_indices(places.astype(np.int32)))
+    entries = pa.StructArray.from_arrays(
+        [keys, items],
+        fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())],
+    )
+    offsets = pa.py_buffer(np.arange(size + 1, dtype=np.int32) * np.int32(width))
+    return pa.Array.from_buffers(STRING_MAP, size, [None, offsets], children=[entries])
+
+
+def _indices(places: npt.NDArray[np.int32]) -> pa.Array:
+    flat = np.ascontiguousarray(places).reshape(-1)
+    return pa.Array.from_buffers(pa.int32(), flat.size, [None, pa.py_buffer(flat)])
+
+
+def _deletion_vector(raw: pa.StructArray) -> pa.Array | None:
+    """Descriptors; None where one lacks what its id is made of."""
+    if raw.null_count == len(raw):
+        return pa.nulls(len(raw), DELETION_VECTOR)
+    children = raw.flatten()
+    if any(child.null_count != raw.null_count for child in children[:2]):
+        return None
+    return pa.StructArray.from_arrays(children, fields=list(DELETION_VECTOR), mask=raw.is_null())
+
+
+def _keys(paths: pa.Array | None, vectors: pa.StructArray | None) -> list[str] | None:
+    """The keys of reconciliation; None where a path is missing or has a NUL."""
+    if paths is None or paths.null_count:
+        return None
+    offsets = np.frombuffer(paths.buffers()[1], np.int32, len(paths) + 1, paths.offset * 4)
+    held = np.frombuffer(paths.buffers()[2] or b"", np.uint8)
+    if (held[offsets[0] : offsets[-1]] == _NUL).any():
+        return None
+    keys: list[str] = paths.to_pylist()
+    if np.isin(held[offsets[:-1][offsets[:-1] < offsets[1:]]], _FIRSTS).any():
+        keys = [file_key(path, None) for path in keys]
+    if vectors is not None:
+        bodies: list[Mapping[str, Any] | None] = vectors.to_pylist()
+        keys = [
+            key if body is None else file_key(key, body)
+            for key, body in zip(keys, bodies, strict=True)
+        ]
+    return keys
