@@ -32,8 +32,8 @@ class RowwiseState:
 
     @property
     def live_domains(self) -> dict[str, Mapping[str, Any]]:
-        """The domains that are not removed."""
-        return {name: body for name, body in self.domains.items() if not body["removed"]}
+        """The domains that are not removed; one that does not say so is there."""
+        return {name: body for name, body in self.domains.items() if not body.get("removed")}
 
     def checkpoint_actions(self) -> list[Action]:
         """What a checkpoint of this version holds."""
