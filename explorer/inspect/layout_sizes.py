@@ -113,12 +113,26 @@ def file_layout(
 def partition_numbers(files: pa.Table, columns: list[str]) -> tuple[Numbers, Numbers]:
     """A number for the partition of each file, and for each number the position of a file in
     it. `columns` are logical names; null and empty text are the same value."""
-    numbers = np.zeros(files.num_rows, np.int64)
+    numbers, firsts = _dense(np.zeros(files.num_rows, np.int64))
     for codes in _codes(files, columns):
-        both = numbers * (int(codes.max(initial=0)) + 1) + codes
-        numbers = np.unique(both, return_inverse=True)[1].astype(np.int64)
-    _, firsts, numbers = np.unique(numbers, return_index=True, return_inverse=True)
-    return numbers.astype(np.int64), firsts.astype(np.int64)
+        numbers, firsts = _dense(numbers * (int(codes.max(initial=0)) + 1) + codes)
+    return numbers, firsts
+
+
+def _dense(values: Numbers) -> tuple[Numbers, Numbers]:
+    """The same numbers, none of them negative, without gaps, in their order; and the position
+    of the first of each."""
+    most = int(values.max(initial=0))
+    if most > 4 * len(values):
+        _, firsts, numbers = np.unique(values, return_index=True, return_inverse=True)
+        return numbers.astype(np.int64), firsts.astype(np.int64)
+    # few enough to be looked up, which takes a fraction of the time of sorting them
+    seen = np.zeros(most + 1, np.bool_)
+    seen[values] = True
+    numbers = (np.cumsum(seen) - 1)[values]
+    firsts = np.empty(int(seen.sum()), np.int64)
+    firsts[numbers[::-1]] = np.arange(len(values) - 1, -1, -1)  # the last one assigned stays
+    return numbers, firsts
 
 
 def _codes(files: pa.Table, columns: list[str]) -> Iterator[Numbers]:

@@ -21,12 +21,16 @@ Flags = npt.NDArray[np.bool_]
 _NUMBER: Final = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _ANY: Final = f"^({_NUMBER}|true|false|null)$"
 _INTEGER: Final = r"^(-?(0|[1-9][0-9]{0,17})|null)$"
-# what is beyond a double cannot be written with so few digits
-_REAL: Final = r"^(-?(0|[1-9][0-9]{0,16})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?|null)$"
+# what is beyond a double cannot be written with so few digits; -0 is an integer, and so no
+# negative zero
+_WHOLE: Final = r"[1-9][0-9]{0,16}"
+_POWER: Final = r"([eE][+-]?[0-9]{1,2})?"
+_REAL: Final = rf"^(-?(0|{_WHOLE})\.[0-9]{{1,20}}{_POWER}|(0|-?{_WHOLE}){_POWER}|null)$"
 _BOOLEAN: Final = r"^(true|false|null)$"
 _NOTHING: Final = r"^null$"
 
 _ZERO: Final = np.uint8(ord("0"))
+_QUOTE, _ESCAPE, _BLANK, _MINUS, _POINT = b'"\\ -.'  # their numbers
 
 # ten to the power of this fits into 63 bits
 _DIGITS: Final = 18
@@ -38,17 +42,28 @@ _NULL, _TRUE, _NO_TEXT = (string_column(["null", "true", None])[at] for at in ra
 def flag_fitting(tokens: pa.Array, kind: pa.DataType | None) -> Flags:
     """Which of some strings, none of them null, `build_column` takes for a type; the null
     of JSON is among them. Where no type is asked for, whatever JSON knows."""
-    takes_plain, pattern = _rule(kind)
-    if takes_plain:
-        plain = _flag_plain(tokens)
+    integers, points, pattern = _rule(kind)
+    plain = np.zeros(len(tokens), np.bool_)
+    if points and _have_points(tokens):
+        return ~plain
+    if integers:
+        plain = _flag_plain(tokens, points=points)
         if plain.all():
             return plain
         tokens = tokens.filter(mask_of(~plain))
-        plain[~plain] = _flags_of(pc.match_substring_regex(tokens, pattern))
-        return plain
-    if kind is not None and pa.types.is_floating(kind) and _have_points(tokens):
-        return np.ones(len(tokens), np.bool_)
-    return _flags_of(pc.match_substring_regex(tokens, pattern))
+    plain[~plain] = flags_of(pc.match_substring_regex(tokens, pattern))
+    return plain
+
+
+def flag_unescaped(texts: pa.Array) -> Flags:
+    """Which of some strings, none of them null, stand in JSON as they are: without quotes,
+    escapes and control characters."""
+    offsets, data = _bytes_of(texts)
+    flags = np.ones(len(texts), np.bool_)
+    if len(data) and (data.min() < _BLANK or (data == _QUOTE).any() or (data == _ESCAPE).any()):
+        odd = np.flatnonzero((data < _BLANK) | (data == _QUOTE) | (data == _ESCAPE))
+        flags[np.searchsorted(offsets, odd, side="right") - 1] = False
+    return flags
 
 
 def build_column(tokens: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -70,22 +85,43 @@ def mask_of(flags: Flags) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), len(flags), [None, bits])
 
 
+def flags_of(values: pa.Array) -> Flags:
+    """Truth values without nulls as numpy has them."""
+    whole = pc.cast(values, pa.uint8())
+    return np.frombuffer(whole.buffers()[1], np.bool_, len(whole), whole.offset)
+
+
 def _without_nulls(tokens: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(tokens, _NULL), _NO_TEXT, tokens)
 
 
-def _flag_plain(tokens: pa.Array) -> Flags:
-    """Which of some strings are integers of up to 18 digits and no sign."""
+def _flag_plain(tokens: pa.Array, *, points: bool) -> Flags:
+    """Which of some strings are numbers of up to 18 digits, a point among them counted as one,
+    where there may be `points`; without an exponent, and not `-0`."""
     offsets, data = _bytes_of(tokens)
     if not len(data):
         return np.zeros(len(tokens), np.bool_)
-    lengths = np.diff(offsets)
-    plain: Flags = (lengths > 0) & (lengths <= _DIGITS)
-    first = data[np.minimum(offsets[:-1], len(data) - 1)]
-    plain &= (first != _ZERO) | (lengths == 1)
+    begins, ends = offsets[:-1], offsets[1:]
     others = np.flatnonzero(data - _ZERO > 9)  # below "0" the difference is great as well
+    at = np.searchsorted(offsets, others, side="right") - 1
+    is_sign = (data[others] == _MINUS) & (others == begins[at])
+    signed = at[is_sign]
+    if len(signed):
+        begins = begins.copy()
+        begins[signed] += 1
+        others, at = others[~is_sign], at[~is_sign]
+    lengths = ends - begins
+    plain: Flags = (lengths > 0) & (lengths <= _DIGITS)
+    wholes = lengths
     if len(others):
-        plain[np.searchsorted(offsets, others, side="right") - 1] = False
+        is_point = (data[others] == _POINT) & (others > begins[at]) & (others < ends[at] - 1)
+        is_point[1:] &= at[1:] != at[:-1]  # the first one of each
+        wholes = lengths.copy()
+        wholes[at[is_point]] = (others - begins[at])[is_point]
+        plain[at[~is_point] if points else at] = False
+    is_zero = data[np.minimum(begins, len(data) - 1)] == _ZERO
+    plain &= ~is_zero | (wholes == 1)
+    plain[signed[is_zero[signed] & (lengths[signed] == 1)]] = False
     return plain
 
 
@@ -93,7 +129,7 @@ def _have_points(tokens: pa.Array) -> bool:
     """Whether all strings are digits, a point, and digits, not many, and no sign."""
     offsets, data = _bytes_of(tokens)
     points = np.flatnonzero(data - _ZERO > 9)
-    if len(points) != len(tokens) or (data[points] != ord(".")).any():
+    if len(points) != len(tokens) or (data[points] != _POINT).any():
         return False
     begins, ends = offsets[:-1], offsets[1:]
     # with that, each has one of them
@@ -110,24 +146,19 @@ def _bytes_of(tokens: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.u
     return offsets - begin, np.frombuffer(tokens.buffers()[2], np.uint8, size, begin)
 
 
-def _flags_of(values: pa.Array) -> Flags:
-    """Truth values without nulls as numpy has them."""
-    whole = pc.cast(values, pa.uint8())
-    return np.frombuffer(whole.buffers()[1], np.bool_, len(whole), whole.offset)
-
-
 @cache
-def _rule(kind: pa.DataType | None) -> tuple[bool, str]:
-    """Whether plain integers fit a type, and a pattern of all that fits it."""
+def _rule(kind: pa.DataType | None) -> tuple[bool, bool, str]:
+    """Whether plain integers fit a type, whether those with a point do, and a pattern of all
+    that fits it."""
     if kind is None:
-        return True, _ANY
+        return True, True, _ANY
     if pa.types.is_integer(kind):
-        return True, _INTEGER
+        return True, False, _INTEGER
     if pa.types.is_floating(kind):
-        return False, _REAL
+        return True, True, _REAL
     if pa.types.is_decimal(kind):
         whole = kind.precision - kind.scale
         head = f"(0|[1-9][0-9]{{0,{whole - 1}}})" if whole > 0 else "0"
         tail = rf"(\.[0-9]{{1,{kind.scale}}})?" if kind.scale > 0 else ""
-        return whole >= _DIGITS, f"^(-?{head}{tail}|null)$"
-    return False, _BOOLEAN if pa.types.is_boolean(kind) else _NOTHING
+        return whole >= _DIGITS, False, f"^(-?{head}{tail}|null)$"
+    return False, False, _BOOLEAN if pa.types.is_boolean(kind) else _NOTHING

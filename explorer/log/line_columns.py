@@ -39,6 +39,12 @@ _PIECE: Final = 2**21
 # bytes; a line of a checkpoint's size is no action of a file
 _LARGEST_PIECE: Final = 2**26
 
+# bytes; a piece of shorter lines on the whole is no list of files, and they would be many
+_SHORTEST_LINES: Final = 32
+
+# lines of a piece that say nothing of files, beyond as many as do
+_MOST_OTHERS: Final = 1000
+
 # of partition columns or tags: each is a column, in all rows
 _MOST_NAMES: Final = 100
 
@@ -132,11 +138,16 @@ def _pieces(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _read_piece(data: bytes, start: int, end: int) -> _Piece | None:
-    if end - start > _LARGEST_PIECE:
+    size = end - start
+    most_lines = _MOST_OTHERS + size // _SHORTEST_LINES
+    if size > _LARGEST_PIECE or data.count(b"\n", start, end) > most_lines:
         return None
     lines = _Lines.of(data, start, end)
     begun = {action: lines.beginning_with(mark) for action, mark in _BEGINNINGS.items()}
     is_file = begun["add"] | begun["remove"]
+    numbers = np.flatnonzero(~is_file).tolist()
+    if len(numbers) > _MOST_OTHERS + int(is_file.sum()):
+        return None
     files: dict[FileAction, FileActions] | None = {}
     if is_file.any():
         try:
@@ -145,7 +156,6 @@ def _read_piece(data: bytes, start: int, end: int) -> _Piece | None:
             return None
     if files is None:
         return None
-    numbers = np.flatnonzero(~is_file).tolist()
     others = [(number + 1, lines.line(number)) for number in numbers]
     return _Piece(
         num_lines=len(lines.starts),

@@ -11,14 +11,14 @@ keys, so that both count, and a `Problem` says that too.
 from __future__ import annotations
 
 import contextlib
-import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from explorer.errors import CorruptLogError, Problem
 from explorer.log.action_fields import FileAction
 from explorer.log.action_rows import wrong_field
+from explorer.log.collector import without_collector
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.compaction import UnusableCompactionError
 from explorer.log.keys import file_key
@@ -129,7 +129,7 @@ class Replay:
             self._vectored = {}
             if self._read_columns(columns, name, self._take_rows):
                 return
-        with _without_collector() if len(data) > LARGE_FILE else contextlib.nullcontext():
+        with without_collector() if len(data) > LARGE_FILE else contextlib.nullcontext():
             self._read(data, name)
 
     def _read(self, data: bytes, name: str) -> None:
@@ -260,19 +260,6 @@ def _says_twice(files: Mapping[FileAction, Sequence[FileActions]]) -> bool:
             if len(set(paths)) < len(paths):
                 return True
     return False
-
-
-@contextlib.contextmanager
-def _without_collector() -> Iterator[None]:
-    """Parsed actions hold no cycles, and looking for some in each thousand takes a fifth
-    of the time. One file is read within milliseconds."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _shown(path: str) -> str:

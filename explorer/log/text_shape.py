@@ -1,13 +1,14 @@
 """The shape of a text in JSON: all of it that is no value (spec: Per-file Statistics).
 
 Most statistics of a table have one shape, the same names in the same order. Where each
-value of such a text stands follows from where its quotes stand.
+value of such a text stands follows from where its commas stand, or its quotes.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -33,23 +34,37 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Anchors:
+    """Where literals and values begin and end, told from the places of one byte, a mark.
+
+    A text's `2 * len(slots) + 2` borders, its start and its end among them, are marks of
+    it moved by some bytes: border `i` is `marks[anchors[i]] + moves[i]`, where the marks
+    are its start, the `count` places of the byte in its literals, and its end. `apart` are
+    the literals whose two borders hang on different marks.
+    """
+
+    count: int
+    anchors: npt.NDArray[np.intp]
+    moves: npt.NDArray[np.int32]
+    apart: npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextShape:
     """Literals and values in turns, from the first literal to the last one.
 
     - `slots` are the values, `objects` the ways to objects
     - `literals` are the bytes of all literals in one row, `lengths` of each one
-    - a text's `2 * len(slots) + 2` borders, its start and its end among them, are marks
-      of it moved by some bytes: border `i` is `marks[anchors[i]] + moves[i]`, where the
-      marks are its start, its `num_quotes` quotes, and its end
+    - `commas` and `quotes` say where each begins. Of quotes there are no others than those
+      of the literals, where there are no escapes; a comma may also stand in a value
     """
 
     slots: tuple[Slot, ...]
     objects: frozenset[FieldPath]
-    num_quotes: int
     literals: bytes
     lengths: npt.NDArray[np.int32]
-    anchors: npt.NDArray[np.intp]
-    moves: npt.NDArray[np.int32]
+    commas: Anchors
+    quotes: Anchors
 
 
 def parse_shape(text: str) -> TextShape | None:
@@ -76,35 +91,47 @@ def _refuse(word: str) -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Value:
-    """A value, its first byte, the byte behind it, and the quotes before its first byte."""
+    """A value, its first byte, and the byte behind it."""
 
     slot: Slot
     start: int
     end: int
-    quotes: int
 
 
 def _build(data: bytes) -> TextShape:
     objects: set[FieldPath] = set()
     values = list(_values(data, objects))
-    quotes = [found.start() for found in re.finditer(b'"', data)]
-    marks = [0, *quotes, len(data)]
-    borders, anchors = [0], [0]
-    for value in values:
-        borders += [value.start, value.end]
-        anchors += [value.quotes, value.quotes + 1]  # of names, where its own are none
-    borders.append(len(data))
-    anchors.append(len(marks) - 1)
-    literals = [data[start:end] for start, end in zip(borders[::2], borders[1::2], strict=True)]
-    moves = [border - marks[anchor] for border, anchor in zip(borders, anchors, strict=True)]
+    inner = [place for value in values for place in (value.start, value.end)]
+    borders = [0, *inner, len(data)]
+    spans = [*zip(borders[::2], borders[1::2], strict=True)]
+    commas, quotes = (_anchors(data, borders, spans, mark) for mark in b',"')
     return TextShape(
         slots=tuple(value.slot for value in values),
         objects=frozenset(objects),
-        num_quotes=len(quotes),
-        literals=b"".join(literals),
-        lengths=np.array([len(literal) for literal in literals], np.int32),
+        literals=b"".join(data[start:end] for start, end in spans),
+        lengths=np.array([end - start for start, end in spans], np.int32),
+        commas=commas,
+        quotes=quotes,
+    )
+
+
+def _anchors(data: bytes, borders: list[int], spans: list[tuple[int, int]], mark: int) -> Anchors:
+    """Between two values stand a comma and a name in quotes: so a value begins and ends some
+    bytes of a literal away from the nearest mark, or from an end of the text."""
+    places = [at for start, end in spans for at in range(start, end) if data[at] == mark]
+    marks = [0, *places, len(data)]
+    anchors = [0]
+    for border in borders[1:-1:2]:
+        before = bisect_left(places, border)
+        anchors += [before, before + 1]
+    anchors.append(len(marks) - 1)
+    moves = [border - marks[anchor] for border, anchor in zip(borders, anchors, strict=True)]
+    apart = [at for at in range(len(spans)) if anchors[2 * at] != anchors[2 * at + 1]]
+    return Anchors(
+        count=len(places),
         anchors=np.array(anchors, np.intp),
         moves=np.array(moves, np.int32),
+        apart=np.array(apart, np.intp),
     )
 
 
@@ -112,7 +139,6 @@ def _values(data: bytes, objects: set[FieldPath]) -> Iterator[_Value]:
     """The values of one object, in their order; the ways to objects go into `objects`."""
     parents: list[str] = []
     name: str | None = None
-    quotes = 0
     for found in _TOKEN.finditer(data):
         token = found.group()
         is_text = token.startswith(b'"')
@@ -129,6 +155,5 @@ def _values(data: bytes, objects: set[FieldPath]) -> Iterator[_Value]:
         else:
             slot = Slot(path=(*parents, name), is_text=is_text)
             start, end = found.start() + is_text, found.end() - is_text
-            yield _Value(slot=slot, start=start, end=end, quotes=quotes + is_text)
+            yield _Value(slot=slot, start=start, end=end)
             name = None
-        quotes += 2 * is_text

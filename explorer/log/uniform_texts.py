@@ -1,28 +1,23 @@
 """Statistics in JSON that have one shape, many at a time (spec: Per-file Statistics).
 
-Where the quotes of a text stand tells where its values stand, if all the rest of it is
-that of the shape; and that is compared byte by byte. Then the values are cut out for
-all texts at once, which is several times faster than parsing each of them.
+Where the commas of a text stand, or its quotes, tells where its values stand, if all the
+rest of it is that of the shape; and that is compared byte by byte. Then the values are cut
+out for all texts at once, which is several times faster than parsing each of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from explorer.log.json_tokens import Flags, build_column, flag_fitting, mask_of
+from explorer.log.json_tokens import Flags, build_column, flag_fitting, flag_unescaped, mask_of
 from explorer.log.single_text import FieldPath, Leaves
+from explorer.log.text_cutting import CutTexts, Rows, TextBatch, flag_literals, only
 from explorer.log.text_shape import TextShape, parse_shape
-
-Rows = npt.NDArray[np.int64]
-_Found: TypeAlias = tuple[TextShape, Mapping[FieldPath, int]]
-_Places = npt.NDArray[np.int32]
 
 # fewer of one shape are not worth it
 _FEWEST = 256
@@ -31,12 +26,6 @@ _FEWEST = 256
 _SHARE = 1 / 4
 
 _SAMPLES = 6
-
-# bytes that stay in a processor's nearest cache while they are looked at several times
-_STEP = 2**17
-
-_NOWHERE = np.empty(0, np.int32)
-_QUOTE, _ESCAPE, _BLANK = b'"\\ '  # their numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,236 +37,173 @@ class UniformTexts:
     columns: Mapping[FieldPath, pa.Array]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Group:
+    """Leaves of one type whose values are no text, and the slots in which they stand."""
+
+    kind: pa.DataType
+    paths: Sequence[FieldPath]
+    slots: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What stands where in texts of a shape: `quoted` leaves are texts, `bare` ones are not,
+    nor has the shape those `missing`; `other_…` slots nobody asks for."""
+
+    leaves: Leaves
+    shape: TextShape
+    quoted: Mapping[FieldPath, int]
+    bare: Sequence[_Group]
+    missing: Sequence[FieldPath]
+    other_quoted: Sequence[int]
+    other_bare: Sequence[int]
+
+
+# of the last questions: the next thousands of texts most often have the same shape, and to
+# take one apart costs as much as reading hundreds with it
+_KNOWN: Final[list[_Plan]] = []
+_MOST_KNOWN: Final = 4
+_MOST_SLOTS: Final = 2**14
+
+
 def read_uniform(texts: pa.Array, leaves: Leaves) -> list[UniformTexts]:
     """Those of some texts, none of them null, that have one of the commonest shapes and
     only values of the types in `leaves`. A text that could be read in two ways, or is
     none of JSON, is not among them."""
     if len(texts) < _FEWEST:
         return []
-    found = _usual_shape(texts, np.arange(len(texts)), leaves)
-    if found is None:
-        return []
-    batch = _split(texts)
+    batch = TextBatch.of(texts)
+    is_left = np.ones(len(texts), np.bool_)
     enough = len(texts) * _SHARE
+    plan = next((known for known in _KNOWN[:] if known.leaves == leaves), None)
+    part = None if plan is None else _read(batch, is_left, plan, enough)
+    if part is None and (plan := _usual_plan(texts, np.arange(len(texts)), leaves)) is not None:
+        _remember(plan)
+        part = _read(batch, is_left, plan, enough)
     parts: list[UniformTexts] = []
-    is_left = np.zeros(len(texts), np.bool_)
-    is_left[batch.unescaped] = True
-    while found is not None:
-        shape, slots = found
-        rows = np.flatnonzero(is_left & (np.diff(batch.firsts) == shape.num_quotes))
-        part = _read(batch, rows, shape, leaves, slots) if len(rows) >= enough else None
-        if part is None:
-            break
+    while part is not None:
         parts.append(part)
         is_left[part.rows] = False
         left = np.flatnonzero(is_left)
-        worth = min(len(part.rows), len(left)) >= enough
-        found = _usual_shape(texts, left, leaves) if worth else None
+        if min(len(part.rows), len(left)) < enough:
+            break
+        plan = _usual_plan(texts, left, leaves)
+        part = None if plan is None else _read(batch, is_left, plan, enough)
     return parts
 
 
-def _usual_shape(texts: pa.Array, rows: Rows, leaves: Leaves) -> _Found | None:
-    """A shape for these leaves that two of some samples share, and their slots in it."""
+def _remember(plan: _Plan) -> None:
+    if len(plan.shape.slots) > _MOST_SLOTS:
+        return  # it would hold more memory than it saves time
+    # whole, because other threads look at it meanwhile
+    others = [known for known in _KNOWN[:] if known.leaves != plan.leaves]
+    _KNOWN[:] = [plan, *others[: _MOST_KNOWN - 1]]
+
+
+def _usual_plan(texts: pa.Array, rows: Rows, leaves: Leaves) -> _Plan | None:
+    """For a shape that fits these leaves and that two of some samples share."""
     seen: set[bytes] = set()
     for sample in range(_SAMPLES):
         text = texts[int(rows[len(rows) * sample // _SAMPLES])].as_py()
         shape = parse_shape(text)
-        slots = None if shape is None else _slots_of(shape, leaves)
-        if shape is not None and slots is not None:
-            if shape.literals in seen:
-                return shape, slots
-            seen.add(shape.literals)
+        plan = None if shape is None else _plan(shape, leaves)
+        if plan is not None:
+            if plan.shape.literals in seen:
+                return plan
+            seen.add(plan.shape.literals)
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Batch:
-    """The bytes of all texts, where each begins and the last one ends, the place of every
-    quote, and how many of them stand before each text, and in all.
-
-    `unescaped` are the texts without escapes and control characters.
-    """
-
-    data: pa.Buffer
-    starts: _Places
-    quotes: _Places
-    firsts: Rows
-    unescaped: Rows
-
-
-def _split(texts: pa.Array) -> _Batch:
-    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
-    starts = offsets - offsets[0]
-    data = texts.buffers()[2].slice(int(offsets[0]), int(starts[-1]))
-    held = np.frombuffer(data, np.uint8)
-    quotes, unsuited = [_NOWHERE], [_NOWHERE]
-    for begin in range(0, len(held), _STEP):
-        part = held[begin : begin + _STEP]
-        quotes.append((np.flatnonzero(part == _QUOTE) + begin).astype(np.int32))
-        if part.min() < _BLANK or (part == _ESCAPE).any():
-            found = np.flatnonzero((part < _BLANK) | (part == _ESCAPE)) + begin
-            unsuited.append(found.astype(np.int32))
-    places = np.concatenate(quotes)
-    plain = np.ones(len(texts), np.bool_)
-    plain[np.searchsorted(starts, np.concatenate(unsuited), side="right") - 1] = False
-    return _Batch(
-        data=data,
-        starts=starts,
-        quotes=places,
-        firsts=np.searchsorted(places, starts),
-        unescaped=np.flatnonzero(plain),
-    )
-
-
-def _read(
-    batch: _Batch, rows: Rows, shape: TextShape, leaves: Leaves, slots: Mapping[FieldPath, int]
-) -> UniformTexts | None:
-    """Those texts of `rows` that are of the shape, its number of quotes being theirs; None
-    where there is none."""
-    borders = _borders(batch, rows, shape)
-    rows, borders = _only(_in_order(borders, shape), rows, borders)
-    if not len(rows):
-        return None
-    cut = _Cut.of(batch, borders)
-    same = _has_literals(cut, shape)
-    if not same.all():
-        rows, borders = _only(same, rows, borders)
-        cut = _Cut.of(batch, borders)
-    try:
-        return _columns(rows, cut, shape, leaves, slots)
-    except pa.ArrowInvalid:  # a number beyond its type, which is rare
-        return None
-
-
-def _only(wanted: Flags, rows: Rows, borders: _Places) -> tuple[Rows, _Places]:
-    return (rows, borders) if wanted.all() else (rows[wanted], borders[wanted])
-
-
-def _in_order(borders: _Places, shape: TextShape) -> Flags:
-    """Which texts have literals of the right lengths, and values that do not overlap them."""
-    lengths = borders[:, 1::2] - borders[:, ::2]
-    wrong = lengths != shape.lengths
-    backwards = borders[:, 2::2] < borders[:, 1:-1:2]
-    if not wrong.any() and not backwards.any():
-        return np.ones(len(borders), np.bool_)
-    good: Flags = ~(wrong.any(axis=1) | backwards.any(axis=1))
-    return good
-
-
-def _slots_of(shape: TextShape, leaves: Leaves) -> dict[FieldPath, int] | None:
-    """The number of the slot of each leaf that the shape has; None where something else
-    stands in its place."""
+def _plan(shape: TextShape, leaves: Leaves) -> _Plan | None:
+    """What to read of texts of a shape; None where something else stands in the place of a
+    leaf."""
     at = {slot.path: number for number, slot in enumerate(shape.slots)}
-    found = {}
+    quoted: dict[FieldPath, int] = {}
+    bare: dict[pa.DataType, list[FieldPath]] = {}
     for path, kind in leaves.items():
         if path in shape.objects or any(path[:depth] in at for depth in range(1, len(path))):
             return None
         if (number := at.get(path)) is not None:
-            if shape.slots[number].is_text and not pa.types.is_string(kind):
+            if not shape.slots[number].is_text:
+                bare.setdefault(kind, []).append(path)
+            elif pa.types.is_string(kind):
+                quoted[path] = number
+            else:
                 return None
-            found[path] = number
-    return found
+    others = [(slot, at[slot.path]) for slot in shape.slots if slot.path not in leaves]
+    return _Plan(
+        leaves=dict(leaves),
+        shape=shape,
+        quoted=quoted,
+        bare=[
+            _Group(kind=kind, paths=paths, slots=[at[path] for path in paths])
+            for kind, paths in bare.items()
+        ],
+        missing=[path for path in leaves if path not in at],
+        other_quoted=[number for slot, number in others if slot.is_text],
+        other_bare=[number for slot, number in others if not slot.is_text],
+    )
 
 
-def _borders(batch: _Batch, rows: Rows, shape: TextShape) -> _Places:
-    """The borders of the literals and values of each text; as yet they may be nonsense."""
-    size = shape.num_quotes
-    if len(rows) * size == len(batch.quotes):  # that is all texts
-        quotes = batch.quotes.reshape(len(rows), size)
-    else:
-        quotes = batch.quotes[batch.firsts[rows][:, np.newaxis] + np.arange(size)]
-    borders: _Places = quotes.take(np.clip(shape.anchors - 1, 0, size - 1), axis=1)
-    borders[:, shape.anchors == 0] = batch.starts[rows][:, np.newaxis]
-    borders[:, shape.anchors > size] = batch.starts[rows + 1][:, np.newaxis]
-    borders += shape.moves
-    return borders
+def _read(batch: TextBatch, is_left: Flags, plan: _Plan, enough: float) -> UniformTexts | None:
+    """Those of the texts left that are of the shape; None where there are not enough."""
+    rows, borders = batch.cut(is_left, plan.shape)
+    if len(rows) < enough:
+        return None
+    cut = CutTexts.of(batch, borders)
+    same = flag_literals(cut, plan.shape)
+    if not same.all():
+        rows, borders = only(same, rows, borders)
+        if len(rows) < enough:
+            return None
+        cut = CutTexts.of(batch, borders)
+    try:
+        return _columns(rows, cut, plan)
+    except pa.ArrowInvalid:  # a number beyond its type, which is rare
+        return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cut:
-    """Texts cut at their borders: `pieces` are `width` for each text, literals and values
-    in turns, and what stands between it and the next one."""
-
-    pieces: pa.Array
-    num_texts: int
-    width: int
-
-    @classmethod
-    def of(cls, batch: _Batch, borders: _Places) -> _Cut:
-        """Cut at borders that never go backwards."""
-        num_texts, width = borders.shape
-        offsets = pa.py_buffer(np.ascontiguousarray(borders))
-        pieces = pa.Array.from_buffers(
-            pa.string(), max(borders.size - 1, 0), [None, offsets, batch.data]
-        )
-        return cls(pieces=pieces, num_texts=num_texts, width=width)
-
-    def literals(self) -> pa.Array:
-        """The literals of the first text, then those of the next."""
-        literals = 2 * np.arange(self.width // 2, dtype=np.int32)
-        return self._take(self._firsts()[:, np.newaxis] + literals)
-
-    def values(self, slots: Sequence[int]) -> pa.Array:
-        """The values of one slot in all texts, then those of the next slot."""
-        values = 2 * np.array(slots, np.int32) + 1
-        return self._take(values[:, np.newaxis] + self._firsts())
-
-    def _firsts(self) -> _Places:
-        return np.arange(self.num_texts, dtype=np.int32) * np.int32(self.width)
-
-    def _take(self, places: _Places) -> pa.Array:
-        indices = pa.Array.from_buffers(pa.int32(), places.size, [None, pa.py_buffer(places)])
-        return self.pieces.take(indices)
-
-
-def _has_literals(cut: _Cut, shape: TextShape) -> Flags:
-    """Which texts have the literals of the shape, their lengths being the same."""
-    size = len(shape.literals)
-    data = cut.literals().buffers()[2].slice(0, cut.num_texts * size)
-    first, others = data.slice(0, size), data.slice(size)
-    if first.to_pybytes() == shape.literals and others.equals(data.slice(0, others.size)):
-        return np.ones(cut.num_texts, np.bool_)  # each is as the one before
-    found = np.frombuffer(data, np.uint8).reshape(cut.num_texts, size)
-    other = found != np.frombuffer(shape.literals, np.uint8)
-    same: Flags = ~other.any(axis=1)
-    return same
-
-
-def _columns(
-    rows: Rows, cut: _Cut, shape: TextShape, leaves: Leaves, slots: Mapping[FieldPath, int]
-) -> UniformTexts:
+def _columns(rows: Rows, cut: CutTexts, plan: _Plan) -> UniformTexts:
     """The columns of texts whose literals are those of the shape, without those texts
     that have other values than their slots are for."""
-    paths = [path for path, number in slots.items() if not shape.slots[number].is_text]
-    tokens, fits = _tokens(cut, shape, [(slots[path], leaves[path]) for path in paths])
-    columns = {
-        path: pa.nulls(cut.num_texts, kind) for path, kind in leaves.items() if path not in slots
-    }
-    columns |= {path: cut.values([slots[path]]) for path in slots if path not in paths}
-    columns |= dict(zip(paths, tokens, strict=True))
+    quoted = {path: cut.values([slot]) for path, slot in plan.quoted.items()}
+    bare = [cut.values(group.slots) for group in plan.bare]
+    fits = _flag_fitting_others(cut, plan)
+    for values in quoted.values():
+        fits &= flag_unescaped(values)
+    for group, tokens in zip(plan.bare, bare, strict=True):
+        fits &= _in_every(flag_fitting(tokens, group.kind), len(group.slots))
     if not fits.all():
-        mask = mask_of(fits)
-        rows, columns = (
-            rows[fits],
-            {path: pc.filter(values, mask) for path, values in columns.items()},
-        )
-    columns |= {path: build_column(columns[path], leaves[path]) for path in paths}
+        rows = rows[fits]
+        quoted = {path: values.filter(mask_of(fits)) for path, values in quoted.items()}
+        bare = [
+            tokens.filter(mask_of(np.tile(fits, len(group.slots))))
+            for group, tokens in zip(plan.bare, bare, strict=True)
+        ]
+    size = len(rows)
+    columns = {path: pa.nulls(size, plan.leaves[path]) for path in plan.missing} | quoted
+    for group, tokens in zip(plan.bare, bare, strict=True):
+        # one by one: a part of a common column would keep all of it in memory
+        columns |= {
+            path: build_column(tokens.slice(at * size, size), group.kind)
+            for at, path in enumerate(group.paths)
+        }
     return UniformTexts(rows=rows, columns=columns)
 
 
-def _tokens(
-    cut: _Cut, shape: TextShape, asked: Sequence[tuple[int, pa.DataType]]
-) -> tuple[list[pa.Array], Flags]:
-    """What stands in the slots, without quotes, that are asked for with a type; and which
-    texts have what fits there, and in the slots that nobody asks for."""
-    numbers = [number for number, _ in asked]
-    bare = {number for number, slot in enumerate(shape.slots) if not slot.is_text}
-    others = sorted(bare - {*numbers})
-    tokens = cut.values([*numbers, *others])
-    size = cut.num_texts
-    columns = [tokens.slice(at * size, size) for at in range(len(asked))]
-    fits = flag_fitting(tokens.slice(len(asked) * size), None).reshape(len(others), size)
-    every: Flags = np.asarray(fits.all(axis=0))
-    for column, (_, kind) in zip(columns, asked, strict=True):
-        every &= flag_fitting(column, kind)
-    return columns, every
+def _flag_fitting_others(cut: CutTexts, plan: _Plan) -> Flags:
+    """Which texts have in the slots that nobody asks for what may stand there."""
+    fits = np.ones(cut.num_texts, np.bool_)
+    if plan.other_quoted:
+        values = cut.values(plan.other_quoted)
+        fits &= _in_every(flag_unescaped(values), len(plan.other_quoted))
+    if plan.other_bare:
+        tokens = cut.values(plan.other_bare)
+        fits &= _in_every(flag_fitting(tokens, None), len(plan.other_bare))
+    return fits
+
+
+def _in_every(flags: Flags, slots: int) -> Flags:
+    """Which texts are flagged in each of some slots."""
+    return np.asarray(flags.reshape(slots, -1).all(axis=0))

@@ -182,6 +182,8 @@ def _count(
     struct = parsed.get(path)
     if struct is not None and pa.types.is_integer(struct.type):
         found = _first(pc.cast(struct, pa.int64(), safe=False), found)
+    if found.null_count == len(found):
+        return found
     return _without(found, pc.less(found, _ZERO))  # fewer than none is no count
 
 

@@ -203,12 +203,22 @@ def plan_piece(predicate: Predicate | None, question: Question, files: FileColum
     wanted = None if pc.all(stays).as_py() else stays
     kept = files.table if wanted is None else files.table.filter(wanted)
     return PlannedPiece(
-        kept=kept.append_column("num_records", physical_counts(files, wanted)),
+        kept=kept.append_column("num_records", _counts(found.num_records, files, wanted)),
         files=files.table.select(list(_FILES)),
         evidence=evidence,
         unreadable=unreadable_files(files.table.column("path"), found.bad),
         problems=found.problems,
     )
+
+
+def _counts(
+    known: pa.Array | None, files: FileColumns, wanted: pa.ChunkedArray | None
+) -> pa.ChunkedArray:
+    """The physical rows of the wanted files, which statistics have told if all are `known`."""
+    if known is None or known.null_count:
+        return physical_counts(files, wanted)
+    counts = pa.chunked_array([known])
+    return counts if wanted is None else counts.filter(wanted)
 
 
 def physical_counts(files: FileColumns, wanted: pa.ChunkedArray | None) -> pa.ChunkedArray:

@@ -32,15 +32,26 @@ LEAVES = {
 # what stands where a value of its name belongs, as it stands there
 _TOKENS = {
     "i": ["0", "7", "-12", "123456789012345678", "-0", "null"],
-    "d": ["1.5", "-0.0", "7", "1.0E10", "2.5e-7", "12345678901234567", "null"],
+    "d": [
+        "1.5",
+        "-0.0",
+        "7",
+        "1.0E10",
+        "2.5e-7",
+        "12345678901234567",
+        "-123456789012345678",
+        "0.1234567890123456",
+        "-0",
+        "null",
+    ],
     "f": ["0.1", "3.25", "16777217"],
     "p": ["1.25", "-9999.99", "12", "0.5", "3.1"],
     "q": ["0.000000000000000001", "-5.5", "12345678901234567890"],
-    "s": ['"a"', '""', '"naïve ☃"', '"{[,:]}"', '"x y"', "null"],
+    "s": ['"a"', '""', '"naïve ☃"', '"x y"', "null"],
     "t": ['"deep"', '"1"'],
     "b": ["true", "false", "null"],
     "other": ["1", "1e999", "true", "null", "-1.5E+3", "123456789012345678901234567890"],
-    "note": ['"unasked"', '"NaN"'],
+    "note": ['"unasked"', '"NaN"', '"né"'],
     "numRecords": ["1", "10", "100000"],
 }
 # what should not be there, or is read in its own way
@@ -48,6 +59,16 @@ _ODD = [
     *("01", "-", "1.", ".5", "1e", "+1", "0x10", "1_0", "--1", "1.5.2", "1-2", "NaN", "inf", "nul"),
     *("1.0", "1e5", "1e400", "1E39", "-1e-400", "9223372036854775807", "9223372036854775808"),
     *("1.255", "12345.678", "99999", "1e-19", "true", '"NaN"', '"-Infinity"', '"5"', "{}", "[1]"),
+    *(
+        '"a,b"',
+        '"{[,:]}"',
+        '"a\\"',
+        '"\\\\"',
+        '"\x1f"',
+        '"2025-01-06T12:34:56.789Z"',
+        "-0",
+        "9" * 19,
+    ),
     *('{"x":1}', '"\\u0041"', '"a\\"b"', '"\t"', '"\\ud800"', "", " 1", "1 ", "1,2", "0 ", "٣"),
 ]
 
@@ -108,7 +129,7 @@ def _companies(draw: st.DrawFn) -> list[str]:
     pick = random.Random(draw(st.integers(0, 2**32)))
     templates = [_template(draw) for _ in range(draw(st.integers(1, 2)))]
     gap = draw(st.sampled_from(["", " "]))
-    odds = draw(st.sampled_from([0.0, 0.002, 0.05]))
+    odds = draw(st.sampled_from([0.0, 0.0, 0.002, 0.05]))
     texts = [_render(pick.choice(templates), pick, odds, gap) for _ in range(600)]
     for _ in range(draw(st.integers(0, 8))):
         at = pick.randrange(len(texts))
@@ -185,3 +206,63 @@ def test_any_value_in_any_place_says_among_many_what_it_says_alone(place: tuple[
             assert len(found.bad) == (texts.count(odd) if alone.bad else 0), odd
             if texts.count(usual):
                 assert found.columns["numRecords",][150].as_py() == 3
+
+
+# as many commas as `{"minValues":{"s":"x","i":1},"numRecords":5}`, and another meaning, or none
+_AS_MANY_COMMAS = [
+    '{"minValues":{"i":1,"s":"x"},"numRecords":5}',
+    '{"minValues":{"s":"x,1"},"numRecords":5}',
+    '{"minValues":{"s":"x","i":1,"numRecords":5}}',
+    '{"minValues":{"s":"x"},"maxValues":{"i":1,"s":"y"}}',
+    '{"minValues":{"s":"x","i":1},"numRecords":[5]}',
+    '{"minValues":{"s":"x\\","i":1},"numRecords":5}',
+    '{"minValues":{"s":"x\\"y","i":1},"numRecords":5}',
+    '{"minValues":{"s":"\\u0078","i":1},"numRecords":5}',
+    '{"minValues":{"s":"x"y","i":1},"numRecords":5}',
+    '{"minValues":{"s":"x\x01","i":1},"numRecords":5}',
+    '{"minValues":{"s":"x","i":1},"numRecords":"5"}',
+    '{"minValues":{"s":"x","i":1},"numRecords":5 }',
+    '{"minValues":{"s":x,"i":1},"numRecords":5}',
+    '{"minValues":{"s":"","i":-0},"numRecords":5}',
+    '{"minValues":{"s":"☃","i":+1},"numRecords":5}',
+    '{"minValues":{"s":"☃","i":1},"numRecords":05}',
+    '{"minValues":{"s":"x","i":1},"numRecords":5}}',
+    '{"minValues":{"s":"x","i":},"numRecords":5}',
+    ",,",
+    '"a,b,c"',
+]
+
+
+@pytest.mark.parametrize("asked", [("minValues", "s"), ("numRecords",), None], ids=str)
+@pytest.mark.parametrize("odd", _AS_MANY_COMMAS)
+def test_a_text_with_as_many_commas_as_the_others_says_what_it_says_alone(
+    odd: str, asked: tuple[str, ...] | None
+) -> None:
+    leaves = {path: kind for path, kind in LEAVES.items() if asked in {None, path}}
+    texts = [
+        f'{{"minValues":{{"s":"{"x" * (at % 3)}","i":{at}}},"numRecords":5}}' for at in range(300)
+    ]
+    alone = parse_statistics_texts(pa.array([odd], pa.string()), leaves)
+    for at in (0, 150, 299):
+        mixed = [*texts[:at], odd, *texts[at + 1 :]]
+        found = parse_statistics_texts(pa.array(mixed, pa.string()), leaves)
+        assert list(found.bad) == ([at] if alone.bad else [])
+        for path in leaves:
+            assert repr(found.columns[path][at]) == repr(alone.columns[path][0])
+            others = found.columns[path].to_pylist()
+            expected = {("minValues", "s"): "x", ("minValues", "i"): 1, ("numRecords",): 5}.get(
+                path
+            )
+            assert others[1 if at != 1 else 4] == expected
+
+
+def test_texts_of_another_shape_than_those_before_are_read_as_they_are() -> None:
+    leaves = {path: LEAVES[path] for path in (("minValues", "i"), ("maxValues", "i"))}
+    for names in (("min", "max"), ("max", "min"), ("min", "max")):
+        texts = [
+            f'{{"{names[0]}Values":{{"i":{at}}},"{names[1]}Values":{{"i":{1000 + at}}}}}'
+            for at in range(300)
+        ]
+        found = parse_statistics_texts(pa.array(texts, pa.string()), leaves).columns
+        assert found[f"{names[0]}Values", "i"].to_pylist() == [*range(300)]
+        assert found[f"{names[1]}Values", "i"].to_pylist() == [*range(1000, 1300)]

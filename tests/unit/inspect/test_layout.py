@@ -19,6 +19,7 @@ import explorer
 import explorer.inspect as look
 from explorer.demo.write import write_demo
 from explorer.errors import InvalidArgumentError
+from explorer.inspect.layout_sizes import partition_numbers
 from explorer.inspect.overlap import depths_of
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata
 
@@ -141,6 +142,25 @@ def test_files_of_other_partitions_do_not_overlap(folder: LogFolder) -> None:
     assert (found["mean_depth"], found["files_alone"]) == (1.0, 2)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(*[st.sampled_from(["a", "b", "", None, "c"])] * 3), max_size=40),
+    st.sampled_from([1, 20]),
+)
+def test_files_of_one_partition_have_its_number_and_the_first_of_them_is_known(
+    rows: list[tuple[str | None, ...]], repeated: int
+) -> None:
+    names = ["x", "y", "z"]
+    values = [[*zip(names, row, strict=True)] for row in rows * repeated]
+    files = pa.table({"partition_values": pa.array(values, pa.map_(pa.string(), pa.string()))})
+    numbers, firsts = partition_numbers(files, names)
+    same = [tuple(text or "" for text in row) for row in rows * repeated]
+    known = {row: int(number) for row, number in zip(same, numbers, strict=True)}
+    assert [known[row] for row in same] == numbers.tolist()
+    assert sorted(known.values()) == [*range(len(known))]
+    assert firsts.tolist() == [numbers.tolist().index(at) for at in range(len(known))]
+
+
 def test_files_without_bounds_are_counted_and_not_guessed(folder: LogFolder) -> None:
     files = [add("a", stats=bounds(0, 5)), add("b")]
     found = depth(table_of(folder, files))
@@ -181,6 +201,38 @@ def test_depth_is_what_counting_file_by_file_finds(files: list[tuple[int, int, i
     assert (num, without, most, lonely) == (len(spans), 0, max(counts), alone)
     assert mean is not None
     assert math.isclose(mean, sum(counts) / len(counts))
+
+
+_TEXTS = st.one_of(
+    st.text("ab\0\x01\x7fé☃\U0001f600", max_size=4),
+    st.text("012", min_size=1, max_size=3).map(lambda digits: f"order-{digits}"),
+    st.sampled_from(
+        ["", "a long text", "a long text, and longer", "prefix-1234567", "prefix-12345678"]
+    ),
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), _TEXTS, _TEXTS), min_size=1, max_size=12),
+    st.sampled_from([1, 2**40, 2**59]),
+)
+def test_texts_and_numbers_overlap_as_their_places_in_order_do(
+    files: list[tuple[int, str, str]], wide: int
+) -> None:
+    texts = sorted({text for _, *ends in files for text in ends}, key=str.encode)
+    partitions = np.asarray([part for part, *_ in files], np.int64)
+    spans = [sorted(texts.index(end) for end in ends) for _, *ends in files]
+
+    def found(values: list[Any]) -> tuple[Any, ...]:
+        lows, highs = ([values[span[side]] for span in spans] for side in (0, 1))
+        facts = pa.table({"path": [""] * len(spans), "min.id": lows, "max.id": highs})
+        return depths_of(facts, "id", partitions)
+
+    expected = found([*range(len(texts))])
+    assert found([*texts]) == expected
+    assert found([at * wide - 2**62 for at in range(len(texts))]) == expected
+    assert found([at / 4 - 1.5 for at in range(len(texts))]) == expected
 
 
 def test_clustering_columns_of_the_table_come_by_themselves(corpus: Path) -> None:
