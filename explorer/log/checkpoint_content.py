@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import accumulate, chain
+from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.log.columns import ColumnRule, bool_column
+from explorer.log.columns import (
+    STRING_MAP,
+    ColumnRule,
+    bool_column,
+    int32_column,
+    int64_column,
+    string_column,
+    string_map_column,
+)
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import ActionLine, render_action
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
+
+_STRINGS: Final = pa.list_(pa.string())
+_BUILDERS: Final[Mapping[pa.DataType, Callable[[Sequence[Any]], pa.Array]]] = {
+    pa.string(): string_column,
+    pa.int32(): int32_column,
+    pa.int64(): int64_column,
+    pa.bool_(): bool_column,
+    STRING_MAP: string_map_column,
+}
 
 # every action of a checkpoint is a tombstone or already in the table
 _NO_DATA_CHANGE = bool_column([False])[0]
@@ -84,21 +102,30 @@ def build_small_rows(lines: Iterable[ActionLine], schema: pa.Schema) -> pa.Recor
     """Lines as rows of a checkpoint file."""
     rows = list(lines)
     return pa.RecordBatch.from_arrays(
-        [pa.array([_pairs(row.get(field.name)) for row in rows], field.type) for field in schema],
+        [_column([row.get(field.name) for row in rows], field.type) for field in schema],
         schema=schema,
     )
 
 
-def _pairs(body: Any) -> Any:
-    """The body of a small action with its maps as Arrow takes them: lists of pairs."""
-    if not isinstance(body, Mapping):
-        return body
-    found = dict(body)
-    if isinstance(configuration := body.get("configuration"), Mapping):
-        found["configuration"] = list(configuration.items())
-    if isinstance(form := body.get("format"), Mapping):
-        found["format"] = {**form, "options": list(form["options"].items())}
-    return found
+def _column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Decoded JSON as a column, mappings as structs and maps; `pa.array` would load pandas,
+    which takes as long as opening a table, and is left for fields that are not known here."""
+    if (build := _BUILDERS.get(kind)) is not None:
+        return build(values)
+    absent = [value is None for value in values]
+    if pa.types.is_struct(kind):
+        bodies = [value or {} for value in values]
+        children = [
+            _column([body.get(field.name) for body in bodies], field.type) for field in kind
+        ]
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=bool_column(absent))
+    if kind == _STRINGS:
+        lists = [value or [] for value in values]
+        ends = [*accumulate(map(len, lists), initial=0)]
+        starts = [None if gone else end for gone, end in zip(absent, ends[:-1], strict=True)]
+        texts = string_column([*chain.from_iterable(lists)])
+        return pa.ListArray.from_arrays(int32_column([*starts, ends[-1]]), texts, type=kind)
+    return pa.array(values, kind)
 
 
 def build_structs(

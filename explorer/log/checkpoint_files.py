@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
-from explorer.log.checked_output import WrittenFile, open_checked_output
+from explorer.log.action_fields import FileAction
+from explorer.log.checked_output import WrittenFile, not_read_back, open_checked_output
 from explorer.log.checkpoint_content import FileRows
+from explorer.log.checkpoint_encoding import ROWS_PER_GROUP, Piece, encode_groups
+from explorer.log.joined_parquet import JoinedFile
 from explorer.progress import Watch
-from explorer.storage.at_once import ahead
 from explorer.storage.ports import WriteStore
-
-ROWS_PER_GROUP = 100_000
-"""Enough to compress well, few enough to hold: some 100 MB where statistics are long."""
 
 # columns of few distinct values; looking for equal ones among paths and statistics costs a
 # tenth of the time and finds none
@@ -29,9 +28,6 @@ _REPETITIVE: Final = (
     "deletionVector.pathOrInlineDv",
     "clusteringProvider",
 )
-
-# pyarrow writes page by page, and each call would wait for Python's lock
-_BUFFER = 2**20
 
 _UNBOUNDED: Final = frozenset(
     {"add.stats", "metaData.schemaString", "domainMetadata.configuration"}
@@ -48,21 +44,13 @@ class WrittenRows:
     num_adds: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """Rows of one kind of file action, as many as one row group has."""
-
-    action: str
-    rows: pa.ChunkedArray
-
-
 def pieces_of(files: FileRows, rows_at_most: int = ROWS_PER_GROUP) -> Iterator[Piece]:
     """All file actions, adds first, in pieces of one kind and `rows_at_most` rows."""
     yield from _regrouped("add", files.adds, rows_at_most)
     yield from _regrouped("remove", files.removes, rows_at_most)
 
 
-def _regrouped(action: str, arrays: Iterable[pa.StructArray], most: int) -> Iterator[Piece]:
+def _regrouped(action: FileAction, arrays: Iterable[pa.StructArray], most: int) -> Iterator[Piece]:
     """The same rows in full pieces: what comes row group by row group, or commit by
     commit, would make many tiny ones."""
     held: list[pa.StructArray] = []
@@ -94,29 +82,35 @@ def write_rows(
     watch: Watch,
 ) -> WrittenRows:
     """One file of `small` actions and file actions, which come as they are written."""
-    import pyarrow.parquet as pq  # not needed to open a small table
-
     num_rows = num_adds = 0
-    with open_checked_output(store, path) as sink:
-        buffered = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), _BUFFER)
-        writer = pq.ParquetWriter(
-            buffered,
-            schema,
-            compression="zstd",
-            store_schema=False,
-            write_page_checksum=True,
-            use_dictionary=[f"{field.name}.{leaf}" for field in schema for leaf in _REPETITIVE],
-            write_statistics=_bounded_leaves(schema),
-        )
-        with writer:
-            for action, rows in ahead(chain(_first(small), _widened(schema, pieces))):
-                watch.step(num_rows, None, "Writing the checkpoint")
-                writer.write_table(rows, row_group_size=ROWS_PER_GROUP)
-                num_rows += rows.num_rows
-                num_adds += rows.num_rows if action == "add" else 0
-        buffered.flush()
+    settings = _settings(schema)
+    with (
+        open_checked_output(store, path) as sink,
+        closing(encode_groups(schema, small, pieces, settings)) as groups,
+    ):
+        file = JoinedFile(sink, schema, settings)
+        for group in groups:
+            watch.step(num_rows, None, "Writing the checkpoint")
+            count = file.write_group(group.chunks)
+            num_rows += count
+            num_adds += count if group.action == "add" else 0
+        try:
+            file.finish()
+        except ValueError as error:
+            raise not_read_back(path, str(error)[:200]) from error
         written = sink.written(path)
     return WrittenRows(file=written, num_rows=num_rows, num_adds=num_adds)
+
+
+def _settings(schema: pa.Schema) -> Mapping[str, Any]:
+    """Of pyarrow's writer."""
+    return {
+        "compression": "zstd",
+        "store_schema": False,
+        "write_page_checksum": True,
+        "use_dictionary": [f"{field.name}.{leaf}" for field in schema for leaf in _REPETITIVE],
+        "write_statistics": _bounded_leaves(schema),
+    }
 
 
 def _bounded_leaves(schema: pa.Schema) -> list[str]:
@@ -131,23 +125,3 @@ def _bounded_leaves(schema: pa.Schema) -> list[str]:
         elif not pa.types.is_nested(kind) and name not in _UNBOUNDED:
             found.append(name)
     return found
-
-
-def _first(small: pa.RecordBatch | None) -> Iterator[tuple[str, pa.Table]]:
-    if small is not None:
-        yield "", pa.Table.from_batches([small])
-
-
-def _widened(schema: pa.Schema, pieces: Iterable[Piece]) -> Iterator[tuple[str, pa.Table]]:
-    """Each piece as a table whose only column with values is that of its action."""
-    nothing: dict[str, pa.Array] = {}
-    for piece in pieces:
-        count = len(piece.rows)
-        for field in schema:
-            # nearly all pieces have the same number of rows
-            if field.name not in nothing or len(nothing[field.name]) != count:
-                nothing[field.name] = pa.nulls(count, field.type)
-        columns = [
-            piece.rows if field.name == piece.action else nothing[field.name] for field in schema
-        ]
-        yield piece.action, pa.Table.from_arrays(columns, schema=schema)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -74,26 +74,26 @@ def build_state_rows(loaded: LoadedVersion, content: CheckpointContent) -> FileR
     add_type, remove_type = _types(content, further, lost)
     state, expired = loaded.state, content.tombstones_after
     complete = _completer(loaded, content, add_type)
+
+    def adds() -> Iterator[pa.StructArray]:
+        # which rows count is found out first, in all threads at once: of the rest the reading
+        # is done by one, while the others encode
+        state.count("add"), state.count("remove")
+        columns, leaves = _needed("add", add_type, further), _leaves(further, complete)
+        for files in state.stream("add", columns, leaves):
+            whole = files if complete is None else complete_statistics(files, complete)
+            yield _shape(whole, "add", add_type, further)
+
+    def removes() -> Iterator[pa.StructArray]:
+        columns, leaves = _needed("remove", remove_type, lost), _leaves(lost, None)
+        for files in state.stream("remove", columns, leaves):
+            yield _shape_tombstones(files, remove_type, lost, expired)
+
     return FileRows(
         add_type=add_type,
         remove_type=remove_type,
-        adds=read_ahead(
-            _shape(
-                files if complete is None else complete_statistics(files, complete),
-                "add",
-                add_type,
-                further,
-            )
-            for files in state.stream(
-                "add", _needed("add", add_type, further), _leaves(further, complete)
-            )
-        ),
-        removes=(
-            _shape_tombstones(files, remove_type, lost, expired)
-            for files in state.stream(
-                "remove", _needed("remove", remove_type, lost), _leaves(lost, None)
-            )
-        ),
+        adds=read_ahead(adds()),
+        removes=read_ahead(removes()),
         count_adds=lambda: state.count("add"),
     )
 

@@ -28,13 +28,8 @@ from explorer.log.checkpoint_content import (
     build_small_lines,
     build_small_rows,
 )
-from explorer.log.checkpoint_files import (
-    ROWS_PER_GROUP,
-    Piece,
-    WrittenRows,
-    pieces_of,
-    write_rows,
-)
+from explorer.log.checkpoint_encoding import ROWS_PER_GROUP, Piece
+from explorer.log.checkpoint_files import WrittenRows, pieces_of, write_rows
 from explorer.log.checkpoint_form import (
     CLASSIC,
     CheckpointForm,

@@ -111,8 +111,10 @@ class LogState:
         self, action: FileAction, columns: Sequence[str], leaves: Sequence[FieldPath]
     ) -> Iterator[FileColumns]:
         """The files in force as `reduce_files` hands them on, read as they are asked for."""
-        for job in self._row_groups(action):
-            live = self._mask(*job, action)
+        with self._lock:
+            found = self._live.get(action)
+        groups = (self._mask(*job, action) for job in self._row_groups(action))
+        for live in groups if found is None else found:
             if live.count:
                 yield from self._pieces(live, columns, leaves)
         yield from self._newer(action, columns)

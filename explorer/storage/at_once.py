@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from explorer.storage.ports import RangeStore, ReadStore
@@ -35,18 +35,6 @@ def at_once(work: Callable[[Job], Answer], jobs: Iterable[Job], most: int) -> It
         finally:
             for left in waiting:
                 left.cancel()
-
-
-def ahead(items: Iterable[Job]) -> Generator[Job, None, None]:
-    """The same items, each worked out in a thread while the one before it is made use of."""
-    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  # see above
-
-    left, end = iter(items), object()
-    with ThreadPoolExecutor(1, thread_name_prefix="delta-explorer-ahead") as thread:
-        coming = thread.submit(next, left, end)
-        while (item := coming.result()) is not end:
-            coming = thread.submit(next, left, end)
-            yield item  # type: ignore[misc]  # the end alone is none
 
 
 def each(store: ReadStore, work: Callable[[Job], Answer], jobs: Iterable[Job]) -> Iterator[Answer]:

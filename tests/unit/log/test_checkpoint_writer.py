@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
@@ -13,8 +17,9 @@ from deltalake import DeltaTable
 import explorer
 from explorer.errors import CancelledError, InvalidArgumentError
 from explorer.log.checkpoint_content import CheckpointContent
+from explorer.log.checkpoint_encoding import ROWS_PER_GROUP
 from explorer.log.checkpoint_writer import write_classic_checkpoint
-from explorer.log.columns import ADD_COLUMNS, batch_of
+from explorer.log.columns import ADD_COLUMNS, TIME, batch_of, string_map_column
 from explorer.progress import Cancel
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import render_action, render_lines
@@ -139,6 +144,52 @@ def test_deltalake_reads_the_files_that_were_written(store: WriteStore, tmp_path
 
 
 @pytest.mark.rule("checkpoint-row-per-action", "older-004-checkpoint-parquet")
+def test_row_groups_after_the_first_have_rows_of_their_own(
+    store: WriteStore, tmp_path: Path
+) -> None:
+    numbers = np.arange(ROWS_PER_GROUP * 2 + 5)
+    batch = pa.record_batch(
+        {
+            "path": pc.binary_join_element_wise(pa.array(numbers).cast("string"), ".parquet", ""),
+            "partition_values": string_map_column([{"c": "x"}] * len(numbers)),
+            "size": pa.array(numbers),
+            "modification_time": pa.array(numbers, TIME),
+            # the same in no two row groups, and without a value in all of the second
+            "base_row_id": pa.array(numbers, mask=numbers // ROWS_PER_GROUP == 1),
+        }
+    )
+    write_classic_checkpoint(store, replace(CONTENT, adds=[batch]))
+    (tmp_path / "_delta_log/00000000000000000000.json").unlink()
+    footer = pq.read_metadata(f"{store.uri}/{CHECKPOINT}")
+    counts = [footer.row_group(group).num_rows for group in range(footer.num_row_groups)]
+    assert counts[1:-1] == [ROWS_PER_GROUP, ROWS_PER_GROUP, 5]
+    names = ["path", "size", "base_row_id", "tags"]
+    found = explorer.open_table(tmp_path).snapshot().files(columns=names)
+    assert found.select(names[:3]).equals(pa.Table.from_batches([batch.select(names[:3])]))
+    assert found.column("tags").null_count == len(numbers)
+    theirs = DeltaTable(tmp_path).get_add_actions()
+    assert sorted(theirs["size_bytes"].to_pylist()) == [*range(len(numbers))]
+
+
+def test_writing_a_checkpoint_does_without_pandas(store: WriteStore) -> None:
+    """It takes longer to import than a small checkpoint to write."""
+    program = """
+import sys
+from datetime import UTC, datetime
+import explorer
+from explorer.log.checkpoint_writer import write_checkpoint
+from explorer.storage.open import open_write_store
+snapshot, store = explorer.open_table(sys.argv[1]).snapshot(), open_write_store(sys.argv[1])
+snapshot.consult(lambda loaded: write_checkpoint(store, loaded, now=datetime.now(UTC)))
+assert "pyarrow.parquet" in sys.modules
+assert "pandas" not in sys.modules
+"""
+    command = [sys.executable, "-c", program, store.uri]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "af23c9d7" in rows(store, "metaData")[0]["id"]
+
+
 def test_each_row_holds_one_action(store: WriteStore) -> None:
     write_classic_checkpoint(store, CONTENT)
     table = pq.ParquetFile(f"{store.uri}/{CHECKPOINT}").read()
