@@ -120,8 +120,8 @@ def _still_kept(listed: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages)
     """Files on their way out: removed, and within retention."""
     tombstones = kept.tombstones
     names = file_of_each(tombstones, root)[0]
-    live = pc.is_in(names, value_set=_filled(kept.live.inside))
-    there = pc.is_in(names, value_set=_filled(listed))
+    there = pc.is_in(names, value_set=_among(listed, names))
+    live = pc.is_in(names, value_set=_among(kept.live.inside, names))
     shown = pc.and_(pc.and_(names.is_valid(), there), pc.invert(live))
     rows = tombstones.append_column("name", names).filter(shown)
     since = pc.add(rows.column("deletion_timestamp").cast(pa.int64()), _number(ages.retention_ms))
@@ -139,8 +139,12 @@ def _with_reasons(files: pa.Table, reasons: Sequence[str]) -> pa.Table:
     return files.filter(pc.is_in(texts, value_set=string_column(list(reasons))))
 
 
-def _filled(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return texts if texts.num_chunks else pa.chunked_array([string_column([])], pa.string())
+def _among(many: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Array:
+    """Those of `many` that are among `names`: a table has far more files than tombstones, and
+    a set is made of the few."""
+    if not len(many) or not len(names):
+        return string_column([])
+    return pc.unique(many.filter(pc.is_in(many, value_set=names)))
 
 
 def _number(value: int) -> pa.Scalar:

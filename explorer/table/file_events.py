@@ -26,6 +26,7 @@ from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commi
 from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.at_once import at_once
 from explorer.storage.ports import ReadStore
+from explorer.table.decoded_paths import holds_byte, may_begin_with
 from explorer.table.event_lines import LINES, VECTOR, read_json, read_lines, unreadable
 from explorer.table.store_paths import Places, file_of_each, places_of
 from explorer.table.table import contiguous_run
@@ -282,14 +283,13 @@ def _fit(structs: pa.StructArray, wanted: pa.StructType) -> pa.StructArray:
 
 
 def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
-    paths = table.column("path").combine_chunks()
+    paths = table.column("path")
     # looking for one character is many times cheaper than an expression
-    absolute = pc.or_(pc.starts_with(paths, "/"), pc.match_substring(paths, ":"))
-    if pc.any(absolute).as_py():
+    if any(may_begin_with(chunk, "/") or holds_byte(chunk, ":") for chunk in paths.chunks):
         local = pc.match_substring_regex(paths, r"^(?:/|(?i:file):)")
         plain = pc.replace_substring_regex(paths, r"^(?i:file:)?/*", "file:/")
         paths = pc.if_else(local, plain, paths)
-    codes = _indices(pc.dictionary_encode(paths))
+    codes = np.concatenate([_NO_CODES, *map(_indices, pc.dictionary_encode(paths).chunks)])
     vectors = table.column("deletion_vector").combine_chunks()
     if vectors.null_count == len(vectors):
         return codes
@@ -308,6 +308,7 @@ def _indices(encoded: pa.DictionaryArray) -> npt.NDArray[np.int64]:
     return found
 
 
+_NO_CODES = np.zeros(0, np.int64)
 _NOTHING, _BETWEEN = (string_column(["", "\0"])[at] for at in range(2))
 
 

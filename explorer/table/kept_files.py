@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
 from explorer.log.expiry import is_unexpired
+from explorer.table.decoded_paths import holds_byte
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import Places, last_parts, places_of
 
@@ -63,8 +64,9 @@ def is_kept(paths: pa.ChunkedArray, places: Places) -> pa.ChunkedArray:
     kept = pc.is_in(paths, value_set=_whole(places.inside))
     if len(places.written):
         # only a name with a `%` in it can be one that was not encoded: hardly ever are any left
-        odd = pc.and_not(pc.match_substring(paths, "%"), kept)
-        if pc.any(odd).as_py():
+        rest = paths.filter(pc.invert(kept))
+        if any(holds_byte(chunk, "%") for chunk in rest.chunks):
+            odd = pc.and_not(pc.match_substring(paths, "%"), kept)
             kept = pc.or_(kept, pc.and_(odd, pc.is_in(paths, value_set=places.written)))
     outside = _whole(places.outside)
     if not len(outside):

@@ -19,7 +19,14 @@ from explorer.errors import CorruptLogError
 from explorer.log.columns import bool_column, int64_column, string_column
 from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.protocol.paths import normalise_path
-from explorer.table.decoded_paths import decode_as_text, decode_in_pieces, decode_paths
+from explorer.table.decoded_paths import (
+    decode_as_text,
+    decode_in_pieces,
+    decode_paths,
+    holds_byte,
+    may_begin_with,
+    may_need_normalising,
+)
 
 _NOTHING = string_column([""])[0]
 _NO_NAMES = string_column([])
@@ -95,7 +102,7 @@ def _named_places(paths: pa.ChunkedArray, names: pa.ChunkedArray, root: str) -> 
         relative = pc.invert(absolute)
         paths, names = paths.filter(relative), names.filter(relative)
     around = [_normalised_parts(chunk) for chunk in paths.chunks]
-    is_written = pc.any(pc.match_substring(paths, "%")).as_py()
+    is_written = any(holds_byte(chunk, "%") for chunk in paths.chunks)
     return elsewhere.joined(_places([*names.chunks, *around], paths.chunks if is_written else ()))
 
 
@@ -180,22 +187,20 @@ def last_parts(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def _are_absolute(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    # looking for two characters is many times cheaper than an expression, and nearly always
-    # there is nothing more to be asked
-    local, scheme = pc.starts_with(paths, "/"), pc.match_substring(paths, ":")
-    if not pc.any(scheme).as_py():
-        return local
+    # to look at all bytes is many times cheaper than an expression, and nearly always there is
+    # nothing more to be asked
+    chunks = paths.chunks if isinstance(paths, pa.ChunkedArray) else [paths]
+    if not any(holds_byte(chunk, ":") for chunk in chunks):
+        if any(may_begin_with(chunk, "/") for chunk in chunks):
+            return pc.starts_with(paths, "/")
+        none = pa.array(np.zeros(len(paths), np.bool_))
+        return pa.chunked_array([none]) if isinstance(paths, pa.ChunkedArray) else none
     return pc.match_substring_regex(paths, _ABSOLUTE)
 
 
 def _normalised_parts(paths: pa.Array) -> pa.Array:
     """Paths without `./`, `../` and empty parts, of those that may have some."""
-    if not len(paths) or paths.null_count == len(paths):
-        return _NO_NAMES
-    # to search all of the text at once is many times cheaper than path by path
-    ends = np.frombuffer(paths.buffers()[1], np.int32)[paths.offset :][: len(paths) + 1]
-    text = paths.buffers()[2].slice(int(ends[0]), int(ends[-1] - ends[0])).to_pybytes()
-    if b"./" not in text and b"//" not in text:
+    if not may_need_normalising(paths):
         return _NO_NAMES
     found = paths.filter(pc.or_(pc.match_substring(paths, "./"), pc.match_substring(paths, "//")))
     return string_column([posixpath.normpath(path) for path in found.to_pylist()])
