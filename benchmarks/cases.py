@@ -155,6 +155,12 @@ def _build_cases(files: int, few_commits: int, many_commits: int) -> list[Case]:
             min_speedup=7,
         ),
         Case(
+            title=f"history, 50 of {many_commits:,}, of a table that is open",
+            operation="history_50_open",
+            log=many,
+            min_speedup=7,
+        ),
+        Case(
             title=f"history, all of {many_commits:,}",
             operation="history_all",
             log=many,

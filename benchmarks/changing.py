@@ -23,7 +23,7 @@ from pathlib import Path
 from benchmarks import logs
 from benchmarks.actions import build_path, build_uuid
 from benchmarks.cases import Case
-from benchmarks.comparing import ENTRANTS, ROOT, Sample, compare, parse_options
+from benchmarks.comparing import ENTRANTS, ROOT, Sample, compare, environment, parse_options
 from benchmarks.logs import LogRequest
 
 COMMITS = 100
@@ -106,7 +106,7 @@ def _measure(entrant: str, case: Case, table: Path) -> Sample:
 
 def _run(operation: str, entrant: str, table: Path) -> Sample:
     command = [sys.executable, "-m", "benchmarks.changing_steps", operation, entrant, str(table)]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True)
     found = json.loads(done.stdout)
     return Sample(whole_ms=found["inner_ms"], **found)
 

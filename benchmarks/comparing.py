@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
 from collections.abc import Callable, Sequence
@@ -63,6 +64,15 @@ def compare(cases: Sequence[Case], options: argparse.Namespace, measure: Measure
     print()
     print(render_table(comparisons))
     return 0 if all(not comparison.misses for comparison in comparisons) else 1
+
+
+def environment() -> dict[str, str]:
+    """What a measured process is given: compiled modules are kept. Those of an installed
+    package are there from the beginning, as the peer's; ours lie in a checkout."""
+    kept = {"PYTHONPYCACHEPREFIX": str(ROOT / ".cache" / "bytecode")}
+    others = dict(os.environ)
+    others.pop("PYTHONDONTWRITEBYTECODE", None)
+    return others | kept
 
 
 def link(source: str, target: str) -> None:

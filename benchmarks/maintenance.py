@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks import logs
 from benchmarks.cases import Case
-from benchmarks.comparing import ROOT, Sample, compare, link, parse_options
+from benchmarks.comparing import ROOT, Sample, compare, environment, link, parse_options
 
 
 def main() -> int:
@@ -57,7 +57,9 @@ def _measure(entrant: str, case: Case, table: Path) -> Sample:
         shutil.copytree(table, copy, copy_function=link)
         arguments = [case.operation, entrant, str(copy)]
         command = [sys.executable, "-m", "benchmarks.maintenance_steps", *arguments]
-        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True
+        )
     found = json.loads(done.stdout)
     return Sample(whole_ms=found["inner_ms"], **found)
 

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from benchmarks.cases import Case, build_full_cases, build_quick_cases
-from benchmarks.comparing import ROOT, Sample, compare, link, parse_options
+from benchmarks.comparing import ROOT, Sample, compare, environment, link, parse_options
 
 GROWS = "refresh"
 
@@ -46,7 +46,7 @@ def _run(entrant: str, case: Case, table: Path) -> Sample:
     arguments = [timing, entrant, case.operation, str(table)]
     command = [sys.executable, "-m", "benchmarks.measure", *arguments]
     started = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True)
     whole_ms = (time.perf_counter() - started) * 1000
     return Sample(whole_ms=whole_ms, **json.loads(done.stdout))
 

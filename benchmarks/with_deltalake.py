@@ -95,6 +95,11 @@ def history_50(table: str) -> Step:
     return lambda: len(opened.history(50))
 
 
+def history_50_open(table: str) -> Step:
+    """The same: the peer cannot tell it of a table that is not open."""
+    return history_50(table)
+
+
 def history_all(table: str) -> Step:
     """All commits, counted in the same way."""
     opened = DeltaTable(table, without_files=True)

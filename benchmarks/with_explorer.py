@@ -112,6 +112,14 @@ def history_50(table: str) -> Step:
     return lambda: int(open_ours(table).history(50).num_rows)
 
 
+def history_50_open(table: str) -> Step:
+    """The newest fifty commits of a table that is open, as the peer has it; what came since
+    then would be seen."""
+    opened = open_ours(table)
+    _load(opened)
+    return lambda: int(opened.history(50).num_rows)
+
+
 def history_all(table: str) -> Step:
     """All commits."""
     return lambda: int(open_ours(table).history().num_rows)

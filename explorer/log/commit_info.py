@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from explorer.errors import CorruptLogError
+from explorer.log.collector import without_collector
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
 from explorer.storage.at_once import each
@@ -68,8 +69,14 @@ def read_provenance(
     heads = store.read_heads(LOG_FOLDER, map(render_commit_name, versions), _HEAD_BYTES)
     for start in range(0, len(versions), COMMITS_AT_A_TIME):
         some = versions[start : start + COMMITS_AT_A_TIME]
-        for version, (head, modified_ms) in zip(some, list(islice(heads, len(some))), strict=True):
-            yield _body(store, head, version), modified_ms
+        with without_collector():
+            found = [
+                (_body(store, head, version), modified_ms)
+                for version, (head, modified_ms) in zip(
+                    some, list(islice(heads, len(some))), strict=True
+                )
+            ]
+        yield from found
 
 
 def _head(store: ReadStore, version: int) -> bytes:

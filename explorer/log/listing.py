@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,7 +16,13 @@ from explorer.protocol.filenames import (
     render_commit_name,
     split_versions,
 )
-from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore
+from explorer.storage.ports import (
+    FolderStamp,
+    ObjectInfo,
+    RangeStore,
+    ReadStore,
+    StampedStore,
+)
 
 CheckpointKind = Literal["classic", "multi-part", "v2"]
 
@@ -88,6 +95,12 @@ _PREFERENCE: dict[CheckpointKind, int] = {"multi-part": 0, "classic": 1, "v2": 2
 # object stores list so many names in one request
 _PAGE = 1000
 
+# listing fewer takes no longer than to ask whether they are still the same
+_WORTH_KEEPING = 1000
+
+# what a version costs as an element of a tuple
+_VERSION_BYTES = 40
+
 # versions whose names differ in the last two digits alone: one prefix, and mostly one page
 _GROUP = 100
 _EDGE = 10
@@ -142,6 +155,46 @@ def list_log(store: ReadStore) -> LogListing:
         return build_listing(store.list_names(LOG_FOLDER))
     stored = {info.name: info for info in store.list_folder(LOG_FOLDER)}
     return replace(build_listing(stored), stored=stored)
+
+
+class KeptListing:
+    """The last listing of one long log, for as long as the store knows its folder unchanged;
+    safe to share between threads."""
+
+    def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
+        self._clock = clock
+        self._kept: tuple[FolderStamp, LogListing] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """What keeping it costs."""
+        kept = self._kept
+        return 0 if kept is None else _VERSION_BYTES * _num_versions(kept[1])
+
+    def list_log(self, store: ReadStore) -> LogListing:
+        """As the function of that name; the one that is kept where it holds still."""
+        now_ns = self._clock()
+        if not isinstance(store, StampedStore):
+            return list_log(store)
+        if (kept := self._kept) is not None and kept[0] == store.folder_stamp(LOG_FOLDER, now_ns):
+            return kept[1]
+        listing = list_log(store)
+        # asked for after the listing: what it tells then was so before it, and during it
+        stamp = (
+            store.folder_stamp(LOG_FOLDER, now_ns)
+            if _num_versions(listing) >= _WORTH_KEEPING
+            else None
+        )
+        self._kept = None if stamp is None else (stamp, listing)
+        return listing
+
+    def forget(self) -> None:
+        """Keep nothing: what was listed turned out to be gone."""
+        self._kept = None
+
+
+def _num_versions(listing: LogListing) -> int:
+    return len(listing.commits) + len(listing.checksums)
 
 
 def list_newer(store: ReadStore, held: LogListing) -> LogListing | None:

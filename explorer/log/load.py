@@ -75,6 +75,8 @@ class LoadedVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Choice:
+    """A segment, its checkpoint as far as it was read, and what is wrong with others."""
+
     listing: LogListing
     segment: LogSegment
     checkpoint: Checkpoint | None

@@ -101,19 +101,26 @@ class ParquetPart:
     def _read_small(
         self, file: pq.ParquetFile, group: int, leaves: Mapping[str, str]
     ) -> Iterator[dict[str, Any]]:
-        witnesses = self._read(file, group, list(leaves.values()))
+        witnesses = self._read(file, group, list(leaves.values()), use_threads=True)
         with _unusable_if_unreadable(self.path):
-            present = {
+            masks = {
                 name: pc.is_valid(pc.struct_field(witnesses.column(name), _WITNESS[name]))
                 for name in leaves
             }
-            present = {name: mask for name, mask in present.items() if pc.any(mask).as_py()}
-        if not present:
-            return
-        table = self._read(file, group, list(present))
-        for name, mask in present.items():
+            masks = {name: mask for name, mask in masks.items() if pc.any(mask).as_py()}
+            last = max((_last(mask) for mask in masks.values()), default=-1)
+        start = 0
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in masks}
+        # nearly always they are the first of their row group, or of a group of their own
+        for table in self._stream(file, group, list(masks)) if masks else ():
             with _unusable_if_unreadable(self.path):
-                bodies = table.column(name).filter(mask).to_pylist()
+                for name, mask in masks.items():
+                    here = mask.slice(start, table.num_rows)
+                    found[name] += table.column(name).filter(here).to_pylist()
+            start += table.num_rows
+            if start > last:
+                break
+        for name, bodies in found.items():
             yield from ({name: body} for body in bodies)
 
     def read_group(
@@ -234,10 +241,13 @@ class ParquetPart:
             source.expect(groups, columns)
             yield _parquet_file(source.file, self.metadata)
 
-    def _read(self, file: pq.ParquetFile, group: int, columns: list[str]) -> pa.Table:
+    def _read(
+        self, file: pq.ParquetFile, group: int, columns: list[str], *, use_threads: bool = False
+    ) -> pa.Table:
+        """All of a row group; `use_threads` where no other group is read beside it."""
         with _unusable_if_unreadable(self.path):
             table = file.read_row_group(
-                group, columns=columns, use_threads=self.num_row_groups == 1
+                group, columns=columns, use_threads=use_threads or self.num_row_groups == 1
             )
             # Parquet does not promise that text is UTF-8
             table.validate(full=True)
@@ -301,6 +311,11 @@ def _parquet_file(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq
         # in nanoseconds the year 9999 would come out as another year, unseen
         coerce_int96_timestamp_unit="us",
     )
+
+
+def _last(mask: pa.ChunkedArray) -> int:
+    """The position of the last true value; there is one."""
+    return int(pc.max(pc.indices_nonzero(mask)).as_py())
 
 
 def unusable(path: str, what: str) -> UnusableCheckpointError:

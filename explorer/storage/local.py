@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
 from explorer.protocol.filenames import TEMPORARY_PREFIX
-from explorer.storage.ports import Content, ObjectInfo, PutOutcome
+from explorer.storage.ports import Content, FolderStamp, ObjectInfo, PutOutcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +24,8 @@ _NO_LINKS = frozenset({errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.EMLINK
 
 # a path of a log may name a pipe, which would be waited for without an end
 _READING = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+
+_FOLDER = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
 
 # most files of a log are smaller: two reads tell so for less than asking for the size
 _FIRST_BYTES = 2**16
@@ -82,6 +84,14 @@ class LocalStore:
         found.sort(key=attrgetter("name"))
         return found
 
+    def folder_stamp(self, folder: str, listed_ns: int) -> FolderStamp | None:
+        """What is equal as long as no name comes into `folder` or goes from it."""
+        # only long listings are kept
+        from explorer.storage.folder_stamp import read_folder_stamp  # noqa: PLC0415
+
+        with _speaking_of(folder):
+            return read_folder_stamp(self._full(folder), listed_ns)
+
     def list_pieces(self, folder: str) -> Iterator[FolderPiece]:
         """What lies directly in `folder`, folders and links too."""
         from explorer.storage.tree import scan_local  # noqa: PLC0415  # only to look for strays
@@ -121,10 +131,20 @@ class LocalStore:
         self, folder: str, names: Iterable[str], limit: int
     ) -> Iterator[tuple[bytes, int]]:
         """The first `limit` bytes of each, and its modification time in milliseconds."""
-        start = f"{self._full(folder)}/"
+        with _speaking_of(folder):
+            inside = os.open(self._full(folder), _FOLDER)
+        try:
+            yield from self._read_heads(folder, inside, names, limit)
+        finally:
+            os.close(inside)
+
+    def _read_heads(
+        self, folder: str, inside: int, names: Iterable[str], limit: int
+    ) -> Iterator[tuple[bytes, int]]:
+        """`inside` is the open folder: each name is looked up in it alone."""
         for name in names:
             try:
-                descriptor = os.open(start + name, _READING)
+                descriptor = os.open(name, _READING, dir_fd=inside)
                 try:
                     found = os.fstat(descriptor)
                     wanted = min(found.st_size, limit)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 ByteRange: TypeAlias = tuple[int, int]
 """Bytes of an object from the first number to before the second."""
 
+FolderStamp: TypeAlias = tuple[int, ...]
+"""Numbers that are others once a name came into a folder or went from it."""
+
 Content: TypeAlias = bytes | Iterable[bytes]
 """What an object will hold: at once, or in pieces that may be gone through again, so that
 a store that tries twice writes the same."""
@@ -112,6 +115,17 @@ class HeadStore(ReadStore, Protocol):
     ) -> Iterator[tuple[bytes, int]]:
         """The first `limit` bytes of each object directly inside `folder`, in the order of
         `names`, and its modification time in milliseconds since the epoch (UTC)."""
+        ...
+
+
+@runtime_checkable
+class StampedStore(ReadStore, Protocol):
+    """A `ReadStore` that can tell for next to nothing that a folder still holds the same names."""
+
+    def folder_stamp(self, folder: str, listed_ns: int) -> FolderStamp | None:
+        """Equal to the one of an earlier look where `folder`, as it was listed at or after
+        `listed_ns` (nanoseconds since the epoch), holds the same names still; None where
+        that cannot be told, or where it changed just then."""
         ...
 
 

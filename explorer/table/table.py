@@ -16,7 +16,7 @@ from explorer.errors import (
     StorageError,
 )
 from explorer.log.key_cache import KeyCache
-from explorer.log.listing import LogListing, list_log, list_newer
+from explorer.log.listing import KeptListing, LogListing, list_newer
 from explorer.log.load import (
     KnownActions,
     LoadedVersion,
@@ -60,6 +60,7 @@ class Table:
         self.store = store
         self._cache_bytes = cache_bytes
         self._cache = KeyCache(cache_bytes)
+        self._listed = KeptListing()
         self._held: LoadedVersion | None = None
         self._known: KnownActions | None = None
         self._lock = threading.Lock()
@@ -78,18 +79,19 @@ class Table:
         """What is kept for the next look takes so many bytes."""
         with self._lock:
             held = self._held
-        return self._cache.nbytes + (0 if held is None else held.nbytes)
+        return self._cache.nbytes + self._listed.nbytes + (0 if held is None else held.nbytes)
 
     def release(self) -> None:
         """Give back what is kept for the next look, which then reads all of the log again."""
         with self._lock:
             self._held = self._known = None
         self._cache.clear()
+        self._listed.forget()
 
     def listing(self) -> LogListing:
         """The log folder as it is now."""
         try:
-            return list_log(self.store)
+            return self._listed.list_log(self.store)
         except NotFoundError as error:
             raise _no_table(self.store) from error
 
@@ -199,6 +201,7 @@ class Table:
             except NotFoundError as error:
                 if error.kind != "table_not_found":
                     raise
+                self._listed.forget()
                 gone = error
         raise CorruptLogError(
             "The log went away while it was being read.",

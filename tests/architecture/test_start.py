@@ -9,6 +9,42 @@ from pathlib import Path
 
 import pytest
 
+# of the standard library what a look into a small log has no use for
+SPARED = [
+    "argparse",
+    "asyncio",
+    "concurrent",
+    "ctypes",
+    "decimal",
+    "email",
+    "fractions",
+    "hashlib",
+    "http",
+    "importlib.metadata",
+    "ipaddress",
+    "logging",
+    "multiprocessing",
+    "pathlib",
+    "pickle",
+    "pprint",
+    "queue",
+    "random",
+    "shutil",
+    "socket",
+    "ssl",
+    "statistics",
+    "string",
+    "struct",
+    "subprocess",
+    "tempfile",
+    "textwrap",
+    "traceback",
+    "unittest",
+    "urllib",
+    "zipfile",
+    "zoneinfo",
+]
+
 HEAVY = ["bokeh", "fsspec", "pandas", "panel", "pyspark", "sqlglot", "typer", "yaml"]
 
 OPEN = """
@@ -17,6 +53,15 @@ import explorer
 snapshot = explorer.open_table(sys.argv[1]).snapshot()
 assert snapshot.version == 1 and snapshot.num_files == 2, (snapshot.version, snapshot.num_files)
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+# without what the start of Python brings, which a coverage tool or a site's own hooks may enlarge
+BROUGHT = """
+import sys
+before = {*sys.modules}
+import explorer
+snapshot = explorer.open_table(sys.argv[1]).snapshot()
+assert snapshot.version == 1 and snapshot.num_files == 2, (snapshot.version, snapshot.num_files)
+print(*sorted({*sys.modules} - before))
 """
 LIST_FILES = """
 assert snapshot.files(columns=["path"]).num_rows == 2
@@ -73,3 +118,22 @@ def test_opening_a_small_local_table_does_without_pyarrow(small_table: Path) -> 
     """It takes twice as long to import as all the rest; the peer opens without it too."""
     (opened,) = _loaded(OPEN, small_table)
     assert opened.isdisjoint({"numpy", "pyarrow"})
+
+
+def test_opening_a_small_local_table_loads_little_of_the_standard_library(
+    small_table: Path,
+) -> None:
+    """Every module costs a part of a millisecond, and some bring a dozen others."""
+    (brought,) = _loaded(BROUGHT, small_table)
+    spared = {name for name in brought if name in SPARED or name.partition(".")[0] in SPARED}
+    assert not spared, spared
+
+
+def test_opening_a_small_local_table_loads_no_more_than_44_of_our_modules(
+    small_table: Path,
+) -> None:
+    """With a value class or two in each, they take half of the time until it is open; what it
+    does without is imported where it is needed."""
+    (brought,) = _loaded(BROUGHT, small_table)
+    ours = {name for name in brought if name.partition(".")[0] == "explorer"}
+    assert len(ours) <= 44, sorted(ours)

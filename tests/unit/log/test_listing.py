@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.log.listing import CheckpointFiles, build_listing
+from explorer.log.listing import CheckpointFiles, KeptListing, build_listing
 from explorer.protocol.filenames import (
+    LOG_FOLDER,
     LogFileKind,
     parse_commit_version,
     parse_log_file_name,
@@ -17,6 +18,8 @@ from explorer.protocol.filenames import (
     render_classic_checkpoint_name,
     render_commit_name,
 )
+from explorer.storage.local import LocalStore
+from explorer.storage.ports import FolderStamp
 
 _UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
 _V7 = f"{7:020}"
@@ -239,3 +242,75 @@ def test_latest_version_is_spoken_of_by_a_commit_or_a_whole_checkpoint() -> None
     assert build_listing([render_commit_name(4), _part(9, 1, 2)]).latest_version == 4
     others = [render_checksum_name(9), f"{0:020}.{9:020}.compacted.json", "_last_checkpoint"]
     assert build_listing([render_commit_name(4), *others]).latest_version == 4
+
+
+class _Folder(LocalStore):
+    """A log folder that counts how often it is listed."""
+
+    def __init__(self, versions: int) -> None:
+        super().__init__("/nowhere")
+        self.versions = versions
+        self.stamp: FolderStamp | None = (1,)
+        self.listed = 0
+        self.moments: list[int] = []
+
+    def list_names(self, folder: str) -> list[str]:
+        """All commits."""
+        assert folder == LOG_FOLDER
+        self.listed += 1
+        return [render_commit_name(version) for version in range(self.versions)]
+
+    def folder_stamp(self, folder: str, listed_ns: int) -> FolderStamp | None:
+        """What the test says."""
+        assert folder == LOG_FOLDER
+        self.moments.append(listed_ns)
+        return self.stamp
+
+
+def test_long_log_is_listed_again_only_where_its_folder_changed() -> None:
+    store, kept = _Folder(1000), KeptListing()
+    first = kept.list_log(store)
+    assert kept.list_log(store) is first
+    assert (store.listed, kept.nbytes > 0) == (1, True)
+    store.stamp, store.versions = (2,), 1001
+    assert kept.list_log(store).latest_version == 1000
+    assert kept.list_log(store).latest_version == 1000
+    assert store.listed == 2
+
+
+def test_listing_is_not_kept_where_nothing_tells_whether_it_holds() -> None:
+    store, kept = _Folder(1000), KeptListing()
+    store.stamp = None
+    assert [kept.list_log(store).latest_version for _ in range(3)] == [999] * 3
+    assert (store.listed, kept.nbytes) == (3, 0)
+    # nor one from before that
+    store.stamp = (1,)
+    kept.list_log(store)
+    store.stamp, store.versions = None, 1002
+    assert kept.list_log(store).latest_version == 1001
+
+
+def test_stamp_is_asked_for_a_moment_before_the_listing_began() -> None:
+    # what changes while names are being listed must not be taken for listed
+    clock = iter([50, 60])
+    store, kept = _Folder(1000), KeptListing(lambda: next(clock))
+    kept.list_log(store)
+    assert store.moments == [50]
+    kept.list_log(store)
+    assert store.moments == [50, 60]
+
+
+def test_listing_of_a_short_log_is_not_kept() -> None:
+    store, kept = _Folder(999), KeptListing()
+    kept.list_log(store)
+    kept.list_log(store)
+    assert (store.listed, store.moments, kept.nbytes) == (2, [], 0)
+
+
+def test_forgotten_listing_is_made_again() -> None:
+    store, kept = _Folder(1000), KeptListing()
+    kept.list_log(store)
+    kept.forget()
+    assert kept.nbytes == 0
+    kept.list_log(store)
+    assert store.listed == 2

@@ -13,7 +13,9 @@ import pytest
 import explorer
 from explorer.errors import CancelledError, DeltaError, NotFoundError, UnsupportedError
 from explorer.progress import Cancel, Progress
+from explorer.storage.local import LocalStore
 from explorer.storage.open import open_read_store
+from explorer.storage.ports import FolderStamp
 from explorer.table.table import Table
 from tests.tables import (
     FEATURE_PROTOCOL,
@@ -346,3 +348,33 @@ def test_commit_that_vanishes_behind_the_listing_is_a_gap_not_a_missing_table(
     # what does not need it is still told
     assert table.history()["version"].to_pylist() == [2, 0]
     assert table.snapshot(version=0).num_files == 1
+
+
+class _ToldNothing(LocalStore):
+    """A folder that seems to stay as it is, as one might whose files are links."""
+
+    def folder_stamp(self, *_: object) -> FolderStamp | None:
+        """Always the same."""
+        return (1,)
+
+
+def test_listing_that_was_kept_is_given_up_where_a_commit_is_gone(tmp_path: Path) -> None:
+    log = _grown(tmp_path / "t", 1001)
+    table = Table(_ToldNothing(str(log.root)))
+    assert table.history(1)["version"].to_pylist() == [1000]
+    (log.log / commit_name(1000)).unlink()
+    assert table.history(1)["version"].to_pylist() == [999]
+
+
+def test_long_log_is_seen_as_it_is_at_every_look(tmp_path: Path) -> None:
+    log = _grown(tmp_path / "t", 1001)
+    table = explorer.open_table(log.root)
+    assert table.snapshot().version == table.latest_version() == 1000
+    assert table.history(1)["version"].to_pylist() == [1000]
+    log.commit(1001, [add("new")])
+    assert table.history(1)["version"].to_pylist() == [1001]
+    assert table.snapshot().num_files == 1002
+    held = table.held_bytes
+    table.release()
+    assert table.held_bytes == 0 <= held
+    assert table.latest_version() == 1001
