@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from explorer.errors import CancelledError
 
@@ -17,6 +18,11 @@ class Progress:
     total: int | None
     label: str
 
+
+Answer = TypeVar("Answer")
+
+_ASKED_EVERY = 0.2
+"""Seconds, of whoever looks on while one long call is under way."""
 
 ProgressCallback = Callable[[Progress], None]
 """Called from the working thread; it should return at once."""
@@ -65,3 +71,29 @@ class Watch:
 
 
 UNWATCHED = Watch()
+
+
+def while_working(
+    work: Callable[[], Answer], watch: Watch, label: str, done: int = 0, total: int | None = None
+) -> Answer:
+    """What `work` answers, where that is one long call which cannot ask anybody itself: it is
+    done in a thread of its own, and `watch` is asked meanwhile, several times a second.
+
+    Cancelled, it is left to end by itself, and its answer is dropped.
+    """
+    if watch.progress is None and watch.cancel is None:
+        return work()
+    # it brings logging along, and whoever only opens a table does without
+    from concurrent.futures import ThreadPoolExecutor, wait  # noqa: PLC0415  # see above
+
+    watch.step(done, total, label)
+    thread = ThreadPoolExecutor(1, thread_name_prefix="delta-explorer-work")
+    try:
+        coming = thread.submit(work)
+        while not wait([coming], timeout=_ASKED_EVERY).done:
+            watch.step(done, total, label)
+        if watch.cancel is not None:
+            watch.cancel.check()
+        return coming.result()
+    finally:
+        thread.shutdown(wait=False)

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from explorer.comparison.file_pairs import (
     COMPARED_FIELDS,
+    FilePairs,
     Flags,
     differing_fields,
     pair_files,
@@ -19,7 +20,7 @@ from explorer.comparison.looked_up_files import SomeFiles
 from explorer.comparison.numbers import Positions, indices_of, null_mask, take, values_of
 from explorer.comparison.routes import Candidates, Route, recorded_fields
 from explorer.log.columns import int64_column, string_column
-from explorer.progress import UNWATCHED, Watch
+from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 
@@ -102,20 +103,29 @@ class FileChanges:
         self.route: Route = candidates.route
         self._before, self._after = candidates.before, candidates.after
         self._older, self._newer = older, newer
-        watch.step(0, None, "Looking for files that are in both versions")
-        pairs = pair_files(self._before.names, self._after.names)
+        pairs = while_working(
+            lambda: pair_files(self._before.names, self._after.names),
+            watch,
+            "Looking for files that are in both versions",
+        )
         self._gone, self._came = pairs.gone, pairs.came
-        watch.step(0, None, "Comparing files that are in both versions")
+        self._fields = recorded_fields(older, newer) if len(pairs.same_before) else ()
+        self._stayed, self._differing = while_working(
+            lambda: self._changed_among(pairs),
+            watch,
+            "Comparing files that are in both versions",
+        )
+        watch.step(0, None, "Counting rows of files that came and went")
+
+    def _changed_among(self, pairs: FilePairs) -> tuple[_Stayed, Flags]:
+        """The files of both versions that differ, and in which of the fields."""
         stayed = _Stayed(
             before=self._before.read(pairs.same_before, STAYED_COLUMNS),
             after=self._after.read(pairs.same_after, STAYED_COLUMNS),
         )
-        self._fields = recorded_fields(older, newer) if len(pairs.same_before) else ()
         differing = differing_fields(stayed.before, stayed.after, self._fields)
         changed = np.flatnonzero(differing.any(axis=1)).astype(np.int64)
-        self._differing: Flags = differing[changed]
-        self._stayed = stayed.select(changed)
-        watch.step(0, None, "Counting rows of files that came and went")
+        return stayed.select(changed), differing[changed]
 
     def __repr__(self) -> str:
         """How many of each."""

@@ -35,6 +35,11 @@ belongs to a commit, and checkpoints do not keep it."""
 
 Flags = npt.NDArray[np.bool_]
 
+_NO_ROWS: Positions = np.empty(0, np.int64)
+
+_FEW_TIMES = 2
+"""A side that is so many times longer than the other is cut to what both have first."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePairs:
@@ -54,21 +59,47 @@ def pair_files(before: pa.Table, after: pa.Table) -> FilePairs:
     of their keys, so that the answer does not depend on where they were read.
     """
     keys = keys_of(before), keys_of(after)
-    by_key = _match(*_codes(*keys))
+    by_key = _match_texts(*keys)
     gone, came = _others(by_key[0], len(keys[0])), _others(by_key[1], len(keys[1]))
-    gone, came = _by_key(gone, keys[0]), _by_key(came, keys[1])
-    by_path = _match(
-        *_codes(
-            _paths(before.column("path").take(indices_of(gone))),
-            _paths(after.column("path").take(indices_of(came))),
-        )
+    by_path = _match_paths(
+        _Leftover(positions=gone, keys=keys[0], paths=before.column("path")),
+        _Leftover(positions=came, keys=keys[1], paths=after.column("path")),
     )
     return FilePairs(
-        same_before=np.concatenate([by_key[0], gone[by_path[0]]]),
-        same_after=np.concatenate([by_key[1], came[by_path[1]]]),
-        gone=np.sort(gone[_others(by_path[0], len(gone))]),
-        came=np.sort(came[_others(by_path[1], len(came))]),
+        same_before=np.concatenate([by_key[0], by_path[0]]),
+        same_after=np.concatenate([by_key[1], by_path[1]]),
+        gone=np.setdiff1d(gone, by_path[0], assume_unique=True),
+        came=np.setdiff1d(came, by_path[1], assume_unique=True),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Leftover:
+    """Those rows of one side whose key the other side has not; `keys` and `paths` are of all
+    its rows."""
+
+    positions: Positions
+    keys: pa.ChunkedArray
+    paths: pa.ChunkedArray
+
+
+def _match_paths(gone: _Leftover, came: _Leftover) -> tuple[Positions, Positions]:
+    """The rows of both that have one path, in the order of their keys."""
+    if not (len(gone.positions) and len(came.positions)):
+        return _NO_ROWS, _NO_ROWS
+    sides = [_paths(side.paths.take(indices_of(side.positions))) for side in (gone, came)]
+    shared = _shared(*sides)
+    if not len(shared[0]):
+        return _NO_ROWS, _NO_ROWS
+    # few files change their vector, and to order all that came and went would take long
+    left = _by_key(gone.positions[shared[0]], gone.keys)
+    right = _by_key(came.positions[shared[1]], came.keys)
+    pairs = _match(
+        *_codes(
+            _paths(gone.paths.take(indices_of(left))), _paths(came.paths.take(indices_of(right)))
+        )
+    )
+    return left[pairs[0]], right[pairs[1]]
 
 
 def differing_fields(before: pa.Table, after: pa.Table, fields: tuple[str, ...]) -> Flags:
@@ -120,6 +151,32 @@ def _ranks(codes: Positions) -> Positions:
     ranks = np.empty(len(codes), np.int64)
     ranks[order] = np.arange(len(codes)) - starts
     return ranks
+
+
+def _match_texts(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Positions, Positions]:
+    """The rows of both that have one string, in the order of `before`."""
+    lengths = sorted((len(before), len(after)))
+    if lengths[1] <= _FEW_TIMES * lengths[0]:
+        return _match(*_codes(before, after))
+    left, right = _shared(before, after)
+    pairs = _match(*_codes(before.take(indices_of(left)), after.take(indices_of(right))))
+    return left[pairs[0]], right[pairs[1]]
+
+
+def _shared(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Positions, Positions]:
+    """The rows of each whose string the other has too."""
+    if not (len(before) and len(after)):
+        return _NO_ROWS, _NO_ROWS
+    # a table is made of the shorter side alone
+    if len(before) <= len(after):
+        right = _rows_among(after, before)
+        return _rows_among(before, after.take(indices_of(right))), right
+    left = _rows_among(before, after)
+    return left, _rows_among(after, before.take(indices_of(left)))
+
+
+def _rows_among(texts: pa.ChunkedArray, others: pa.ChunkedArray) -> Positions:
+    return np.flatnonzero(truths_of(pc.is_in(texts, value_set=others)))
 
 
 def _match(before: Positions, after: Positions) -> tuple[Positions, Positions]:

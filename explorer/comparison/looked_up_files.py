@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from explorer.comparison.file_pairs import pair_files
@@ -17,6 +18,8 @@ from explorer.table.snapshot import Snapshot
 
 KEY_COLUMNS = ("path", "deletion_vector")
 """What a logical file is known by."""
+
+_COUNTED_AT_ONCE = 65_536
 
 
 class SomeFiles(Protocol):
@@ -41,14 +44,30 @@ class HeldFiles:
 
     def read(self, positions: Positions, columns: Sequence[str]) -> pa.Table:
         """Columns of some of them."""
-        rows = take(self._adds, positions)
+        stored = [name for name in columns if name != "num_records"]
+        rows = take(self._adds.select(stored), positions)
         arrays = [
-            record_counts(rows.column("stats"), None)
-            if name == "num_records"
-            else rows.column(name)
+            self._counts(positions) if name == "num_records" else rows.column(name)
             for name in columns
         ]
         return pa.Table.from_arrays(arrays, list(columns))
+
+    def _counts(self, positions: Positions) -> pa.ChunkedArray:
+        """Statistics are by far the longest column: only some thousand are copied at once."""
+        stats = self._adds.select(["stats"])
+        chunks: list[pa.Array] = []
+        for start in range(0, len(positions), _COUNTED_AT_ONCE):
+            rows = _rows_at(stats, positions[start : start + _COUNTED_AT_ONCE])
+            chunks += record_counts(rows.column("stats"), None).chunks
+        return pa.chunked_array(chunks, pa.int64())
+
+
+def _rows_at(table: pa.Table, positions: Positions) -> pa.Table:
+    """As `take`; rows that follow each other are not copied."""
+    first, count = int(positions[0]), len(positions)
+    if (positions == np.arange(first, first + count)).all():
+        return table.slice(first, count)
+    return take(table, positions)
 
 
 class LookedUpFiles:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import bool_column, int64_column
+from explorer.log.json_tokens import mask_of
 
 Positions = npt.NDArray[np.int64]
 """Row numbers of a table."""
@@ -42,9 +43,20 @@ def null_mask(column: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
 
 def take(table: pa.Table, positions: Positions) -> pa.Table:
     """The rows at these positions, in their order."""
-    if len(positions) == table.num_rows and (positions == np.arange(table.num_rows)).all():
+    count = len(positions)
+    if count == table.num_rows and (positions == np.arange(count)).all():
         return table
-    return table.take(indices_of(positions))
+    wanted = np.zeros(table.num_rows, np.bool_)
+    wanted[positions] = True
+    if np.count_nonzero(wanted) < count:  # a row is there more than once
+        return table.take(indices_of(positions))
+    # to take from many chunks would join all of them first, whatever is taken
+    rows = table.filter(mask_of(wanted))
+    if (np.diff(positions) > 0).all():
+        return rows
+    places = np.empty(count, np.int64)
+    places[np.argsort(positions)] = np.arange(count)
+    return rows.take(indices_of(places))
 
 
 def indices_of(positions: Positions) -> pa.Array:

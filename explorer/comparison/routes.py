@@ -27,7 +27,8 @@ from explorer.log.key_columns import decided_keys, keys_of
 from explorer.log.load import LoadedVersion
 from explorer.log.segment import missing_versions
 from explorer.log.tail import Tail, replay_commits
-from explorer.progress import Watch
+from explorer.progress import Watch, while_working
+from explorer.scan.watched import over_watched
 from explorer.table.snapshot import Snapshot
 
 Route = Literal["same version", "log", "shared checkpoint", "independent"]
@@ -142,22 +143,23 @@ def _by_keys(
 ) -> Candidates:
     """The adds of `decided`, commits up to `newer`, are in it; `older` is
     asked for every file that they speak of."""
-    watch.step(0, None, "Looking up files")
     # without a checkpoint there is nothing that its state could save
     later = newer if newer.checkpoint is not None else None
-    before = LookedUpFiles(older, decided_keys(decided), later)
+    before = while_working(
+        lambda: LookedUpFiles(older, decided_keys(decided), later), watch, "Looking up files"
+    )
     return Candidates(route=route, before=before, after=HeldFiles(decided.adds))
 
 
 def _by_fingerprints(older: Snapshot, newer: Snapshot, watch: Watch) -> Candidates:
     fields = recorded_fields(older, newer)
-    sides: list[_Prints] = []
-    for done, snapshot in enumerate((older, newer)):
-        watch.step(done, 2, "Comparing all files")
-        sides.append(snapshot.consult(lambda loaded: _fingerprints(loaded, fields)))
-    keys = _differing_keys(*sides)
-    watch.step(2, 2, "Comparing all files")
-    before, after = LookedUpFiles(older, keys), LookedUpFiles(newer, keys)
+    sides = [_fingerprints(snapshot, fields, watch) for snapshot in (older, newer)]
+
+    def look_up() -> tuple[SomeFiles, SomeFiles]:
+        keys = _differing_keys(*sides)
+        return LookedUpFiles(older, keys), LookedUpFiles(newer, keys)
+
+    before, after = while_working(look_up, watch, "Looking up files")
     return Candidates(route="independent", before=before, after=after)
 
 
@@ -167,13 +169,14 @@ class _Prints:
     prints: Fingerprints
 
 
-def _fingerprints(loaded: LoadedVersion, fields: Sequence[str]) -> _Prints:
+def _fingerprints(snapshot: Snapshot, fields: Sequence[str], watch: Watch) -> _Prints:
     columns = [*dict.fromkeys([*KEY_COLUMNS, *fields])]
 
     def reduce(files: FileColumns) -> _Prints:
         return _Prints(keys=keys_of(files.table), prints=fingerprint(files.table, fields))
 
-    found = list(loaded.state.reduce_files(columns, (), reduce))
+    label = f"Comparing all files, those of version {snapshot.version:,}"
+    found = over_watched(snapshot, columns, (), reduce, watch, label)
     chunks = [chunk for part in found for chunk in part.keys.chunks]
     prints = [np.empty(0, np.uint64), *(part.prints for part in found)]
     return _Prints(keys=pa.chunked_array(chunks, pa.string()), prints=np.concatenate(prints))

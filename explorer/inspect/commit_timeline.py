@@ -14,7 +14,7 @@ from explorer.inspect.commit_summary import CommitSummary, parse_summary
 from explorer.inspect.commit_times import TimedListing, list_with_times
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.columns import TIME, bool_column, int64_column, string_column, time_column
-from explorer.progress import Cancel, Progress, ProgressCallback
+from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import render_commit_name
 from explorer.table.table import Table
 from explorer.table.times import counting
@@ -43,6 +43,8 @@ COLUMNS: dict[str, Column] = {
 
 _BATCH_ROWS = 4096
 _PROGRESS_EVERY = 256
+_PROGRESS_BYTES = 4 * 2**20
+"""Few commits may be long ones."""
 
 
 def timeline(
@@ -83,14 +85,14 @@ def _batches(
     # asked only where a commit records such a time
     in_commit_since = cache(table.in_commit_since)
     rows: list[tuple[Any, ...]] = []
+    watch, untold = Watch(progress=progress, cancel=cancel), 0
     for done, (version, data) in enumerate(
         zip(versions, read_commits(table.store, versions), strict=True)
     ):
-        if done % _PROGRESS_EVERY == 0:
-            if cancel is not None:
-                cancel.check()
-            if progress is not None:
-                progress(Progress(done=done, total=len(versions), label="Reading commits"))
+        if done % _PROGRESS_EVERY == 0 or untold >= _PROGRESS_BYTES:
+            watch.step(done, len(versions), "Reading commits")
+            untold = 0
+        untold += 0 if isinstance(data, DeltaError) else len(data)
         row = _row(version, data, found.file_times[version], in_commit_since)
         rows.append((*row, version in checkpoints))
         if len(rows) == _BATCH_ROWS:

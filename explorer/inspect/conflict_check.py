@@ -13,7 +13,7 @@ from explorer.inspect.commit_times import list_with_times
 from explorer.inspect.conflict_wording import conflict_sentence, winner_in_words
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import TIME, int64_column, string_column, time_column
-from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.filenames import render_commit_name
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -95,7 +95,7 @@ def check_conflicts(  # noqa: PLR0913  # what was read, how, and who looks on
     """
     watch = Watch(progress=progress, cancel=cancel)
     snapshot = table.snapshot(version=read_version, progress=progress, cancel=cancel)
-    staged = _stage(snapshot, where, isolation_level)
+    staged = _stage(snapshot, where, isolation_level, watch)
     return _check(table, {operation: staged[operation]}, where, watch, _unheard)[operation]
 
 
@@ -111,7 +111,7 @@ def check_every_operation(
     """The answers of `check_conflicts` for each of the `OPERATIONS` upon a snapshot, with every
     commit read once. `met` hears of the first conflict of a change as soon as it is found."""
     watch = Watch(progress=progress, cancel=cancel)
-    return _check(table, _stage(snapshot, where, None), where, watch, met or _unheard)
+    return _check(table, _stage(snapshot, where, None, watch), where, watch, met or _unheard)
 
 
 def _unheard(_: str) -> None:
@@ -119,10 +119,10 @@ def _unheard(_: str) -> None:
 
 
 def _stage(
-    snapshot: Snapshot, where: str | None, isolation_level: str | None
+    snapshot: Snapshot, where: str | None, isolation_level: str | None, watch: Watch
 ) -> dict[Operation, StagedCommit]:
     """A transaction that changes what it read, and one that reads nothing."""
-    change = transaction_upon(snapshot, where, isolation_level)
+    change = transaction_upon(snapshot, where, isolation_level, watch)
     return {"change": change, "append": replace(change, reads=NOTHING)}
 
 
@@ -143,6 +143,8 @@ def _check(
             found[name].append(conflict)
         if name == "change" and totals[name] == 1:
             met(winner_in_words(conflict))
+    every = [one for name in names for one in found[name]]
+    times = while_working(lambda: _times_of(table, every), watch, "Asking when they were made")
     return {
         name: ConflictCheck(
             read_version=one.base.version,
@@ -151,24 +153,27 @@ def _check(
             where=where if name == "change" else None,
             isolation_level=one.provenance.isolation_level,
             num_conflicts=totals[name],
-            found=_with_times(table, found[name]),
+            found=tuple(_at(one, times) for one in found[name]),
         )
         for name, one in staged.items()
     }
 
 
-def _with_times(table: Table, found: Sequence[Conflict]) -> tuple[Conflict, ...]:
-    """Conflicts with the time that counts for each commit, as the history has it: what a writer
+def _times_of(table: Table, found: Sequence[Conflict]) -> dict[int, int | None]:
+    """The time that counts for each commit that was met, as the history has it: what a writer
     calls its time means nothing without in-commit timestamps."""
     if not found:
-        return ()
+        return {}
     since, times = table.in_commit_since(), list_with_times(table.store).file_times
-    return tuple(
-        one
-        if since is not None and one.version >= since
-        else replace(one, commit=replace(one.commit, timestamp=times.get(one.version)))
-        for one in found
-    )
+    told = {one.version: one.commit.timestamp for one in found}
+    return {
+        version: time if since is not None and version >= since else times.get(version)
+        for version, time in told.items()
+    }
+
+
+def _at(one: Conflict, times: Mapping[int, int | None]) -> Conflict:
+    return replace(one, commit=replace(one.commit, timestamp=times[one.version]))
 
 
 def _row(conflict: Conflict) -> tuple[Any, ...]:

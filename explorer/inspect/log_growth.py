@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import TIME, int64_column, string_column, time_column
@@ -35,23 +33,13 @@ def log_growth(files: pa.Table) -> pa.Table:
     dated = files.filter(files.column("modified").is_valid())
     if not dated.num_rows:
         return build_frame(COLUMNS, [])
-    times = dated.column("modified").cast(pa.int64()).to_numpy()
-    begin, length = int(times.min()), int(times.max() - times.min())
+    times = dated.column("modified").cast(pa.int64()).to_pylist()
+    length = max(times) - min(times)
     span = next((one for one in _SPANS if length // one < _MOST), _SPANS[-1])
-    starts = begin // span * span + (times - begin // span * span) // span * span
-    frame = pa.table(
-        {
-            "from": pa.array(starts.astype(np.int64)),
-            "kind": dated.column("kind"),
-            "bytes": pc.fill_null(dated.column("size"), 0),
-        }
-    )
-    grouped = frame.group_by(["from", "kind"]).aggregate([("bytes", "sum"), ("bytes", "count")])
-    ordered = grouped.sort_by([("from", "ascending"), ("kind", "ascending")])
-    arrays = [
-        ordered.column("from").cast(TIME),
-        ordered.column("kind"),
-        ordered.column("bytes_count"),
-        ordered.column("bytes_sum"),
-    ]
-    return pa.Table.from_arrays(arrays, names=list(COLUMNS))
+    found: dict[tuple[int, str], tuple[int, int]] = {}
+    kinds, sizes = (dated.column(name).to_pylist() for name in ("kind", "size"))
+    for time, kind, size in zip(times, kinds, sizes, strict=True):
+        at = (time // span * span, kind)
+        count, total = found.get(at, (0, 0))
+        found[at] = (count + 1, total + (size or 0))
+    return build_frame(COLUMNS, [(*at, *found[at]) for at in sorted(found)])

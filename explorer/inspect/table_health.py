@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,6 +19,7 @@ from explorer.inspect.log_facts import LogFacts
 from explorer.inspect.log_folder import log_files
 from explorer.inspect.log_growth import log_growth
 from explorer.inspect.log_rules import judge_log
+from explorer.inspect.missing_files import THINGS, missing_files
 from explorer.inspect.opening import cost_in_words, cost_of_opening, known_by_listing
 from explorer.inspect.version_checksum import validate_checksum
 from explorer.log.checkpoint import read_checkpoint
@@ -31,10 +31,8 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.table.frames import sum_of
-from explorer.table.listed_files import list_files
 from explorer.table.opening_cost import OpeningCost
 from explorer.table.snapshot import Snapshot
-from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp, render_time
 
@@ -46,17 +44,8 @@ BYTES: Final[dict[str, Column]] = {
     "newest": (time_column, TIME),
 }
 
-MISSING: Final[dict[str, Column]] = {
-    "path": (string_column, pa.string()),
-    "file": (string_column, pa.string()),
-    "what": (string_column, pa.string()),
-    "bytes": (int64_column, pa.int64()),
-    "num_records": (int64_column, pa.int64()),
-}
-
 NEWEST_READ: Final = 1_000
 """Commits whose provenance is read, the newest ones."""
-_THINGS: Final = ("data file", "deletion vector")
 
 READ_WHOLE: Final = 32 * 2**20
 """Bytes of a checkpoint up to which its content is read to see whether it can be."""
@@ -128,7 +117,7 @@ def files_health(
     root: references to files that are gone."""
     watch = Watch(progress=progress, cancel=cancel)
     look = _look(table, now, watch)
-    missing = None if look.snapshot is None else _missing(look.snapshot, watch)
+    missing = None if look.snapshot is None else missing_files(look.snapshot, watch)
     return _build(look, None, missing)
 
 
@@ -275,32 +264,8 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
         )
 
 
-def _missing(snapshot: Snapshot, watch: Watch) -> pa.Table:
-    """Live files, and their deletion vectors, that a listing does not find."""
-    watch.step(0, None, "Reading the files of the newest version")
-    live = snapshot.physical_files("add", ["path", "deletion_vector", "size", "num_records"])
-    present = list_files(snapshot.store, watch).paths
-    if not present.num_chunks:
-        present = pa.chunked_array([string_column([])], pa.string())
-    parts = [build_frame(MISSING, [])]
-    for what, names in zip(_THINGS, file_of_each(live, snapshot.uri), strict=True):
-        if names is None:
-            continue
-        gone = pc.and_(names.is_valid(), pc.invert(pc.is_in(names, value_set=present)))
-        rows = live.filter(gone)
-        arrays = [
-            rows.column("path"),
-            names.filter(gone),
-            string_column([what]).take(pa.array(np.zeros(rows.num_rows, np.int64))),
-            rows.column("size"),
-            rows.column("num_records"),
-        ]
-        parts.append(pa.Table.from_arrays(arrays, names=list(MISSING)))
-    return pa.concat_tables(parts)
-
-
 def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
-    for what in _THINGS:
+    for what in THINGS:
         rows = missing.filter(pc.equal(missing.column("what"), string_column([what])[0]))
         if not rows.num_rows:
             continue

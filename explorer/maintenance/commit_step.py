@@ -136,7 +136,7 @@ def carry_out_commit(
     tally.done = step.num_files
 
 
-def stage(
+def stage(  # noqa: PLR0913  # what, when, upon which version, and of which files
     table: Table,
     plan: Plan,
     step: Step,
@@ -144,17 +144,19 @@ def stage(
     now: int,
     *,
     version: int | None = None,
+    files: FileBatches | None = None,
 ) -> StagedCommit:
     """What a step commits at `now`, in milliseconds; what depends on the table is made upon
-    `version`, by default the plan's."""
+    `version`, by default the plan's. `files` are those that the step describes, where
+    somebody has them already."""
     arguments = step.arguments
     reads = str(arguments["reads"])
     if version is None and reads != "nothing":
         version = plan.anchor.version
     snapshot = table.snapshot(version=version)
-    files = FileBatches()
-    if arguments["files"] is not None:
+    if files is None and arguments["files"] is not None:
         files = batches_of(table, plan, arguments["files"], now)
+    files = files or FileBatches()
     # as the reference: what changes no row need not be kept apart from those that do
     changes_nothing = files.is_empty and reads != "every row"
     isolation: IsolationLevel = "SnapshotIsolation" if changes_nothing else "Serializable"
@@ -190,10 +192,11 @@ def _promises(arguments: Mapping[str, Any], files: FileBatches) -> Promises:
     )
 
 
-def judge_commit(plan: Plan, table: Table, step: Step) -> Verdict:
+def judge_commit(plan: Plan, table: Table, step: Step, files: FileBatches | None = None) -> Verdict:
     """Whether the table's features allow the commit, every rule asked before anything is
-    done (spec: Writer Version Requirements)."""
-    problems = validate_commit(stage(table, plan, step, step.arguments["metrics"], plan.planned_at))
+    done (spec: Writer Version Requirements). `files` as in `stage`."""
+    metrics = step.arguments["metrics"]
+    problems = validate_commit(stage(table, plan, step, metrics, plan.planned_at, files=files))
     if not problems:
         return Verdict(guard="commit", outcome="allow", message="The features allow the commit.")
     return Verdict(

@@ -116,7 +116,11 @@ def _digest_column(column: pa.ChunkedArray) -> bytes:
 
 
 def _as_bytes(numbers: pa.Array) -> bytes:
-    return np.ascontiguousarray(numbers.to_numpy(zero_copy_only=False)).tobytes()
+    # by way of the buffer: an array of numpy would make pyarrow import pandas
+    width, data = numbers.type.bit_width // 8, numbers.buffers()[1]
+    if not len(numbers) or data is None:
+        return b""
+    return bytes(data.slice(numbers.offset * width, len(numbers) * width))
 
 
 def _text(part: pa.Array) -> bytes:

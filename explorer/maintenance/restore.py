@@ -19,13 +19,14 @@ import pyarrow.compute as pc
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
+from explorer.maintenance.differing_files import differing_files
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.files_coming_back import missing_files, vacuum_under_way
 from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
-from explorer.maintenance.staged_files import differing_files
-from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.maintenance.staged_files import restoring
+from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
@@ -42,6 +43,10 @@ from explorer.transaction.rules.clustering_rules import (
 from explorer.transaction.staged import ValidatedRule
 
 _LAST_NUMBER = "delta.identity.highWaterMark"
+
+# what the plan shows of files that leave, and what the rules of writers ask of a remove; the
+# commit reads all of them
+_JUDGED = ("path", "size", "data_change", "deletion_vector")
 
 # what later versions rest on, and so stays as it is now
 _KEPT_PROPERTIES = (
@@ -77,10 +82,14 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
             reason="Neither a version nor a time was given.",
             remedy="Give one of them.",
         )
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    target = table.snapshot(version=version, timestamp=timestamp)
-    back, gone = differing_files(look.snapshot, target)
-    plan = _plan(look, target, back, gone, seed or uuid4())
+    watch = Watch(progress=progress, cancel=cancel)
+    look = look_at(table, clock, watch)
+    target = table.snapshot(version=version, timestamp=timestamp, progress=progress, cancel=cancel)
+    back, gone = differing_files(look.snapshot, target, _JUDGED, watch)
+    pa.default_memory_pool().release_unused()  # the keys of all files, which are done with
+    plan = while_working(
+        lambda: _plan(look, target, back, gone, seed or uuid4()), watch, "Putting the plan together"
+    )
     verdicts: tuple[Verdict, ...] = (
         judge_features(look.snapshot.protocol),
         judge_catalog(look.snapshot.protocol),
@@ -90,7 +99,11 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
     )
     commit = next((step for step in plan.steps if step.kind == "commit"), None)
     if commit is not None and not any(found.outcome == "refuse" for found in verdicts):
-        verdicts = (*verdicts, judge_commit(plan, table, commit))
+        files = restoring(back, gone, plan.planned_at)
+        verdict = while_working(
+            lambda: judge_commit(plan, table, commit, files), watch, "Asking the rules of writers"
+        )
+        verdicts = (*verdicts, verdict)
     return replace(plan, verdicts=verdicts)
 
 
@@ -248,7 +261,7 @@ def _judge_files(look: Look, target: Snapshot) -> Verdict:
             remedy="Wait until it has ended, or for a day where it was broken off.",
         )
     files = target.physical_files("add", ["path", "deletion_vector"])
-    missing = missing_files(look.store, files)
+    missing = missing_files(look.store, files, look.watch)
     if len(missing):
         return Verdict(
             guard="files",

@@ -19,7 +19,7 @@ from explorer.log.columns import (
     int64_column,
     string_column,
 )
-from explorer.log.key_columns import keys_of
+from explorer.maintenance.differing_files import differing_files
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Plan
@@ -61,13 +61,7 @@ def batches_of(
         back, gone = differing_files(newest, target)
         _check_count(plan, "add", back.num_rows)
         _check_count(plan, "remove", gone.num_rows)
-        adds = back.set_column(
-            back.schema.get_field_index("data_change"), "data_change", _repeat(_TRUE, back)
-        )
-        removes = removes_of(gone, deleted_at)
-        return FileBatches(
-            adds=tuple(adds.to_batches()), removes=tuple(removes.to_batches()), recommits=True
-        )
+        return restoring(back, gone, deleted_at)
     if "vector_tombstones" in described:
         return FileBatches(removes=tuple(vector_tombstones(newest, deleted_at).to_batches()))
     live = newest.physical_files("add", list(ADD_COLUMNS))
@@ -90,6 +84,16 @@ def batches_of(
     if gone.num_rows != described["num_files"]:
         raise _differs()
     return FileBatches(removes=tuple(removes_of(gone, deleted_at).to_batches()))
+
+
+def restoring(back: pa.Table, gone: pa.Table, deleted_at: int) -> FileBatches:
+    """What brings the files `back` and removes those that are `gone` at `deleted_at`."""
+    at = back.schema.get_field_index("data_change")
+    adds = back.set_column(at, "data_change", _repeat(_TRUE, back))
+    removes = removes_of(gone, deleted_at)
+    return FileBatches(
+        adds=tuple(adds.to_batches()), removes=tuple(removes.to_batches()), recommits=True
+    )
 
 
 def as_they_are(files: pa.Table) -> pa.Table:
@@ -124,14 +128,6 @@ def _removes_of_paths(paths: list[str], deleted_at: int) -> pa.Table:
     )
 
 
-def differing_files(newest: Snapshot, target: Snapshot) -> tuple[pa.Table, pa.Table]:
-    """Logical files that only `target` has, and that only `newest` has, with every column
-    of an add."""
-    columns = list(ADD_COLUMNS)
-    wanted, held = (snapshot.physical_files("add", columns) for snapshot in (target, newest))
-    return _without(wanted, held), _without(held, wanted)
-
-
 def removes_of(files: pa.Table, deleted_at: int) -> pa.Table:
     """Removes of live files, at that time in milliseconds (spec: Add File and Remove File)."""
     arrays: dict[str, Any] = {}
@@ -145,12 +141,6 @@ def removes_of(files: pa.Table, deleted_at: int) -> pa.Table:
         else:
             arrays[name] = pa.nulls(files.num_rows, kind)
     return pa.table(arrays)
-
-
-def _without(files: pa.Table, others: pa.Table) -> pa.Table:
-    if not files.num_rows or not others.num_rows:
-        return files
-    return files.filter(pc.invert(pc.is_in(keys_of(files), value_set=keys_of(others))))
 
 
 def _repeat(value: pa.Scalar, files: pa.Table) -> pa.Array:

@@ -18,7 +18,7 @@ from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAI
 from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.transaction.identity import differ_in_identity_alone
 from explorer.transaction.staged import IsolationLevel, StagedCommit
-from explorer.transaction.winner import CommitSummary, WinningCommit
+from explorer.transaction.winner import SHOWN, CommitSummary, FirstPaths, WinningCommit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,9 +39,6 @@ ConflictRule = Literal[
 them."""
 
 OverlapKind = Literal["paths", "application ids", "domains", "settings", "versions"]
-
-_SHOWN: Final = 20
-"""Of an overlap, which may have a million paths."""
 
 _NAMED: Final = 3
 _SHOWN_TEXT: Final = 120
@@ -176,12 +173,11 @@ def _rows_came(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
         return None
     if level == "WriteSerializable" and winner.is_blind_append and not staged.of(Metadata):
         return None
+    if reads.whole_table:
+        return _first(winner.came)
     from explorer.transaction.read_files import matching, new_rows  # noqa: PLC0415  # Arrow
 
-    came = new_rows(winner.adds)
-    if reads.whole_table:
-        return _paths(came)
-    return _found_by_predicates(staged, matching(reads, came))
+    return _found_by_predicates(staged, matching(reads, new_rows(winner.adds)))
 
 
 def _rows_went(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
@@ -189,12 +185,12 @@ def _rows_went(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
     if not reads.reads_rows or not winner.num_removes:
         return None
     if reads.whole_table:
-        return _paths(winner.removes)
+        return _first(winner.went)
     from explorer.transaction.read_files import matching  # noqa: PLC0415  # brings Arrow
-    from explorer.transaction.read_set import among, keys_of_paths  # noqa: PLC0415  # as above
+    from explorer.transaction.read_set import among  # noqa: PLC0415  # as above
 
-    if reads.paths is not None:
-        return _paths(among(winner.removes, keys_of_paths(reads.paths)))
+    if staged.read_keys is not None:
+        return _paths(among(winner.removes, staged.read_keys))
     return _found_by_predicates(staged, matching(reads, winner.removes))
 
 
@@ -222,13 +218,17 @@ def _settings(*names: str) -> Overlap:
 def _names(kind: OverlapKind, names: set[str]) -> Overlap | None:
     if not names:
         return None
-    return Overlap(kind=kind, values=tuple(sorted(names)[:_SHOWN]), total=len(names))
+    return Overlap(kind=kind, values=tuple(sorted(names)[:SHOWN]), total=len(names))
+
+
+def _first(files: FirstPaths) -> Overlap | None:
+    return Overlap(kind="paths", values=files.paths, total=files.total) if files.total else None
 
 
 def _paths(files: pa.Table) -> Overlap | None:
     if not files.num_rows:
         return None
-    shown = files.column("path").slice(0, _SHOWN).to_pylist()
+    shown = files.column("path").slice(0, SHOWN).to_pylist()
     return Overlap(kind="paths", values=tuple(shown), total=files.num_rows)
 
 

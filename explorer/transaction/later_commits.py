@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def transaction_upon(
-    snapshot: Snapshot, where: str | None = None, isolation_level: str | None = None
+    snapshot: Snapshot,
+    where: str | None = None,
+    isolation_level: str | None = None,
+    watch: Watch = UNWATCHED,
 ) -> StagedCommit:
     """A transaction that read `snapshot`: all its rows, or those that match a SQL predicate,
     at the isolation level of the table if none is named. It writes nothing.
@@ -38,7 +41,7 @@ def transaction_upon(
         ) from error
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=WHOLE_TABLE if where is None else read_where(snapshot, where),
+        reads=WHOLE_TABLE if where is None else read_where(snapshot, where, watch),
         provenance=Provenance(
             operation="",
             transaction_id="",
@@ -57,9 +60,8 @@ def conflicts_since(
     base = staged[0].base.version
     if newest <= base:
         return
-    total, held = newest - base, list(staged)
-    for done, winner in enumerate(read_winners(store, base + 1)):
-        watch.step(min(done, total), total, "Looking at the commits since")
+    held = list(staged)
+    for winner in read_winners(store, base + 1, watch):
         for at, one in enumerate(held):
             if not isinstance(winner, WinningCommit):
                 yield at, commit_gone(one, winner)

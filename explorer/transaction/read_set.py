@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from explorer.log.columns import bool_column, string_column
 from explorer.log.file_columns import FileColumns
 from explorer.log.key_columns import keys_of_arrays
+from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.plan import plan_scan
 from explorer.scan.possibility import may_be_true
@@ -70,16 +71,22 @@ def read_files(paths: Iterable[str] | pa.ChunkedArray) -> ReadSet:
     return ReadSet(paths=paths)
 
 
-def read_where(snapshot: Snapshot, where: str) -> ReadSet:
+def read_where(snapshot: Snapshot, where: str, watch: Watch = UNWATCHED) -> ReadSet:
     """Depends on the rows of `snapshot` that match a SQL predicate: on the files that may
     hold one now, and on any that comes and may hold one.
 
     Raises `InvalidArgumentError` for a predicate that cannot be understood.
     """
     predicate = parse_predicate(where, snapshot.schema)
-    found = plan_scan(snapshot, predicate).kept.column("path")
+    if snapshot.segment.checkpoint is None:  # the files of commits are asked all at once
+        plan = while_working(lambda: plan_scan(snapshot, predicate), watch, "Asking each file")
+    else:
+        plan = plan_scan(snapshot, predicate, progress=watch.progress, cancel=watch.cancel)
     question = question_of(predicate, snapshot)
-    return ReadSet(paths=found, predicates=(ReadPredicate(predicate=predicate, question=question),))
+    return ReadSet(
+        paths=plan.kept.column("path"),
+        predicates=(ReadPredicate(predicate=predicate, question=question),),
+    )
 
 
 def may_match(read: ReadPredicate, files: pa.Table) -> pa.ChunkedArray:
@@ -110,7 +117,10 @@ def among(files: pa.Table, keys: pa.ChunkedArray) -> pa.Table:
     """Those files whose path is one of `keys`."""
     if not (files.num_rows and len(keys)):
         return files.slice(0, 0)
-    return files.filter(pc.is_in(path_keys(files), value_set=keys))
+    paths = path_keys(files)
+    if len(paths) < len(keys):  # a table is made of what is looked for: of the few
+        keys = keys.filter(pc.is_in(keys, value_set=paths))
+    return files.filter(pc.is_in(paths, value_set=keys))
 
 
 def any_of(masks: Iterable[pa.ChunkedArray], count: int) -> pa.ChunkedArray:

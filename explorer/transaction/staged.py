@@ -24,7 +24,7 @@ that it should have seen; from those that read the table themselves; from none."
 
 Kind = TypeVar("Kind")
 
-_KEYS = frozenset({"added_keys", "removed_keys"})
+_KEYS = frozenset({"added_keys", "removed_keys", "read_keys"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +123,13 @@ class StagedCommit:
     def removed_keys(self) -> pa.ChunkedArray:
         """The paths of its removes, likewise."""
         return self._keys("remove")
+
+    @cached_property
+    def read_keys(self) -> pa.ChunkedArray | None:
+        """The paths of the files that were read, likewise; None where these are not named."""
+        from explorer.transaction.read_set import keys_of_paths  # noqa: PLC0415  # brings Arrow
+
+        return None if self.reads.paths is None else keys_of_paths(self.reads.paths)
 
     def _keys(self, action: FileAction) -> pa.ChunkedArray:
         from explorer.transaction.read_set import path_keys  # noqa: PLC0415  # brings Arrow

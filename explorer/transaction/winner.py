@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
-from explorer.errors import DeltaError, NotFoundError
+from explorer.errors import CorruptLogError, DeltaError, NotFoundError
 from explorer.log.action_fields import FileAction
-from explorer.log.action_rows import ActionCollector, ActionRows
+from explorer.log.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.commit_info import in_commit_ms
+from explorer.log.lines_ahead import LogFile, columns_of, with_columns
+from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.protocol.actions import (
     DomainMetadata,
     Metadata,
@@ -36,10 +40,23 @@ from explorer.transaction.read_version import ReadVersion
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.log.line_columns import LineColumns
+
 _FILE_ACTIONS: tuple[FileAction, ...] = ("add", "remove")
 
 # versions whose names differ in the last two digits alone are listed at once
 _GROUP = 100
+
+SHOWN: Final = 20
+"""Of an overlap, which may have a million paths."""
+
+_LABEL = "Looking at the commits since"
+
+_TOLD_EVERY = 4 * 2**20
+"""Bytes, where a commit is read line by line."""
+
+_LONG_FILE = 16 * 2**20
+"""Bytes; whoever looks on is not to wait until all of it has been read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +68,14 @@ class CommitSummary:
     user_name: str | None = None
     engine_info: str | None = None
     timestamp: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstPaths:
+    """The first `SHOWN` paths of some files, as in the log, and how many files there are."""
+
+    paths: tuple[str, ...]
+    total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +96,21 @@ class WinningCommit:
     known_domains: Mapping[str, DomainMetadata] = field(compare=False)
     add_rows: ActionRows = field(compare=False)
     remove_rows: ActionRows = field(compare=False)
+    paths_by_line: Mapping[FileAction, FirstPaths] | None = field(default=None, compare=False)
+
+    @property
+    def came(self) -> FirstPaths:
+        """The adds that may bring rows: an absent `dataChange` is taken for a change."""
+        if self.paths_by_line is not None:  # a small commit is told without Arrow
+            return self.paths_by_line["add"]
+        from explorer.transaction.read_files import new_rows  # noqa: PLC0415  # brings Arrow
+
+        return _first_paths(new_rows(self.adds))
+
+    @property
+    def went(self) -> FirstPaths:
+        """The removes."""
+        return self.paths_by_line["remove"] if self.paths_by_line else _first_paths(self.removes)
 
     @property
     def num_removes(self) -> int:
@@ -88,6 +128,15 @@ class WinningCommit:
         return self.remove_rows.table
 
 
+def _first_paths(files: pa.Table) -> FirstPaths:
+    paths = files.column("path").slice(0, SHOWN).to_pylist()
+    return FirstPaths(paths=tuple(paths), total=files.num_rows)
+
+
+def _to_nobody() -> None:
+    """Nobody looks on."""
+
+
 class _Parts:
     """Takes the lines of one commit."""
 
@@ -97,15 +146,66 @@ class _Parts:
             action: ActionCollector(action) for action in _FILE_ACTIONS
         }
         self.bodies: dict[str, list[tuple[Mapping[str, Any], int]]] = {}
+        # lines come last one first, so that the last of these are the first
+        self._paths: dict[str, deque[str]] = {kind: deque(maxlen=SHOWN) for kind in _FILE_ACTIONS}
+        self._totals: dict[str, int] = dict.fromkeys(_FILE_ACTIONS, 0)
+        self._by_line = True
 
-    def take(self, number: int, line: bytes | memoryview) -> None:
-        for kind, body in parse_action(line, self.name, number).items():
+    def take(self, action: Mapping[str, Any], number: int, size: int) -> None:
+        """The action of one line, which has `size` bytes; the last line first."""
+        for kind, body in action.items():
             if not isinstance(body, Mapping):
                 continue
             if (files := self.files.get(kind)) is not None:
-                files.add(body, self.name, number, len(line))
+                if type(path := body.get("path")) is not str:
+                    raise wrong_field(f"{kind}.path", "a string", path, self.name, number)
+                files.add(body, self.name, number, size)
+                if kind == "remove" or body.get("dataChange") is not False:
+                    self._paths[kind].append(path)
+                    self._totals[kind] += 1
             else:
                 self.bodies.setdefault(kind, []).append((body, number))
+
+    def take_lines(self, data: bytes, tell: Callable[[], None]) -> None:
+        """All lines, one after the other."""
+        untold = 0
+        for number, line in lines_backwards(data):
+            self.take(parse_action(line, self.name, number), number, len(line))
+            untold += len(line)
+            if untold >= _TOLD_EVERY:
+                tell()
+                untold = 0
+
+    def take_columns(self, columns: LineColumns) -> bool:
+        """Whether the columns tell all that the lines do; nothing has been taken where they
+        do not."""
+        try:
+            others = [
+                (parse_action(line, self.name, number), number, len(line))
+                for number, line in columns.others
+            ]
+        except CorruptLogError:
+            return False  # of several lines that cannot be read the last one is told
+        if any(kind in action for action, _, _ in others for kind in _FILE_ACTIONS):
+            return False
+        self._by_line = False
+        for action, parts in columns.files.items():
+            for part in reversed(parts):
+                self.files[action].add_rows(part.rows)
+        for other in reversed(others):
+            self.take(*other)
+        return True
+
+    @property
+    def paths_by_line(self) -> dict[FileAction, FirstPaths] | None:
+        """The paths of adds that may bring rows, and of removes; None where the files were
+        not read line by line."""
+        if not self._by_line:
+            return None
+        return {
+            kind: FirstPaths(paths=tuple(reversed(self._paths[kind])), total=self._totals[kind])
+            for kind in _FILE_ACTIONS
+        }
 
     def named(self, kind: str, key: str) -> frozenset[str]:
         """What the actions of one kind are about."""
@@ -122,12 +222,18 @@ class _Parts:
         return None
 
 
-def parse_winner(version: int, data: bytes) -> WinningCommit:
-    """The commit from the bytes of its file; raises `CorruptLogError`, with the place, for
-    lines that are no actions and files that are not readable."""
+def parse_winner(
+    version: int,
+    data: bytes,
+    columns: LineColumns | None = None,
+    tell: Callable[[], None] = _to_nobody,
+) -> WinningCommit:
+    """The commit from the bytes of its file, and from its `columns` where it was read into
+    some; raises `CorruptLogError`, with the place, for lines that are no actions and files
+    that are not readable. `tell` is called now and then, and may raise to stop."""
     parts = _Parts(render_commit_name(version))
-    for number, line in lines_backwards(data):
-        parts.take(number, line)
+    if columns is None or not parts.take_columns(columns):
+        parts.take_lines(data, tell)
     infos = parts.bodies.get("commitInfo", ())
     info: Mapping[str, Any] = infos[-1][0] if infos else {}
     domains = [
@@ -149,6 +255,7 @@ def parse_winner(version: int, data: bytes) -> WinningCommit:
         known_domains={domain.domain: domain for domain in domains},
         add_rows=parts.files["add"].rows(),
         remove_rows=parts.files["remove"].rows(),
+        paths_by_line=parts.paths_by_line,
     )
 
 
@@ -164,16 +271,54 @@ def summarise_commit(info: Mapping[str, Any]) -> CommitSummary:
     )
 
 
-def read_winners(store: ReadStore, first: int) -> Iterator[WinningCommit | int]:
+def read_winners(
+    store: ReadStore, first: int, watch: Watch = UNWATCHED
+) -> Iterator[WinningCommit | int]:
     """The commits from version `first` on, in order, read side by side where requests take
     long. A version that is gone, for a cleanup took it, is given as its number, and is the
-    last one."""
+    last one. `watch` hears of each, and meanwhile where one is long."""
     found = _versions_from(store, first)
-    for number, data in enumerate(each(store, lambda version: _read(store, version), found)):
+    steps = _Steps(watch=watch, total=len(found))
+    for data, columns in _files(store, found, steps):
+        steps.tell()
+        yield parse_winner(found[steps.done], data, columns, steps.tell)
+        steps.done += 1
+    if steps.done < len(found):
+        yield found[steps.done]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Steps:
+    """How many of the commits have been looked at, for who looks on."""
+
+    watch: Watch
+    total: int
+    done: int = 0
+
+    def tell(self) -> None:
+        """Say so, and stop where that is asked for."""
+        self.watch.step(self.done, self.total, _LABEL)
+
+    def columns_of(self, data: bytes) -> LineColumns | None:
+        """What a long file says, which takes a while."""
+        return while_working(lambda: columns_of(data), self.watch, _LABEL, self.done, self.total)
+
+
+def _files(store: ReadStore, versions: Sequence[int], steps: _Steps) -> Iterator[LogFile]:
+    """The commits up to the first that is gone."""
+    read = each(store, lambda version: _read(store, version), versions)
+    for is_long, files in groupby(_until_gone(read), key=lambda data: len(data) >= _LONG_FILE):
+        if is_long:
+            yield from (LogFile(data, steps.columns_of(data)) for data in files)
+        else:
+            yield from with_columns(files)
+
+
+def _until_gone(files: Iterable[bytes | None]) -> Iterator[bytes]:
+    for data in files:
         if data is None:
-            yield found[number]
             return
-        yield parse_winner(found[number], data)
+        yield data
 
 
 def follow(base: ReadVersion, winner: WinningCommit, timestamp: int | None) -> ReadVersion:

@@ -111,6 +111,15 @@ def test_timeline_prefers_in_commit_timestamps_from_where_they_are_enabled(
     assert look.commit_info(explorer.open_table(folder.root), 4)["timestamp"].microsecond == 42_000
 
 
+def test_few_long_commits_are_told_one_by_one(folder: LogFolder) -> None:
+    long = {"commitInfo": {"operation": "WRITE", "note": "x" * 2**22}}
+    for version in (3, 4):
+        folder.commit(version, [long])
+    seen: list[Progress] = []
+    look.timeline(explorer.open_table(folder.root), progress=seen.append)
+    assert [step.done for step in seen] == [0, 1, 2]
+
+
 def test_timeline_reports_progress_and_can_be_cancelled(folder: LogFolder) -> None:
     table = explorer.open_table(folder.root)
     seen: list[Progress] = []

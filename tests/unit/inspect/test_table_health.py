@@ -12,7 +12,9 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer import maintenance
+from explorer.errors import CancelledError
 from explorer.maintenance import plan_repair
+from explorer.progress import Cancel, Progress
 from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.table.times import render_time
 from tests.tables import FEATURE_PROTOCOL, Action, add, metadata, vector
@@ -271,6 +273,42 @@ def test_missing_files_are_found_by_a_listing_alone(lake: Lake) -> None:
     # what the repair would remove is what is missing
     plan = plan_repair(lake.table, "files", clock=lake.clock)
     assert sorted(set(plan.files.column("path").to_pylist())) == ["a", "b"]
+
+
+@pytest.mark.parametrize("form", ["classic", "v2-parquet"])
+def test_missing_files_of_a_checkpoint_are_told_with_their_rows(lake: Lake, form: Any) -> None:
+    def counted(number: int) -> Action:
+        return lake.add(f"f {number}".replace(" ", "%20"), stats=f'{{"numRecords":{number}}}')
+
+    files = [counted(number) for number in range(1, 7)]
+    start(lake, *files)
+    lake.log.checkpoint(0, [FEATURE_PROTOCOL, metadata(), *files], form=form, rows_per_group=3)
+    lake.commit(1, [lake.add("late", stats='{"numRecords":50}')], age_days=3)
+    for name in ("f 2", "f 6", "late"):
+        (lake.root / name).unlink()
+    found = look.files_health(lake.table, now=NOW).missing
+    assert found is not None
+    rows = [(row["path"], row["file"], row["num_records"]) for row in found.to_pylist()]
+    assert rows == [("f%202", "f 2", 2), ("f%206", "f 6", 6), ("late", "late", 50)]
+
+
+def test_whoever_looks_for_missing_files_is_told_how_far_it_is_and_can_stop_it(lake: Lake) -> None:
+    start(lake, lake.add("a"))
+    seen: list[Progress] = []
+    look.files_health(lake.table, now=NOW, progress=seen.append)
+    labels = list(dict.fromkeys(step.label for step in seen))
+    reading = "Reading the files of the newest version"
+    assert labels[-2:] == [reading, "Comparing them with the listing"]
+    assert Progress(done=1, total=None, label=reading) in seen
+    for label in labels[-2:]:
+        cancel = Cancel()
+
+        def stop(step: Progress, at: str = label, cancel: Cancel = cancel) -> None:
+            if step.label == at:
+                cancel.cancel()
+
+        with pytest.raises(CancelledError):
+            look.files_health(lake.table, now=NOW, progress=stop, cancel=cancel)
 
 
 def test_table_without_any_commit_answers_with_an_error_of_its_own(lake: Lake) -> None:

@@ -13,7 +13,7 @@ import pytest
 import explorer
 from explorer.log.checkpoint import read_checkpoint
 from explorer.log.listing import list_log
-from explorer.log.parquet_part import UnusableCheckpointError
+from explorer.log.parquet_part import ROWS_AT_ONCE, UnusableCheckpointError
 from explorer.storage.open import open_read_store
 from tests.tables import (
     CHECKPOINT_FORMS,
@@ -367,3 +367,28 @@ def test_vectors_are_read_where_only_some_row_groups_have_them(
     found = {row["path"]: row["deletion_vector"] for row in rows.to_pylist()}
     assert [path for path, held in found.items() if held is not None] == ["3"]
     assert found["3"]["cardinality"] == 2
+
+
+@pytest.mark.parametrize(
+    "places",
+    [[0, 1], [5, 6], [0, 19_998], [9_000, 19_999], [ROWS_AT_ONCE - 1, ROWS_AT_ONCE]],
+)
+def test_few_actions_are_found_wherever_they_stand_in_a_row_group(
+    places: list[int], tmp_path: Path
+) -> None:
+    actions: list[Action] = [add(f"f{number}") for number in range(19_997)]
+    first, second = places
+    actions.insert(first, PROTOCOL)
+    actions.insert(second, metadata(name="deep"))
+    for at in (3, 8_000, 17_000):
+        actions.insert(at, {"txn": {"appId": f"app{at}", "version": at}})
+    log = LogFolder(tmp_path / "t")
+    log.checkpoint(4, actions)
+    snapshot = explorer.open_table(log.root).snapshot()
+    assert snapshot.metadata.name == "deep"
+    assert {name: found.version for name, found in snapshot.transactions.items()} == {
+        "app3": 3,
+        "app8000": 8_000,
+        "app17000": 17_000,
+    }
+    assert snapshot.num_files == 19_997

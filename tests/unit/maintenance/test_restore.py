@@ -6,11 +6,13 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from explorer.errors import InvalidArgumentError, NotFoundError
-from explorer.maintenance import Plan, plan_restore
+from explorer.errors import CancelledError, InvalidArgumentError, NotFoundError
+from explorer.maintenance import Plan, files_coming_back, plan_restore
+from explorer.progress import Cancel, Progress
 from explorer.protocol.deletion_vectors import parse_relative_place
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata, vector
 from tests.unit.maintenance.lake import Lake, ms_ago, outcome, planned
@@ -126,6 +128,92 @@ def test_missing_file_is_found_before_the_commit(lake: Lake, missing: str) -> No
     assert outcome(plan, "files") == "refuse"
     assert lake.execute(plan).status == "refused"
     assert lake.table.latest_version() == 1
+
+
+@pytest.fixture
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every table has so many files that they are listed, and none is asked for first."""
+    for name in ("_FEW", "_FEW_REQUESTS"):
+        monkeypatch.setattr(files_coming_back, name, 0)
+
+
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize("missing", ["data", "vector", None])
+def test_of_many_files_those_that_a_listing_lacks_are_gone(lake: Lake, missing: str | None) -> None:
+    file = lake.file(parse_relative_place(vector()["pathOrInlineDv"]))
+    stats = '{"numRecords":5}'
+    known = lake.add("part=x%20y/a%25b", deletionVector=vector(), stats=stats)
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(), known, lake.add("b")], age_days=9)
+    gone = lake.remove("part=x%20y/a%25b", age_days=5, deletionVector=vector())
+    lake.commit(1, [gone], age_days=5)
+    if missing is not None:
+        os.unlink(lake.root / ("part=x y/a%b" if missing == "data" else file))
+    plan = restore(lake, 0)
+    assert outcome(plan, "files") == ("allow" if missing is None else "refuse")
+    assert lake.execute(plan).status == ("completed" if missing is None else "refused")
+
+
+@pytest.mark.usefixtures("many")
+def test_file_below_a_link_is_there_although_no_listing_follows_it(
+    lake: Lake, tmp_path: Path
+) -> None:
+    lake.commit(0, [PROTOCOL, metadata(), lake.add("sub/a"), lake.add("b")], age_days=9)
+    lake.commit(1, [lake.add("c")], age_days=5)
+    (lake.root / "sub").rename(tmp_path / "elsewhere")
+    (lake.root / "sub").symlink_to(tmp_path / "elsewhere")
+    assert outcome(restore(lake, 0), "files") == "allow"
+    (tmp_path / "elsewhere" / "a").unlink()
+    assert outcome(restore(lake, 0), "files") == "refuse"
+
+
+@pytest.mark.parametrize("at", ["newest", "target", "both"])
+def test_a_checkpoint_changes_no_word_of_what_is_restored(lake: Lake, at: str) -> None:
+    tags = {"tags": {"made": "by hand"}}
+    first = [lake.add(f"f{n}", stats=f'{{"numRecords":{n}}}', **tags) for n in range(8)]
+    late = [lake.add(f"g{n}", stats=f'{{"numRecords":{n}}}', **tags) for n in range(5)]
+    lake.commit(0, [PROTOCOL, metadata(), *first], age_days=9)
+    gone = [lake.remove(f"f{n}", age_days=5) for n in (1, 6)]
+    lake.commit(1, [*gone, *late], age_days=5)
+    by_commits = restore(lake, 0, seed=UUID(int=1))
+    left = [action for action in first if action["add"]["path"] not in {"f1", "f6"}]
+    if at in {"target", "both"}:
+        lake.log.checkpoint(0, [PROTOCOL, metadata(), *first], rows_per_group=3)
+    if at in {"newest", "both"}:
+        lake.log.checkpoint(1, [PROTOCOL, metadata(), *left, *late, *gone], rows_per_group=3)
+    plan = restore(lake, 0, seed=UUID(int=1))
+    assert plan.document == by_commits.document
+    assert lake.execute(plan).status == "completed"
+    lines = [json.loads(line) for line in (lake.log.log / f"{2:020}.json").read_text().splitlines()]
+    assert sorted(line["add"]["path"] for line in lines if "add" in line) == ["f1", "f6"]
+    bodies = [body for line in lines for kind, body in line.items() if kind in {"add", "remove"}]
+    assert len(bodies) == 7
+    for body in bodies:
+        assert body["stats"] == f'{{"numRecords":{body["path"][1:]}}}'
+        assert body["tags"] == {"made": "by hand"}
+
+
+def test_planning_is_told_and_can_be_stopped_at_every_step(lake: Lake) -> None:
+    lake.commit(0, [PROTOCOL, metadata(), lake.add("a")], age_days=9)
+    lake.commit(1, [lake.remove("a", age_days=5), lake.add("b")], age_days=5)
+    seen: list[Progress] = []
+    restore(lake, 0, progress=seen.append)
+    labels = {step.label for step in seen}
+    assert labels >= {
+        "Reading commits",
+        "Comparing the files of both versions",
+        "Reading the files that differ",
+        "Looking for the files that come back",
+        "Asking the rules of writers",
+    }
+    for label in labels:
+        cancel = Cancel()
+
+        def stop(step: Progress, at: str = label, cancel: Cancel = cancel) -> None:
+            if step.label == at:
+                cancel.cancel()
+
+        with pytest.raises(CancelledError):
+            restore(lake, 0, progress=stop, cancel=cancel)
 
 
 def test_rows_that_came_since_make_the_plan_stale(lake: Lake) -> None:
