@@ -52,6 +52,12 @@ def _keys_of_missing(
 ) -> Iterator[pa.ChunkedArray]:
     """For each of the `THINGS`, the keys of the live files that lack it. Statistics, from
     which rows are counted, are not read: hardly ever is a file gone."""
+    if not snapshot.is_at_hand:
+        files = snapshot.physical_files("add", _KEYS)
+        for found in file_of_each(files, snapshot.uri):
+            if found is not None:
+                yield keys_of(files).filter(_are_gone(found.chunks, present))
+        return
 
     def ask(loaded: LoadedVersion) -> list[pa.ChunkedArray]:
         label, seen = "Reading the files of the newest version", 0
@@ -84,9 +90,13 @@ def _are_gone(names: list[pa.Array], present: pa.ChunkedArray) -> pa.ChunkedArra
 
 def _described(snapshot: Snapshot, at: int, keys: pa.ChunkedArray) -> pa.Table:
     columns = [*_KEYS, "size", "num_records"]
-    rows = snapshot.consult(
-        lambda loaded: pa.concat_tables([*loaded.state.among("add", keys, columns)])
-    )
+    if snapshot.is_at_hand:
+        rows = snapshot.consult(
+            lambda loaded: pa.concat_tables([*loaded.state.among("add", keys, columns)])
+        )
+    else:
+        every = snapshot.physical_files("add", columns)
+        rows = every.filter(pc.is_in(keys_of(every), value_set=keys))
     arrays = [
         rows.column("path"),
         file_of_each(rows, snapshot.uri)[at],

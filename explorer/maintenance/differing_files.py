@@ -49,6 +49,10 @@ def _without(
 ) -> tuple[pa.Table, int]:
     """The files of a version whose keys are not among `others`, and how many different ones
     of these it has."""
+    if not snapshot.is_at_hand:
+        rows = snapshot.physical_files("add", [*dict.fromkeys([*columns, *_KEYS])])
+        at = pc.index_in(keys_of(rows), value_set=others)
+        return rows.filter(at.is_null()).select(list(columns)), pc.count_distinct(at).as_py()
 
     def ask(loaded: LoadedVersion) -> tuple[pa.Table, int]:
         def compare() -> tuple[pa.ChunkedArray, int]:

@@ -150,6 +150,11 @@ class LargeSnapshot(Snapshot):
         """The files."""
         return self._files
 
+    @property
+    def is_at_hand(self) -> bool:
+        """They are not."""
+        return False
+
     def over_files(self, question: Callable[[ReducibleFiles], Answer]) -> Answer:
         """As that of a `Snapshot`, with the looking in tasks; answers of more bytes than the
         driver takes in raise `UnsupportedError` (`limit_exceeded`)."""

@@ -208,6 +208,12 @@ class Snapshot:
         return self.consult(lambda loaded: question(loaded.state))
 
     @property
+    def is_at_hand(self) -> bool:
+        """Whether this process may go through all files (`consult`). A state on Spark hands
+        out what fits into its limits (`physical_files`)."""
+        return True
+
+    @property
     def file_state(self) -> FileState:
         """The live files as a `FileState`."""
         return LiveFiles(self)

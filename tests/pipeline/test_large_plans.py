@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import maintenance, pipeline
 from explorer.errors import UnsupportedError
+from explorer.inspect import files_health
 from explorer.inspect.statistics import column_statistics
 from explorer.pipeline import Limits
 from explorer.scan.plan import plan_scan
@@ -83,6 +84,26 @@ def test_statistics_and_skipping_are_those_of_the_engine(
     )
     assert planned.reasons().sort_by("path").equals(asked.reasons().sort_by("path"))
     assert 0 < planned.num_skipped < planned.num_files
+
+
+@pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
+def test_files_that_are_gone_are_those_of_the_engine(
+    spark: SparkSession, tmp_path: Path, limits: Limits
+) -> None:
+    root = build_wide(tmp_path / "wide")
+    for name in ("1.parquet", "7.parquet", "13.parquet"):
+        (root / name).unlink()
+    here, there = (
+        files_health(table).missing
+        for table in (
+            explorer.open_table(root),
+            pipeline.with_spark_state(explorer.open_table(root), spark, limits),
+        )
+    )
+    assert here is not None
+    assert there is not None
+    assert here.num_rows == 3
+    assert there.sort_by("path").to_pylist() == here.sort_by("path").to_pylist()
 
 
 def test_only_files_that_are_written_again_come_to_the_driver(

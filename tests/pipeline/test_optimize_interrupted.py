@@ -211,10 +211,13 @@ def test_missing_file_commits_nothing_and_leaves_no_file(
 
 
 class _FailsOnce(LocalStore):
-    """In a task it fails when the second file of a shuffle is begun."""
+    """In a task it fails when the second file of a shuffle is begun, and the first is there."""
 
     def open_output(self, path: str) -> Any:
         if path.endswith(".c001.zstd.parquet"):
+            until = time.monotonic() + 60
+            while time.monotonic() < until and not any(Path(self.uri).rglob("*.c000.zstd.parquet")):
+                time.sleep(0.05)
             raise StorageError("The store failed.", reason="A test made it.", remedy="None.")
         return super().open_output(path)
 
