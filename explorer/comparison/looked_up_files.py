@@ -11,13 +11,10 @@ import pyarrow as pa
 from explorer.comparison.file_pairs import pair_files
 from explorer.comparison.numbers import Positions, indices_of, take
 from explorer.log.columns import empty_table
-from explorer.log.key_columns import keys_of
+from explorer.log.key_columns import KEY_COLUMNS, keys_of
 from explorer.log.load import LoadedVersion
 from explorer.log.record_counts import record_counts
 from explorer.table.snapshot import Snapshot
-
-KEY_COLUMNS = ("path", "deletion_vector")
-"""What a logical file is known by."""
 
 _COUNTED_AT_ONCE = 65_536
 

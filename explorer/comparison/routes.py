@@ -19,11 +19,11 @@ import pyarrow.compute as pc
 
 from explorer.comparison.file_pairs import COMPARED_FIELDS
 from explorer.comparison.fingerprints import Fingerprints, fingerprint
-from explorer.comparison.looked_up_files import KEY_COLUMNS, HeldFiles, LookedUpFiles, SomeFiles
+from explorer.comparison.looked_up_files import HeldFiles, LookedUpFiles, SomeFiles
 from explorer.comparison.numbers import Positions, indices_of, null_mask, values_of
 from explorer.errors import CorruptLogError, NotFoundError
 from explorer.log.file_columns import FileColumns
-from explorer.log.key_columns import decided_keys, keys_of
+from explorer.log.key_columns import KEY_COLUMNS, decided_keys, keys_of
 from explorer.log.load import LoadedVersion
 from explorer.log.segment import missing_versions
 from explorer.log.tail import Tail, replay_commits

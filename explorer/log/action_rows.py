@@ -61,6 +61,13 @@ class ActionRows:
             return self._table
 
     @property
+    def bodies(self) -> Sequence[Mapping[str, Any]] | None:
+        """All of them as they were in the log, while they are few; None once they are
+        columns."""
+        with self._lock:
+            return None if self._batches or self._table is not None else tuple(self._waiting)
+
+    @property
     def holds_unknown(self) -> bool:
         """Whether the log has fields in these actions that no column has."""
         with self._lock:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.log.action_fields import FIELDS, FieldKind, FileAction
@@ -17,16 +16,13 @@ from explorer.log.columns import (
     STRING_MAP,
     TIME,
     bool_column,
+    build_maps,
+    positions_column,
     schema_of,
     string_column,
 )
-from explorer.log.keys import file_key
-
-# in a path it would pass for a deletion vector
-_NUL: Final = 0
-
-# with one of these the key may be another than the path
-_FIRSTS: Final = np.frombuffer(b"/fF", np.uint8)
+from explorer.log.keys import MAY_BE_ABSOLUTE, file_key
+from explorer.log.text_bytes import holds_byte, may_begin_with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +48,10 @@ def columns_of_structs(action: FileAction, found: pa.StructArray) -> FileActions
     found = found.drop_null() if found.null_count else found
     raw = dict(zip((field.name for field in found.type), found.flatten(), strict=True))
     columns: list[pa.Array] = []
-    for log_name, kind, data_type in _columns_of(action):
+    schema = schema_of(COLUMNS[action])
+    for (log_name, kind), field in zip(FIELDS[action].values(), schema, strict=True):
         there = raw.get(log_name)
-        column = pa.nulls(len(found), data_type) if there is None else _column(kind, there)
+        column = pa.nulls(len(found), field.type) if there is None else _column(kind, there)
         if column is None:
             return None
         columns.append(column)
@@ -62,15 +59,10 @@ def columns_of_structs(action: FileAction, found: pa.StructArray) -> FileActions
     if keys is None:
         return None
     return FileActions(
-        rows=pa.RecordBatch.from_arrays(columns, schema=schema_of(COLUMNS[action])),
+        rows=pa.RecordBatch.from_arrays(columns, schema=schema),
         keys=keys,
         has_vectors=vectors is not None and vectors.null_count < len(vectors),
     )
-
-
-def _columns_of(action: FileAction) -> Iterator[tuple[str, FieldKind, pa.DataType]]:
-    for name, (log_name, kind) in FIELDS[action].items():
-        yield log_name, kind, COLUMNS[action][name][2]
 
 
 def _column(kind: FieldKind, raw: pa.Array) -> pa.Array | None:
@@ -94,22 +86,13 @@ def _string_map(raw: pa.StructArray) -> pa.Array | None:
     width = len(parts)
     names = string_column([field.name for field in raw.type])
     which = np.tile(np.arange(width, dtype=np.int32), size)
-    keys = names.take(_indices(which))
+    keys = names.take(positions_column(which))
     items = parts[0] if width == 1 else string_column([])
     if width > 1:
         places = np.arange(size, dtype=np.int32)[:, np.newaxis] + size * np.arange(width)
-        items = pa.concat_arrays(parts).take(_indices(places.astype(np.int32)))
-    entries = pa.StructArray.from_arrays(
-        [keys, items],
-        fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())],
-    )
-    offsets = pa.py_buffer(np.arange(size + 1, dtype=np.int32) * np.int32(width))
-    return pa.Array.from_buffers(STRING_MAP, size, [None, offsets], children=[entries])
-
-
-def _indices(places: npt.NDArray[np.int32]) -> pa.Array:
-    flat = np.ascontiguousarray(places).reshape(-1)
-    return pa.Array.from_buffers(pa.int32(), flat.size, [None, pa.py_buffer(flat)])
+        items = pa.concat_arrays(parts).take(positions_column(places.astype(np.int32)))
+    offsets = np.arange(size + 1, dtype=np.int32) * np.int32(width)
+    return build_maps(keys, items, pa.py_buffer(offsets))
 
 
 def _deletion_vector(raw: pa.StructArray) -> pa.Array | None:
@@ -126,12 +109,10 @@ def _keys(paths: pa.Array | None, vectors: pa.StructArray | None) -> list[str] |
     """The keys of reconciliation; None where a path is missing or has a NUL."""
     if paths is None or paths.null_count:
         return None
-    offsets = np.frombuffer(paths.buffers()[1], np.int32, len(paths) + 1, paths.offset * 4)
-    held = np.frombuffer(paths.buffers()[2] or b"", np.uint8)
-    if (held[offsets[0] : offsets[-1]] == _NUL).any():
+    if holds_byte(paths, "\0"):  # it would pass for a deletion vector
         return None
     keys: list[str] = paths.to_pylist()
-    if np.isin(held[offsets[:-1][offsets[:-1] < offsets[1:]]], _FIRSTS).any():
+    if may_begin_with(paths, MAY_BE_ABSOLUTE):
         keys = [file_key(path, None) for path in keys]
     if vectors is not None:
         bodies: list[Mapping[str, Any] | None] = vectors.to_pylist()

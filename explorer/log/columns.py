@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.log.action_fields import (
@@ -93,14 +94,27 @@ def string_map_column(values: Values) -> pa.Array:
     objects = [value or {} for value in values]
     keys = list(chain.from_iterable(objects))
     items = list(chain.from_iterable([value.values() for value in objects]))
-    offsets = _offsets(objects)
+    offsets, validity = _offsets(objects), _validity(values)
+    return build_maps(string_column(keys), string_column(items), offsets, validity)
+
+
+def build_maps(
+    keys: pa.Array, items: pa.Array, offsets: pa.Buffer, validity: pa.Buffer | None = None
+) -> pa.Array:
+    """Mappings of strings, whose entries stand one behind the other: `offsets` are where
+    those of each begin and the last one ends, in 32 bits, and `validity` which are there."""
     entries = pa.StructArray.from_arrays(
-        [string_column(keys), string_column(items)],
+        [keys, items],
         fields=[pa.field("key", pa.string(), nullable=False), pa.field("value", pa.string())],
     )
-    return pa.Array.from_buffers(
-        STRING_MAP, len(values), [_validity(values), offsets], children=[entries]
-    )
+    size = offsets.size // 4 - 1
+    return pa.Array.from_buffers(STRING_MAP, size, [validity, offsets], children=[entries])
+
+
+def positions_column(places: npt.NDArray[np.int32]) -> pa.Array:
+    """Row numbers, whatever the shape they come in, without a copy where they lie in a row."""
+    flat = np.ascontiguousarray(places).reshape(-1)
+    return pa.Array.from_buffers(pa.int32(), flat.size, [None, pa.py_buffer(flat)])
 
 
 def deletion_vector_column(values: Values) -> pa.Array:

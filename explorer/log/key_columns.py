@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
+from explorer.log.keys import MAY_BE_ABSOLUTE
 from explorer.log.tail import Tail
+from explorer.log.text_bytes import may_begin_with
 
 # scalars by way of an array: a plain string would make pyarrow import pandas
 _AT, _NUL, _NOTHING = (string_column(["@", "\0", ""])[at] for at in range(3))
 
-_BEGINS_LOCAL = np.isin(np.arange(256), np.frombuffer(b"/fF", np.uint8))
+
+KEY_COLUMNS = ("path", "deletion_vector")
+"""The columns of an action that its key is made of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,7 @@ def keys_of(files: pa.Table) -> pa.ChunkedArray:
     rule as `file_key`, without a Python object per file."""
     chunks = [
         keys_of_arrays(batch.column("path"), batch.column("deletion_vector"))
-        for batch in files.select(["path", "deletion_vector"]).to_batches()
+        for batch in files.select(list(KEY_COLUMNS)).to_batches()
     ]
     return pa.chunked_array(chunks, pa.string())
 
@@ -67,21 +70,11 @@ def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
 
 
 def _normalised(paths: pa.Array) -> pa.Array:
-    if not _may_be_local(paths):
+    # to look at letters takes half as long as to compare beginnings, and nearly all are relative
+    if not may_begin_with(paths, MAY_BE_ABSOLUTE):
         return paths
     local = pc.or_(pc.starts_with(paths, "/"), pc.starts_with(paths, "file:", ignore_case=True))
     if not pc.any(local).as_py():
         return paths
     plain = pc.replace_substring_regex(paths, r"^(?i:file:)?/*", "file:/")
     return pc.if_else(local, plain, paths)
-
-
-def _may_be_local(paths: pa.Array) -> bool:
-    """Whether the first letter of any path is one that absolute paths begin with: to look at
-    letters takes half as long as to compare beginnings, and nearly all are relative."""
-    _, offsets, text = paths.buffers()
-    if text is None or not len(paths):
-        return False
-    ends = np.frombuffer(offsets, np.int32, len(paths) + 1, paths.offset * 4)
-    begins = ends[:-1][ends[:-1] < ends[1:]]
-    return bool(_BEGINS_LOCAL[np.frombuffer(text, np.uint8)[begins]].any())

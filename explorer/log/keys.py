@@ -13,12 +13,13 @@ from typing import Any
 from explorer.protocol.paths import normalise_path
 
 # `/a` and `file:/a`; checked first because nearly every path is relative
-_MAY_BE_ABSOLUTE = frozenset({"/", "f", "F"})
+MAY_BE_ABSOLUTE = "/fF"
+"""What the paths begin with whose key may be another than they are."""
 
 
 def file_key(path: str, vector: Mapping[str, Any] | None) -> str:
     """The key of one action body, its vector as in the log."""
-    if path[:1] in _MAY_BE_ABSOLUTE:
+    if path and path[0] in MAY_BE_ABSOLUTE:
         path = normalise_path(path)
     if vector is None:
         return path

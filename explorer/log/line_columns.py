@@ -19,11 +19,13 @@ import orjson
 import pyarrow as pa
 import pyarrow.json as pj
 
+from explorer.errors import CorruptLogError
 from explorer.log.action_fields import FIELDS, FieldKind, FileAction
 from explorer.log.action_structs import FileActions, columns_of_structs
 from explorer.log.columns import (
     VECTOR_FIELDS,
 )
+from explorer.log.commit_file import parse_action
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 _Places: TypeAlias = npt.NDArray[np.int64]
@@ -63,6 +65,16 @@ class LineColumns:
 
     files: Mapping[FileAction, Sequence[FileActions]]
     others: Sequence[tuple[int, bytes]]
+
+    def other_actions(self, name: str) -> list[tuple[int, Mapping[str, Any]]] | None:
+        """The actions on the `others` of the log file `name`, with the numbers of their lines;
+        None where one speaks of a file after all, or cannot be read: of several such lines the
+        reader of lines tells the right one."""
+        try:
+            found = [(number, parse_action(line, name, number)) for number, line in self.others]
+        except CorruptLogError:
+            return None
+        return None if any(kind in action for _, action in found for kind in _ACTIONS) else found
 
 
 class LineReader:

@@ -162,11 +162,8 @@ class Replay:
     ) -> bool:
         """Whether the columns tell all that the lines of a file do; nothing of it has been
         taken where they do not."""
-        try:
-            others = [(number, parse_action(line, name, number)) for number, line in columns.others]
-        except CorruptLogError:
-            return False  # of several lines that cannot be read the last one is told
-        if any(_speaks_of_a_file(action) for _, action in others):
+        others = columns.other_actions(name)
+        if others is None:
             return False
         if _says_twice(columns.files):
             return False
@@ -242,10 +239,6 @@ class Replay:
         for (kind, name), found in self._paths_twice.items():
             twice.append(_told_path_twice(found, kind, name))
         return (*self._problems, *twice)
-
-
-def _speaks_of_a_file(action: Mapping[str, Any]) -> bool:
-    return action.get("add") is not None or action.get("remove") is not None
 
 
 def _says_twice(files: Mapping[FileAction, Sequence[FileActions]]) -> bool:

@@ -35,6 +35,9 @@ _NUM_RECORDS = "num_records"
 _VECTOR = "deletion_vector"
 _STATS_PARSED_COUNT = ("stats_parsed", "numRecords")
 
+_NEWER_AT_ONCE = 32_768
+"""Files of commits, which whoever looks on hears of piece by piece."""
+
 # decoding releases Python's lock; more than two fight over memory instead
 _READERS = 2
 
@@ -121,8 +124,9 @@ class LogState:
 
     def _newer(self, action: FileAction, columns: Sequence[str]) -> Iterator[FileColumns]:
         for rows in self._rows(action):
-            if rows.num_rows:
-                yield FileColumns(table=_select(rows, columns), leaves={}, further=rows.column)
+            for start in range(0, rows.num_rows, _NEWER_AT_ONCE):
+                some = rows.slice(start, _NEWER_AT_ONCE)
+                yield FileColumns(table=_select(some, columns), leaves={}, further=some.column)
 
     def among(
         self,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from explorer.log.columns import positions_column
 from explorer.log.json_tokens import Flags
 from explorer.log.text_shape import Anchors, TextShape
 
@@ -137,8 +138,7 @@ class CutTexts:
         return np.arange(self.num_texts, dtype=np.int32) * np.int32(self.width)
 
     def _take(self, places: Places) -> pa.Array:
-        indices = pa.Array.from_buffers(pa.int32(), places.size, [None, pa.py_buffer(places)])
-        return self.pieces.take(indices)
+        return self.pieces.take(positions_column(places))
 
 
 def flag_literals(cut: CutTexts, shape: TextShape) -> Flags:

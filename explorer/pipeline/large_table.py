@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.log.action_fields import FileAction
@@ -22,7 +23,7 @@ from explorer.log.checkpoint import Checkpoint
 from explorer.log.columns import COLUMNS, empty_table, schema_of
 from explorer.log.file_columns import FileColumns, ReducibleFiles
 from explorer.log.key_cache import KeyCache
-from explorer.log.key_columns import decided_keys
+from explorer.log.key_columns import KEY_COLUMNS, decided_keys, keys_of
 from explorer.log.listing import LogListing, info_of
 from explorer.log.load import LoadedVersion, load_version
 from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
@@ -150,10 +151,10 @@ class LargeSnapshot(Snapshot):
         """The files."""
         return self._files
 
-    @property
-    def is_at_hand(self) -> bool:
-        """They are not."""
-        return False
+    def among(self, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
+        """As that of a `Snapshot`, of all files as long as they fit into the limit."""
+        files = self.physical_files("add", [*dict.fromkeys([*columns, *KEY_COLUMNS])])
+        return files.filter(pc.is_in(keys_of(files), value_set=keys)).select(list(columns))
 
     def over_files(self, question: Callable[[ReducibleFiles], Answer]) -> Answer:
         """As that of a `Snapshot`, with the looking in tasks; answers of more bytes than the

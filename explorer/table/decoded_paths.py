@@ -7,23 +7,19 @@ has a million escapes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
+from explorer.log.text_bytes import Bytes, Offsets, holds_byte, offsets_of, pieces_of_bytes
 from explorer.protocol.paths import decode_path
 
-Bytes = npt.NDArray[np.uint8]
-Offsets = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int64]
 
 _PERCENT, _DOT, _SLASH = map(ord, "%./")
 _PIECE = 32_768
-_BYTES_AT_ONCE = 2**18
 # the value of a hexadecimal digit, 16 for every other byte
 _NIBBLE = np.full(256, 16, np.uint8)
 for _digits in (b"0123456789abcdef", b"0123456789ABCDEF"):
@@ -53,7 +49,7 @@ def decode_paths(paths: pa.Array) -> pa.Array:
     them holds an escape. What is no text cannot mean a file that a listing shows as text."""
     if not holds_byte(paths, "%"):
         return paths
-    offsets = _offsets(paths)
+    offsets = offsets_of(paths)
     data = np.frombuffer(paths.buffers()[2], np.uint8)[: offsets[-1]]
     first = np.flatnonzero(data[offsets[0] :] == _PERCENT) + offsets[0]
     row = np.searchsorted(offsets, first, side="right") - 1
@@ -69,50 +65,13 @@ def decode_paths(paths: pa.Array) -> pa.Array:
     return decoded
 
 
-def holds_byte(paths: pa.Array, letter: str) -> bool:
-    """Whether a character of ASCII is in any of the strings, or perhaps in what lies between
-    them: to look at all of their bytes is many times cheaper than string by string."""
-    value = ord(letter)
-    return any((piece == value).any() for piece in _pieces_of_bytes(paths))
-
-
-def may_begin_with(paths: pa.Array, letter: str) -> bool:
-    """Whether any of the strings begins with a character of ASCII; perhaps also where an empty
-    one stands before such a one."""
-    if not len(paths) or paths.null_count == len(paths):
-        return False
-    starts = _offsets(paths)
-    starts = starts[starts < starts[-1]]
-    if not len(starts):
-        return False
-    data = np.frombuffer(paths.buffers()[2], np.uint8)
-    return bool((data[starts] == ord(letter)).any())
-
-
 def may_need_normalising(paths: pa.Array) -> bool:
     """Whether `./` or `//` is in any of the strings, or perhaps across two of them."""
-    for piece in _pieces_of_bytes(paths):
+    for piece in pieces_of_bytes(paths):
         before, is_slash = piece[:-1], piece[1:] == _SLASH
         if (is_slash & ((before == _DOT) | (before == _SLASH))).any():
             return True
     return False
-
-
-def _pieces_of_bytes(paths: pa.Array) -> Iterator[Bytes]:
-    """The bytes of all strings, as many at a time as a processor's cache holds; each piece
-    begins with the last byte of the one before it."""
-    if not len(paths) or paths.null_count == len(paths):
-        return
-    offsets = _offsets(paths)
-    if offsets[0] == offsets[-1]:
-        return
-    data = np.frombuffer(paths.buffers()[2], np.uint8)[offsets[0] : offsets[-1]]
-    for start in range(0, len(data), _BYTES_AT_ONCE):
-        yield data[max(0, start - 1) : start + _BYTES_AT_ONCE]
-
-
-def _offsets(paths: pa.Array) -> Offsets:
-    return np.frombuffer(paths.buffers()[1], np.int32)[paths.offset :][: len(paths) + 1]
 
 
 def _without_escapes(

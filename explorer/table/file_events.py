@@ -21,12 +21,12 @@ import pyarrow.compute as pc
 from explorer.errors import CorruptLogError, DeltaError
 from explorer.log.columns import DELETION_VECTOR, string_column
 from explorer.log.listing import CheckpointFiles, LogListing
+from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
 from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.at_once import at_once
 from explorer.storage.ports import ReadStore
-from explorer.table.decoded_paths import holds_byte, may_begin_with
 from explorer.table.event_lines import LINES, VECTOR, read_json, read_lines, unreadable
 from explorer.table.store_paths import Places, file_of_each, places_of
 from explorer.table.table import contiguous_run

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
 from explorer.log.expiry import is_unexpired
-from explorer.table.decoded_paths import holds_byte
+from explorer.log.text_bytes import holds_byte
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import Places, last_parts, places_of
 

@@ -23,6 +23,24 @@ def read_files(loaded: LoadedVersion, action: FileAction, columns: Sequence[str]
     return pa.concat_tables(tables)
 
 
+def read_among(loaded: LoadedVersion, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
+    """Those adds in force whose key is one of `keys`, likewise."""
+    import pyarrow.compute as pc  # noqa: PLC0415  # not needed to open a small table
+
+    from explorer.log.key_columns import KEY_COLUMNS, keys_of  # noqa: PLC0415  # brings numpy
+
+    state = loaded.state
+    if "stats" not in columns or state.records("add", "stats"):
+        tables = [*state.among("add", keys, columns)]
+    else:  # they are put together of columns first
+        named = [*dict.fromkeys([*columns, *KEY_COLUMNS])]
+        tables = [
+            files.filter(pc.is_in(keys_of(files), value_set=keys)).select(list(columns))
+            for files in _tables(loaded, "add", named)
+        ]
+    return pa.concat_tables([empty_table(state.schema("add", columns)), *tables])
+
+
 def _tables(
     loaded: LoadedVersion, action: FileAction, columns: Sequence[str]
 ) -> Iterator[pa.Table]:

@@ -207,11 +207,13 @@ class Snapshot:
         checkpoint turns out to be broken, another way leads to the same files."""
         return self.consult(lambda loaded: question(loaded.state))
 
-    @property
-    def is_at_hand(self) -> bool:
-        """Whether this process may go through all files (`consult`). A state on Spark hands
-        out what fits into its limits (`physical_files`)."""
-        return True
+    def among(self, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
+        """The live files whose key (see `explorer.log.key_columns`) is one of `keys`, as
+        `physical_files` has them."""
+        from explorer.table.read_files import read_among  # noqa: PLC0415  # brings Arrow
+
+        wanted = _checked(columns, (), FILE_COLUMNS)
+        return self.consult(lambda loaded: read_among(loaded, keys, wanted))
 
     @property
     def file_state(self) -> FileState:

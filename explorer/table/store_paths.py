@@ -17,14 +17,13 @@ import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError
 from explorer.log.columns import bool_column, int64_column, string_column
+from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.protocol.paths import normalise_path
 from explorer.table.decoded_paths import (
     decode_as_text,
     decode_in_pieces,
     decode_paths,
-    holds_byte,
-    may_begin_with,
     may_need_normalising,
 )
 

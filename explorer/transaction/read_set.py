@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from explorer.log.columns import bool_column, string_column
 from explorer.log.file_columns import FileColumns
 from explorer.log.key_columns import keys_of_arrays
-from explorer.progress import UNWATCHED, Watch, while_working
+from explorer.progress import UNWATCHED, Watch
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.plan import plan_scan
 from explorer.scan.possibility import may_be_true
@@ -78,10 +78,7 @@ def read_where(snapshot: Snapshot, where: str, watch: Watch = UNWATCHED) -> Read
     Raises `InvalidArgumentError` for a predicate that cannot be understood.
     """
     predicate = parse_predicate(where, snapshot.schema)
-    if snapshot.segment.checkpoint is None:  # the files of commits are asked all at once
-        plan = while_working(lambda: plan_scan(snapshot, predicate), watch, "Asking each file")
-    else:
-        plan = plan_scan(snapshot, predicate, progress=watch.progress, cancel=watch.cancel)
+    plan = plan_scan(snapshot, predicate, progress=watch.progress, cancel=watch.cancel)
     question = question_of(predicate, snapshot)
     return ReadSet(
         paths=plan.kept.column("path"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.errors import CorruptLogError, DeltaError, NotFoundError
+from explorer.errors import DeltaError, NotFoundError
 from explorer.log.action_fields import FileAction
 from explorer.log.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.commit_file import lines_backwards, parse_action
@@ -96,13 +95,12 @@ class WinningCommit:
     known_domains: Mapping[str, DomainMetadata] = field(compare=False)
     add_rows: ActionRows = field(compare=False)
     remove_rows: ActionRows = field(compare=False)
-    paths_by_line: Mapping[FileAction, FirstPaths] | None = field(default=None, compare=False)
 
     @property
     def came(self) -> FirstPaths:
         """The adds that may bring rows: an absent `dataChange` is taken for a change."""
-        if self.paths_by_line is not None:  # a small commit is told without Arrow
-            return self.paths_by_line["add"]
+        if (bodies := self.add_rows.bodies) is not None:  # a small commit is told without Arrow
+            return _first_of([body for body in bodies if body.get("dataChange") is not False])
         from explorer.transaction.read_files import new_rows  # noqa: PLC0415  # brings Arrow
 
         return _first_paths(new_rows(self.adds))
@@ -110,7 +108,8 @@ class WinningCommit:
     @property
     def went(self) -> FirstPaths:
         """The removes."""
-        return self.paths_by_line["remove"] if self.paths_by_line else _first_paths(self.removes)
+        bodies = self.remove_rows.bodies
+        return _first_paths(self.removes) if bodies is None else _first_of(bodies)
 
     @property
     def num_removes(self) -> int:
@@ -133,6 +132,10 @@ def _first_paths(files: pa.Table) -> FirstPaths:
     return FirstPaths(paths=tuple(paths), total=files.num_rows)
 
 
+def _first_of(bodies: Sequence[Mapping[str, Any]]) -> FirstPaths:
+    return FirstPaths(paths=tuple(body["path"] for body in bodies[:SHOWN]), total=len(bodies))
+
+
 def _to_nobody() -> None:
     """Nobody looks on."""
 
@@ -146,13 +149,9 @@ class _Parts:
             action: ActionCollector(action) for action in _FILE_ACTIONS
         }
         self.bodies: dict[str, list[tuple[Mapping[str, Any], int]]] = {}
-        # lines come last one first, so that the last of these are the first
-        self._paths: dict[str, deque[str]] = {kind: deque(maxlen=SHOWN) for kind in _FILE_ACTIONS}
-        self._totals: dict[str, int] = dict.fromkeys(_FILE_ACTIONS, 0)
-        self._by_line = True
 
     def take(self, action: Mapping[str, Any], number: int, size: int) -> None:
-        """The action of one line, which has `size` bytes; the last line first."""
+        """The action of one line; the last line first. A file action has `size` bytes."""
         for kind, body in action.items():
             if not isinstance(body, Mapping):
                 continue
@@ -160,9 +159,6 @@ class _Parts:
                 if type(path := body.get("path")) is not str:
                     raise wrong_field(f"{kind}.path", "a string", path, self.name, number)
                 files.add(body, self.name, number, size)
-                if kind == "remove" or body.get("dataChange") is not False:
-                    self._paths[kind].append(path)
-                    self._totals[kind] += 1
             else:
                 self.bodies.setdefault(kind, []).append((body, number))
 
@@ -179,33 +175,15 @@ class _Parts:
     def take_columns(self, columns: LineColumns) -> bool:
         """Whether the columns tell all that the lines do; nothing has been taken where they
         do not."""
-        try:
-            others = [
-                (parse_action(line, self.name, number), number, len(line))
-                for number, line in columns.others
-            ]
-        except CorruptLogError:
-            return False  # of several lines that cannot be read the last one is told
-        if any(kind in action for action, _, _ in others for kind in _FILE_ACTIONS):
+        others = columns.other_actions(self.name)
+        if others is None:
             return False
-        self._by_line = False
         for action, parts in columns.files.items():
             for part in reversed(parts):
                 self.files[action].add_rows(part.rows)
-        for other in reversed(others):
-            self.take(*other)
+        for number, action in reversed(others):
+            self.take(action, number, 0)
         return True
-
-    @property
-    def paths_by_line(self) -> dict[FileAction, FirstPaths] | None:
-        """The paths of adds that may bring rows, and of removes; None where the files were
-        not read line by line."""
-        if not self._by_line:
-            return None
-        return {
-            kind: FirstPaths(paths=tuple(reversed(self._paths[kind])), total=self._totals[kind])
-            for kind in _FILE_ACTIONS
-        }
 
     def named(self, kind: str, key: str) -> frozenset[str]:
         """What the actions of one kind are about."""
@@ -255,7 +233,6 @@ def parse_winner(
         known_domains={domain.domain: domain for domain in domains},
         add_rows=parts.files["add"].rows(),
         remove_rows=parts.files["remove"].rows(),
-        paths_by_line=parts.paths_by_line,
     )
 
 

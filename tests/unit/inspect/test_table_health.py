@@ -299,7 +299,7 @@ def test_whoever_looks_for_missing_files_is_told_how_far_it_is_and_can_stop_it(l
     labels = list(dict.fromkeys(step.label for step in seen))
     reading = "Reading the files of the newest version"
     assert labels[-2:] == [reading, "Comparing them with the listing"]
-    assert Progress(done=1, total=None, label=reading) in seen
+    assert Progress(done=1, total=1, label=reading) in seen
     for label in labels[-2:]:
         cancel = Cancel()
 

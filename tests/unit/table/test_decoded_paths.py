@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.table.decoded_paths import (
     decode_as_text,
     decode_in_pieces,
     decode_paths,
-    holds_byte,
-    may_begin_with,
     may_need_normalising,
 )
 
@@ -60,6 +59,7 @@ def test_what_lies_across_two_pieces_of_bytes_is_found(odd: str, at: int) -> Non
     assert not may_begin_with(paths, "/")
     assert not may_begin_with(paths, "b")
     assert may_begin_with(paths, "a")
+    assert may_begin_with(paths, "/a")
 
 
 @given(column=_columns)
