@@ -58,6 +58,9 @@ _SMALL: Final[Mapping[str, pa.DataType]] = {
         ]
     ),
 }
+CHECKPOINT_ACTIONS: Final = frozenset(_SMALL) | {"add", "remove"}
+"""What a checkpoint has columns for."""
+
 # every classic checkpoint has these columns, filled or not; others only where they are filled
 _ALWAYS: Final = ("metaData", "protocol", "domainMetadata")
 
@@ -113,25 +116,27 @@ def _file_type(
 
 def build_top_schema(small: Iterable[ActionLine], files: Mapping[str, pa.StructType]) -> pa.Schema:
     """The columns of a file that holds the actions `small` and, of `files`, `add` and
-    `remove` where they are in it.
+    `remove` where they are in it. These may be among `small` too, where they are few.
 
     Raises `UnsupportedError` where a field that is not known here fits into no column.
     """
-    types = _small_types(small)
+    types = _small_types(small, {**_SMALL, **files})
     columns = {"txn": types.pop("txn", _SMALL["txn"])}
     columns |= files
     columns |= {name: types.pop(name, _SMALL[name]) for name in _ALWAYS}
     return pa.schema(columns | types)
 
 
-def _small_types(small: Iterable[ActionLine]) -> dict[str, pa.DataType]:
+def _small_types(
+    small: Iterable[ActionLine], columns: Mapping[str, pa.DataType]
+) -> dict[str, pa.DataType]:
     """The columns of the actions that are few, with those fields that only their
     writer knows (spec: "all information regarding the following actions")."""
     types: dict[str, pa.DataType] = {}
     unknown: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
     for line in small:
         for kind, body in line.items():
-            known = types.setdefault(kind, _SMALL[kind])
+            known = types.setdefault(kind, columns[kind])
             for name, value in body.items():
                 if known.get_field_index(name) < 0:
                     unknown[kind, name].append(value)

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from uuid import UUID, uuid4
 
 from explorer.log.checkpoint_form import choose_form
+from explorer.log.listing import LogListing
 from explorer.maintenance.guards import judge_features, judge_log
 from explorer.maintenance.newer_commits import anchor_of
 from explorer.maintenance.plan import Plan, Promise, Step
@@ -39,6 +40,9 @@ def plan_checkpoint(
     steps: tuple[Step, ...] = ()
     if held is None or held.version < snapshot.version:
         steps = (checkpoint_step(snapshot.version, seed or uuid4()),)
+        is_cut = look.listing.commits[:1] != (0,)
+        if form.kind == "v2" and is_cut and not has_classic(look.listing, 0):
+            steps = (*steps, copy_step(snapshot.version))
     return Plan(
         operation="checkpoint",
         subject=look.subject,
@@ -67,6 +71,26 @@ def checkpoint_step(version: int, seed: UUID) -> Step:
         reason=f"Readers begin at version {version} instead of reading the commits before it.",
         num_files=1,
         arguments={"version": version, "seed": str(seed)},
+    )
+
+
+def has_classic(listing: LogListing, first: int) -> bool:
+    """Whether clients that do not know V2 find a checkpoint of `first` or a later version.
+
+    Without one they take a log that was cut for a broken one (spec: Handling Backward
+    compatibility while moving to UUID-named v2 Checkpoints).
+    """
+    return any(found.kind != "v2" and found.version >= first for found in listing.checkpoints)
+
+
+def copy_step(version: int) -> Step:
+    """The step that gives the V2 checkpoint of a version the classic name too."""
+    return Step(
+        kind="copy_checkpoint",
+        reason="Clients that do not know V2 checkpoints find the protocol in one with the "
+        "classic name, and can say that the table is too new for them.",
+        num_files=1,
+        arguments={"version": version},
     )
 
 

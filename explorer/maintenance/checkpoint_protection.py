@@ -38,9 +38,8 @@ def judge_protection(look: Look, plan: Plan, cut: int | None) -> Verdict:
     """The verdict on a plan that cuts the log at the checkpoint of version `cut` (None: nowhere),
     by the files that it deletes and its steps."""
     guard = "checkpoint protection"
-    protocol, metadata = look.snapshot.protocol, look.snapshot.metadata
-    until = CHECKPOINT_PROTECTION_VERSION.value_of(metadata.configuration)
-    if not is_supported(protocol, "checkpointProtection") or not until:
+    until = protected_before(look)
+    if not until:
         return Verdict(guard=guard, outcome="allow", message="No checkpoint is protected.")
     if cut is None or cut >= until:
         text = f"All history before version {until} goes at once, or none of it."
@@ -61,9 +60,16 @@ def judge_protection(look: Look, plan: Plan, cut: int | None) -> Verdict:
     )
 
 
+def protected_before(look: Look) -> int:
+    """The version before which checkpoints are protected; 0 where none is."""
+    if not is_supported(look.snapshot.protocol, "checkpointProtection"):
+        return 0
+    return CHECKPOINT_PROTECTION_VERSION.value_of(look.snapshot.metadata.configuration)
+
+
 def _changes_checkpoints(plan: Plan, cut: int) -> bool:
     """Whether the plan makes a checkpoint, or deletes one of the cut or behind it."""
-    if any(step.kind == "write_checkpoint" for step in plan.steps):
+    if any(step.kind in {"write_checkpoint", "copy_checkpoint"} for step in plan.steps):
         return True
     places = (path.rpartition("/") for path in plan.files.column("path").to_pylist())
     names = (parse_log_file_name(name) for folder, _, name in places if folder == LOG_FOLDER)

@@ -19,7 +19,8 @@ from explorer.log.checkpoint import read_checkpoint
 from explorer.log.columns import TIME, int64_column, string_column
 from explorer.log.hint_writer import hinted_version
 from explorer.log.listing import CheckpointFiles
-from explorer.maintenance.checkpoint_protection import judge_protection
+from explorer.maintenance.checkpoint import copy_step, has_classic
+from explorer.maintenance.checkpoint_protection import judge_protection, protected_before
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.guards import (
     in_words,
@@ -258,6 +259,8 @@ def _build(  # what was found
     if cut.checkpoint is not None and files.num_rows:
         earliest = cut.checkpoint.version
         versions[str(earliest)] = None
+        if _lacks_classic(look, cut.checkpoint):
+            steps.append(copy_step(earliest))
         if LAST_CHECKPOINT in stored and 0 <= hinted_version(look.store) < earliest:
             steps.append(hint_step(look, cut.checkpoint))
     if files.num_rows:
@@ -283,6 +286,13 @@ def _build(  # what was found
         files=files,
         table=look.table,
     )
+
+
+def _lacks_classic(look: Look, checkpoint: CheckpointFiles) -> bool:
+    """Whether old clients find no checkpoint after the cut, and one may be made for them."""
+    if checkpoint.kind != "v2" or has_classic(look.listing, checkpoint.version):
+        return False
+    return checkpoint.version >= protected_before(look)
 
 
 def _deletion(look: Look, cut: _Cut, files: pa.Table, size: int) -> Step:

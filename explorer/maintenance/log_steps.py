@@ -9,6 +9,7 @@ from uuid import UUID, uuid5
 
 from explorer.log.checkpoint_writer import write_checkpoint
 from explorer.log.checksum_writer import build_checksum, write_checksum
+from explorer.log.classic_copy import write_classic_copy
 from explorer.log.compaction_writer import write_compaction
 from explorer.log.hint_writer import HINT_PATH, hinted_version
 from explorer.maintenance.newer_commits import stale
@@ -53,6 +54,26 @@ def write_checkpoint_step(
         "was_there": False,
         "is_hinted": written.is_hinted,
     }
+
+
+def copy_checkpoint_step(
+    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
+) -> None:
+    """Write the V2 checkpoint of `version` under the classic name too, unless a checkpoint
+    has that name already."""
+    del index, noted
+    tally.planned = 1
+    version = int(step.arguments["version"])
+    found = [each for each in run.table.listing().checkpoints if each.version == version]
+    if any(each.kind == "classic" for each in found):
+        tally.result = {"was_there": True}
+        return
+    named_by_uuid = [each for each in found if each.kind == "v2"]
+    if not named_by_uuid:
+        raise stale(f"The checkpoint of version {version} is not there any more.")
+    written = write_classic_copy(run.store, named_by_uuid[-1], run.watch)
+    tally.done, tally.num_bytes = 1, written.size
+    tally.result = {"checkpoint": [written.path], "was_there": False}
 
 
 def write_checksum_step(

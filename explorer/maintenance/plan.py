@@ -40,6 +40,7 @@ Operation = Literal[
 
 StepKind = Literal[
     "write_checkpoint",
+    "copy_checkpoint",
     "write_compaction",
     "write_hint",
     "delete_files",

@@ -8,6 +8,7 @@ from typing import Any
 from explorer.maintenance.commit_step import carry_out_commit
 from explorer.maintenance.deletion import delete_files
 from explorer.maintenance.log_steps import (
+    copy_checkpoint_step,
     write_checkpoint_step,
     write_checksum_step,
     write_compaction_step,
@@ -25,6 +26,7 @@ last argument is what the journal knows of it. What becomes of files goes into t
 
 STEPS: Mapping[StepKind, StepWork] = {
     "commit": carry_out_commit,
+    "copy_checkpoint": copy_checkpoint_step,
     "delete_files": delete_files,
     "repair_statistics": repair_statistics_step,
     "rewrite_files": rewrite_step,
