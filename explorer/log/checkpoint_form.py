@@ -49,13 +49,28 @@ CLASSIC: Final = CheckpointForm(kind="classic")
 
 def choose_form(protocol: Protocol, metadata: Metadata, num_actions: int) -> CheckpointForm:
     """The form for a table with `num_actions` file actions: V2 where the feature is supported
-    and the table asks for it (`delta.checkpointPolicy`), else classic."""
-    wants_v2 = CHECKPOINT_POLICY.value_of(metadata.configuration) == "v2"
-    if not (wants_v2 and is_supported(protocol, V2_FEATURE)):
+    and the table asks for it (`delta.checkpointPolicy`), or says nothing and is large; else
+    classic. Several sidecars are written and read side by side, and the next checkpoint need
+    not be one huge file again."""
+    if not depends_on_size(protocol, metadata):
         return CLASSIC
-    if num_actions <= FEW_ACTIONS:
+    if num_actions <= FEW_ACTIONS and _policy(metadata) == "v2":
         return CheckpointForm(kind="v2")
+    if num_actions <= ACTIONS_PER_SIDECAR and _policy(metadata) != "v2":
+        return CLASSIC
     return CheckpointForm(kind="v2", top_level="json", actions_per_sidecar=ACTIONS_PER_SIDECAR)
+
+
+def depends_on_size(protocol: Protocol, metadata: Metadata) -> bool:
+    """Whether the number of file actions has a say in the form at all."""
+    return is_supported(protocol, V2_FEATURE) and _policy(metadata) in {"v2", None}
+
+
+def _policy(metadata: Metadata) -> str | None:
+    """What the table asks for; None where it says nothing."""
+    if CHECKPOINT_POLICY.name not in metadata.configuration:
+        return None
+    return CHECKPOINT_POLICY.value_of(metadata.configuration)
 
 
 def check_form(form: CheckpointForm, protocol: Protocol) -> None:

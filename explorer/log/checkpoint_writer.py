@@ -35,6 +35,7 @@ from explorer.log.checkpoint_form import (
     CheckpointForm,
     check_form,
     choose_form,
+    depends_on_size,
     no_commit,
 )
 from explorer.log.checkpoint_rows import build_content_rows, build_state_rows
@@ -119,9 +120,8 @@ def build_content(loaded: LoadedVersion, now: datetime) -> CheckpointContent:
 
 
 def _choose_form(loaded: LoadedVersion, content: CheckpointContent) -> CheckpointForm:
-    least = choose_form(content.protocol, content.metadata, 0)
-    if least == CLASSIC:  # whatever there is to count
-        return least
+    if not depends_on_size(content.protocol, content.metadata):  # counting has its price
+        return CLASSIC
     num_actions = loaded.count("add") + loaded.count("remove")
     return choose_form(content.protocol, content.metadata, num_actions)
 

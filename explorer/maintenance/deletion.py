@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import ConflictError, DeltaError, NotFoundError
+from explorer.maintenance.broken_checkpoints import check_still_broken
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.files_coming_back import VACUUM_START, announced_until
 from explorer.maintenance.newer_commits import stale
@@ -44,6 +45,7 @@ def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
     files = of_action(run.plan.files, "delete")
     tally.planned = files.num_rows
     _check_needs(run, step)
+    check_still_broken(run.store, step.arguments.get("broken", ()))
     until_ms = _until(run, index)
     for name, value in noted.get("counts", {}).items():
         setattr(tally, name, value)

@@ -14,7 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import TIME, string_column
+from explorer.log.columns import TIME, int64_column, string_column
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.storage.ports import ReadStore
 
 WORDS = pa.dictionary(pa.int32(), pa.string())
 
@@ -68,6 +70,19 @@ def build_files(
         for field, array in zip(FILES_SCHEMA, arrays, strict=True)
     ]
     return pa.Table.from_arrays(filled, schema=FILES_SCHEMA)
+
+
+def log_file(store: ReadStore, name: str, reason: str) -> pa.Table:
+    """One file of the log that is deleted, as it is now."""
+    path = f"{LOG_FOLDER}/{name}"
+    info = store.stat(path)
+    return build_files(
+        string_column([path]),
+        action="delete",
+        reason=reason,
+        bytes=int64_column([info.size]),
+        modified=int64_column([info.modified_ms]).cast(TIME),
+    )
 
 
 def join_files(parts: Sequence[pa.Table]) -> pa.Table:

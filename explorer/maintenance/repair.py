@@ -11,21 +11,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
-from explorer.log.columns import TIME, int64_column, string_column
 from explorer.log.hint import validate_hint
-from explorer.log.listing import CheckpointFiles
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
-from explorer.maintenance.checkpoint import checkpoint_step
+from explorer.maintenance.broken_checkpoints import (
+    broken_checkpoints,
+    judge_lost,
+    lost_versions,
+    repair_steps,
+    summary,
+)
 from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.file_list import build_files, join_files
+from explorer.maintenance.file_list import build_files, join_files, log_file
 from explorer.maintenance.gone_files import are_gone
-from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
-from explorer.maintenance.log_cleanup import hint_step, is_readable
+from explorer.maintenance.guards import judge_features, judge_log
+from explorer.maintenance.log_cleanup import hint_step
+from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.plan import Ground, Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.repair_statistics import BATCH_SIZE, judge_statistics, statistics_repair
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER
+from explorer.protocol.filenames import LAST_CHECKPOINT
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.table import Table
@@ -71,33 +76,25 @@ def _repair_hint(look: Look) -> Plan:
             "there; nothing is lost."
         )
         return _plan(look, "hint", text, (step,), [])
-    files = [_log_file(look, LAST_CHECKPOINT, "it names a checkpoint that is not there")]
+    files = [log_file(look.store, LAST_CHECKPOINT, "it names a checkpoint that is not there")]
     step = Step(kind="delete_files", reason=problems[0].problem, num_files=1)
     text = "Deletes _last_checkpoint, because no checkpoint is there; nothing is lost."
     return _plan(look, "hint", text, (step,), files)
 
 
 def _repair_checkpoint(look: Look, seed: UUID) -> Plan:
-    broken = _broken_checkpoints(look)
+    broken = broken_checkpoints(look)
     if not broken:
         return _plan(look, "checkpoint", "No checkpoint of the table is broken.", (), [])
-    names = [name for files in broken for name in files.names]
-    files = [_log_file(look, name, "it cannot be read as a checkpoint") for name in names]
-    shown = ", ".join(str(found.version) for found in broken[:5])
-    steps = (
-        Step(
-            kind="delete_files",
-            reason="Readers would try it, or fail by it.",
-            num_files=len(names),
-        ),
-        checkpoint_step(look.snapshot.version, seed),
+    lost = lost_versions(look, broken)
+    steps, files = repair_steps(look, broken, seed)
+    text = summary(look, broken, lost, writes=len(steps) > 1)
+    plan = _plan(look, "checkpoint", text, steps, files)
+    return replace(
+        plan,
+        verdicts=(*plan.verdicts, judge_lost(lost)),
+        effect={**plan.effect, "lost_versions": [[*each] for each in lost]},
     )
-    text = (
-        f"Deletes the broken checkpoint of version {shown} and writes a new one of version "
-        f"{look.snapshot.version}; what the broken one held is read from the commits, so that "
-        "nothing is lost."
-    )
-    return _plan(look, "checkpoint", text, steps, files)
 
 
 def _repair_files(look: Look, seed: UUID) -> Plan:
@@ -143,7 +140,7 @@ def _plan(
     grounds: tuple[Ground, ...] = ("protocol", "metadata", "files") if commits else ()
     verdicts: tuple[Verdict, ...] = (judge_features(protocol), judge_log(look.listing))
     if commits:
-        verdicts = (*verdicts, judge_catalog(protocol))
+        verdicts = judge_committing(look)
     plan = Plan(
         operation="repair",
         subject=look.subject,
@@ -166,19 +163,3 @@ def _plan(
         return replace(plan, verdicts=(*verdicts, verdict))
     commit = steps[0]
     return replace(plan, verdicts=(*verdicts, judge_commit(plan, look.table, commit)))
-
-
-def _broken_checkpoints(look: Look) -> list[CheckpointFiles]:
-    """Complete checkpoints that cannot be read, files included."""
-    return [found for found in look.listing.checkpoints if not is_readable(look, found)]
-
-
-def _log_file(look: Look, name: str, reason: str) -> pa.Table:
-    info = look.store.stat(f"{LOG_FOLDER}/{name}")
-    return build_files(
-        string_column([f"{LOG_FOLDER}/{name}"]),
-        action="delete",
-        reason=reason,
-        bytes=int64_column([info.size]),
-        modified=int64_column([info.modified_ms]).cast(TIME),
-    )

@@ -17,7 +17,13 @@ from explorer.errors import (
     InvalidArgumentError,
     UnsupportedError,
 )
-from explorer.log.checkpoint_form import CLASSIC, FEW_ACTIONS, CheckpointForm, choose_form
+from explorer.log.checkpoint_form import (
+    ACTIONS_PER_SIDECAR,
+    CLASSIC,
+    FEW_ACTIONS,
+    CheckpointForm,
+    choose_form,
+)
 from explorer.progress import Cancel, Progress, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
@@ -230,13 +236,16 @@ def test_expired_transactions_are_left_out(tmp_path: Path) -> None:
     [
         (("v2Checkpoint",), "v2", 5, INLINE),
         (("v2Checkpoint",), "v2", FEW_ACTIONS + 1, "sidecars"),
-        (("v2Checkpoint",), "classic", 5, CLASSIC),
-        ((), "v2", FEW_ACTIONS + 1, CLASSIC),
+        (("v2Checkpoint",), "classic", ACTIONS_PER_SIDECAR + 1, CLASSIC),
+        (("v2Checkpoint",), None, ACTIONS_PER_SIDECAR, CLASSIC),
+        (("v2Checkpoint",), None, ACTIONS_PER_SIDECAR + 1, "sidecars"),
+        ((), "v2", ACTIONS_PER_SIDECAR + 1, CLASSIC),
+        ((), None, ACTIONS_PER_SIDECAR + 1, CLASSIC),
     ],
-    ids=["few", "many", "policy classic", "not supported"],
+    ids=["few", "many", "policy classic", "not large", "large", "not supported", "neither"],
 )
 def test_form_follows_feature_policy_and_size(
-    features: tuple[str, ...], policy: str, num_actions: int, expected: object
+    features: tuple[str, ...], policy: str | None, num_actions: int, expected: object
 ) -> None:
     protocol = Protocol(
         min_reader_version=3,
@@ -244,9 +253,8 @@ def test_form_follows_feature_policy_and_size(
         reader_features=features,
         writer_features=features,
     )
-    form = choose_form(
-        protocol, Metadata(id="i", configuration={"delta.checkpointPolicy": policy}), num_actions
-    )
+    conf = {} if policy is None else {"delta.checkpointPolicy": policy}
+    form = choose_form(protocol, Metadata(id="i", configuration=conf), num_actions)
     if expected == "sidecars":
         assert form.top_level == "json"
         assert form.actions_per_sidecar is not None
