@@ -19,7 +19,7 @@ from explorer.maintenance import Plan, StateFolder
 from tests.data_tables import DataTable, field, struct
 from tests.row_values import counted_rows
 from tests.tables import FEATURE_PROTOCOL, metadata, vector
-from tests.unit.maintenance.lake import Lake
+from tests.unit.maintenance.lake import Lake, ms_ago
 
 CONFIGURATION = {"delta.checkpointInterval": "2"}
 VECTOR_FILE = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
@@ -83,6 +83,7 @@ def build_rows(scratch: Path, *, silent: int = 2, **configuration: str) -> Lake:
             **({} if number < silent else {"stats": stats}),
         )
     table.write()
+    lake.log.time(0, ms_ago(9))
     return lake
 
 

@@ -8,6 +8,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from explorer.errors import DeltaError
@@ -42,11 +43,16 @@ def commits_of(disk: Disk) -> list[Commit]:
         Commit(
             version=int(path[len(_LOG) :][:20]),
             time_ms=time,
-            actions=[json.loads(line) for line in data.splitlines()],
+            actions=_actions_of(data),
         )
         for path, data, time in disk.created
         if path.startswith(_LOG) and path.endswith(".json") and path[len(_LOG) :][20:] == ".json"
     ]
+
+
+@lru_cache(maxsize=1000)
+def _actions_of(data: bytes) -> Sequence[Action]:
+    return [json.loads(line) for line in data.splitlines()]
 
 
 def judge(world: World) -> list[str]:

@@ -1,8 +1,8 @@
 """Participants of one table that take turns, one operation of the store at a time.
 
-Everything lies in memory, under a clock of its own. Each participant runs in a thread that
-stops before every operation of its store, until the schedule gives it the next turn; so one
-runs at any time, and a seed is a schedule. A participant may be killed before any of its
+Everything lies in memory, under a clock of its own. Each participant stops before every
+operation of its store, until the schedule gives it the next turn; so one runs at any time, and
+a seed is a schedule. A participant may be killed before any of its
 operations, and any operation may fail before or after it had its effect.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import random
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,11 +20,11 @@ import pyarrow as pa
 from explorer.errors import NotFoundError, StorageError
 from explorer.storage.ports import Content, ObjectInfo, PutOutcome
 from explorer.storage.tree import FolderPiece
+from tests.faults.schedules_strands import Crew
 
 NOW_MS = 1_780_000_000_000
 DAY_MS = 86_400_000
 URI = "/lake/orders"
-_LONGEST_TURN_S = 120
 _MORE_RISK = 10
 
 Fault = Literal["before", "after"]
@@ -53,57 +52,60 @@ class Disk:
 
 
 class Killed(BaseException):  # not an error: nothing may catch it
-    """Ends the thread of a participant that was killed, once nobody can see it any more."""
+    """Ends a participant that was killed, once nobody can see it any more."""
 
 
 class Participant:
-    """A piece of work in a thread of its own, which `step` lets run up to its next operation."""
+    """A piece of work of its own, which `step` lets run up to its next operation."""
 
-    def __init__(self, name: str, disk: Disk, work: Callable[[Store], None]) -> None:
+    def __init__(
+        self, name: str, disk: Disk, work: Callable[[Store], None], chance: random.Random
+    ) -> None:
         self.name = name
         self.fault: Fault | None = None
         self.is_killed = False
-        self.changes_next = False
-        self.has_ended = False
+        self.operations = 0
+        self.faults = 0
         self.error: BaseException | None = None
-        self._go = threading.Semaphore(0)
-        self._stopped = threading.Semaphore(0)
-        self._one = threading.Lock()
         self._work = work
-        self._store = Store(disk, self.turn)
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._store = Store(disk, self.turn, name)
+        self._crew = Crew(chance)
 
     def start(self) -> None:
         """Run up to the first operation."""
-        self._thread.start()
-        self._wait()
+        self._crew.add(self._run)
+        self._crew.go_on()
 
     def step(self) -> None:
         """Do the operation that is due, and run up to the next one."""
-        self._go.release()
-        self._wait()
+        self._crew.go_on()
 
     def end_killed(self) -> None:
-        """Let the thread of a killed participant end; its store does nothing any more."""
-        self._go.release()
-        self._thread.join(_LONGEST_TURN_S)
+        """Let a killed participant end; its store does nothing any more."""
+        while not self.has_ended:
+            self._crew.go_on()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no operation is due."""
+        return self._crew.due is None
+
+    @property
+    def changes_next(self) -> bool:
+        """Whether the operation that is due changes something."""
+        return self._crew.due is not None and self._crew.due.changes
 
     def turn(self, *, changes: bool) -> Fault | None:
         """Wait for the turn before an operation, which may be one that `changes` something;
         what is to go wrong with it."""
-        with self._one:
-            if self.is_killed:
-                raise Killed
-            self.changes_next = changes
-            self._stopped.release()
-            self._go.acquire()
-            if self.is_killed:
-                raise Killed
-            fault, self.fault = self.fault, None
-            return fault
-
-    def _wait(self) -> None:
-        assert self._stopped.acquire(timeout=_LONGEST_TURN_S), f"{self.name} hangs"
+        if not self.is_killed:
+            self._crew.stop(changes=changes)
+        if self.is_killed:
+            raise Killed
+        fault, self.fault = self.fault, None
+        self.operations += 1
+        self.faults += fault is not None
+        return fault
 
     def _run(self) -> None:
         try:
@@ -112,8 +114,6 @@ class Participant:
             pass
         except BaseException as error:  # noqa: BLE001  # told by who looks at it
             self.error = error
-        self.has_ended = True
-        self._stopped.release()
 
 
 class Turn(Protocol):
@@ -132,9 +132,10 @@ def _at_once(*, changes: bool) -> Fault | None:
 class Store:
     """A store in memory that asks for its turn before each operation."""
 
-    def __init__(self, disk: Disk, turn: Turn = _at_once) -> None:
+    def __init__(self, disk: Disk, turn: Turn = _at_once, owner: str = "nobody") -> None:
         self._disk = disk
         self._turn = turn
+        self._owner = owner
 
     @property
     def uri(self) -> str:
@@ -227,8 +228,7 @@ class Store:
         """Remove it."""
         with self._changing(path):
             if self._disk.files.pop(path, None) is not None:
-                who = threading.current_thread().name
-                self._disk.deleted.append((path, who, self._disk.clock_ms))
+                self._disk.deleted.append((path, self._owner, self._disk.clock_ms))
 
     def _inside(self, folder: str) -> dict[str, tuple[bytes, int]]:
         start = f"{folder}/" if folder else ""

@@ -8,6 +8,7 @@ supported and its metadata requirements are met.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -59,6 +60,7 @@ def listed_features(protocol: Protocol) -> tuple[str, ...]:
     return _in_order(names)
 
 
+@lru_cache(maxsize=16)  # asked by every rule of a commit
 def supported_features(protocol: Protocol) -> tuple[str, ...]:
     """The features that a protocol supports: known ones in registry order, then the others.
 
