@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Final
 
 from explorer.maintenance.files_coming_back import check_files_come_back
 from explorer.maintenance.gone_files import check_still_gone
@@ -25,7 +25,9 @@ from explorer.protocol.actions import (
     parse_metadata,
     parse_protocol,
 )
+from explorer.protocol.features.registry import is_active
 from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
+from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet
@@ -40,6 +42,10 @@ from explorer.transaction.staged import (
 )
 
 _DISTRIBUTION = "delta-explorer"
+
+FILES_OF_THE_TABLE: Final = Promises(holds_partition_columns=True)
+"""What holds of files that stand in the log and are added again: they have what those who
+wrote them gave them. Only a rewrite brings new ones."""
 
 _READS: Mapping[str, ReadSet] = {
     "nothing": ReadSet(metadata=False),
@@ -160,6 +166,7 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
     # as the reference: what changes no row need not be kept apart from those that do
     changes_nothing = files.is_empty and reads != "every row"
     isolation: IsolationLevel = "SnapshotIsolation" if changes_nothing else "Serializable"
+    actions = _actions(arguments, snapshot.version + 1)
     return StagedCommit(
         base=read_version_of(snapshot),
         reads=_READS[reads],
@@ -169,13 +176,28 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
             engine_info=engine_info(),
             parameters=arguments["parameters"],
             metrics=metrics,
+            tags=tags_of_kept_ids(snapshot, actions),
             isolation_level=isolation,
         ),
-        actions=_actions(arguments, snapshot.version + 1),
+        actions=actions,
         adds=files.adds,
         removes=files.removes,
         promises=_promises(arguments, files),
     )
+
+
+def tags_of_kept_ids(
+    snapshot: Snapshot, actions: Sequence[Protocol | Metadata | DomainMetadata] = ()
+) -> dict[str, str]:
+    """What `commitInfo` says of a commit upon `snapshot` after which every row has the id that
+    it had: where ids may be relied on, before it and after, that all were kept (spec: Writer
+    Requirements for Row Tracking)."""
+    protocol = next((item for item in actions if isinstance(item, Protocol)), snapshot.protocol)
+    metadata = next((item for item in actions if isinstance(item, Metadata)), snapshot.metadata)
+    kept = is_active("rowTracking", snapshot.protocol, snapshot.metadata, None) and is_active(
+        "rowTracking", protocol, metadata, None
+    )
+    return {"delta.rowTracking.preserved": "true"} if kept else {}
 
 
 def _promises(arguments: Mapping[str, Any], files: FileBatches) -> Promises:
@@ -187,6 +209,7 @@ def _promises(arguments: Mapping[str, Any], files: FileBatches) -> Promises:
     return Promises(
         validated=frozenset(ValidatedRule(**rule) for rule in arguments.get("validated", ())),
         recommits=files.recommits,
+        holds_partition_columns=FILES_OF_THE_TABLE.holds_partition_columns,
         dropped_features=dropped,
         kept_domains=frozenset(domain["domain"] for domain in domains if domain is not None),
     )

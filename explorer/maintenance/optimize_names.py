@@ -26,6 +26,9 @@ from explorer.table.snapshot import Snapshot
 _LONGEST_NAME = 200
 """Bytes of a folder's name that every file system takes."""
 
+_HIDDEN = "_."
+"""What the name of a hidden folder begins with, to the specification and to Hadoop."""
+
 
 def named_files(snapshot: Snapshot, files: pa.Table, aim: Aim, seed: UUID, run: str) -> pa.Table:
     """The files of one commit as `explorer.pipeline.rewrite` takes them: with the beginning of
@@ -50,14 +53,15 @@ def named_files(snapshot: Snapshot, files: pa.Table, aim: Aim, seed: UUID, run: 
 
 def _folder(snapshot: Snapshot, values: Mapping[str, str | None], unique: UUID) -> str:
     """The folder of a group, with a slash behind it: as the reference names it by the
-    partition, or at random where columns are mapped or the table asks for that."""
+    partition, or at random where columns are mapped or the table asks for that, and where
+    other engines would take the folder for a hidden one (spec: Data Files)."""
     configuration = snapshot.metadata.configuration
     names = snapshot.metadata.partition_columns
     mapped = column_mapping_mode(snapshot.protocol, configuration) != "none"
     if RANDOMIZE_FILE_PREFIXES.value_of(configuration) or (names and mapped):
         return _random(unique, RANDOM_PREFIX_LENGTH.value_of(configuration))
     folders = [render_partition_folder(name, values.get(name)) for name in names]
-    if any(len(folder.encode()) > _LONGEST_NAME for folder in folders):
+    if any(len(folder.encode()) > _LONGEST_NAME or folder[0] in _HIDDEN for folder in folders):
         return _random(unique, 2)
     return "".join(f"{folder}/" for folder in folders)
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from explorer.errors import CancelledError, ConflictError, UnsupportedError
 from explorer.log.columns import ADD_COLUMNS, TIME, bool_column, string_column, string_map_column
 from explorer.log.key_columns import keys_of
-from explorer.maintenance.commit_step import engine_info
+from explorer.maintenance.commit_step import engine_info, tags_of_kept_ids
 from explorer.maintenance.leftovers import Leftovers
 from explorer.maintenance.newer_commits import find_own_commit, stale
 from explorer.maintenance.optimize_aim import Aim, parse_aim
@@ -34,7 +34,6 @@ from explorer.maintenance.run import Run, Tally
 from explorer.maintenance.staged_files import removes_of
 from explorer.pipeline.rewrite import Rewrite, rewrite_files
 from explorer.protocol.paths import encode_path
-from explorer.rows.stored_rows import keeps_row_ids
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -97,7 +96,6 @@ def rewrite_step(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
 def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> StagedCommit:
     """What a batch commits at `now`, in milliseconds."""
     snapshot = batch.snapshot
-    tags = {"delta.rowTracking.preserved": "true"} if keeps_row_ids(snapshot) else {}
     removes = _as_rearranged(removes_of(batch.live, now))
     adds = adds_of(batch.aim, batch.files, written)
     return StagedCommit(
@@ -109,7 +107,7 @@ def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> Staged
             engine_info=engine_info(),
             parameters=step.arguments["parameters"],
             metrics=_metrics(batch.live, written),
-            tags=tags,
+            tags=tags_of_kept_ids(snapshot),
             # as the reference: no row changes, so that rows which come meanwhile do not matter
             isolation_level="SnapshotIsolation",
         ),

@@ -119,8 +119,8 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     )
     lost = "an unknown number of rows" if rows is None else count(rows, "row")
     text = (
-        f"Removes {count(gone.num_rows, 'file')} that are gone from the table: {lost} of them "
-        "are lost for this and all later versions, as they are already for every reader."
+        f"Takes {count(gone.num_rows, 'missing file')} out of the table: {lost}, which no reader "
+        "can find any more, will be missing from all later versions."
     )
     files = build_files(
         gone.column("path"),

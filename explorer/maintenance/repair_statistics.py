@@ -20,7 +20,11 @@ from explorer.log.columns import ADD_COLUMNS, table_of
 from explorer.log.file_columns import FileColumns
 from explorer.log.statistics_columns import indexed_places
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
-from explorer.maintenance.commit_step import engine_info
+from explorer.maintenance.commit_step import (
+    FILES_OF_THE_TABLE,
+    engine_info,
+    tags_of_kept_ids,
+)
 from explorer.maintenance.file_list import build_files, join_files, of_action
 from explorer.maintenance.newer_commits import find_own_commit, stale
 from explorer.maintenance.plan import Plan, Step, Verdict
@@ -191,8 +195,10 @@ def _staged(snapshot: Snapshot, step: Step, adds: tuple[pa.RecordBatch, ...]) ->
             engine_info=engine_info(),
             parameters={"predicate": "[]"},
             metrics={"numFiles": str(step.num_files)},
+            tags=tags_of_kept_ids(snapshot),
         ),
         adds=adds,
+        promises=FILES_OF_THE_TABLE,
     )
 
 

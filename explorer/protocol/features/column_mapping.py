@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -60,23 +60,47 @@ def physical_schema(schema: StructType, mode: MappingMode) -> StructType:
 
 
 def validate_mapping(schema: StructType, mode: MappingMode) -> list[Problem]:
-    """Fields without the physical name or id that their mode needs, and ids used twice."""
+    """Fields without the physical name or id that their mode needs, those used twice, and
+    ids that no file can hold.
+
+    A name is another one in another parent: what is called alike in two structs keeps its
+    name in files when mapping is switched on.
+    """
     if mode == "none":
         return []
     problems: list[Problem] = []
-    seen: dict[int, str] = {}
+    numbers: dict[int, str] = {}
+    names: dict[tuple[str, ...], str] = {}
     for place in walk_fields(schema):
-        if not isinstance(place.field.metadata.get(PHYSICAL_NAME_KEY), str):
-            problems.append(_problem(f"`{place.path}` has no physical name.", mode))
-        number = field_id(place.field)
-        if number is None:
-            problems.append(_problem(f"`{place.path}` has no column id.", mode))
-        elif number in seen:
-            text = f"`{place.path}` and `{seen[number]}` share the column id {number}."
-            problems.append(_problem(text, mode))
-        else:
-            seen[number] = place.path
+        problems += [
+            _problem(f"`{place.path}` {text}", mode)
+            for text in (*_wrong_names(place, mode, names), *_wrong_ids(place, numbers))
+        ]
     return problems
+
+
+def _wrong_names(
+    place: FieldPlace, mode: MappingMode, seen: dict[tuple[str, ...], str]
+) -> Iterator[str]:
+    if not isinstance(place.field.metadata.get(PHYSICAL_NAME_KEY), str):
+        yield "has no physical name."
+        return
+    path = physical_path(place, mode)
+    if path in seen:
+        yield f"and `{seen[path]}` share the physical name {path[-1][:120]}."
+    seen.setdefault(path, place.path)
+
+
+def _wrong_ids(place: FieldPlace, seen: dict[int, str]) -> Iterator[str]:
+    number = field_id(place.field)
+    if number is None:
+        yield "has no column id."
+        return
+    if not -(2**31) <= number < 2**31:
+        yield f"has the column id {number}, which is no integer of 32 bits."
+    if number in seen:
+        yield f"and `{seen[number]}` share the column id {number}."
+    seen.setdefault(number, place.path)
 
 
 def _is_honoured(protocol: Protocol) -> bool:

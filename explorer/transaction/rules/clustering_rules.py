@@ -13,12 +13,14 @@ from explorer.log.file_columns import FileColumns
 from explorer.protocol.actions import DomainMetadata
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_mapping import physical_path
+from explorer.protocol.schema import PrimitiveType
 from explorer.protocol.schema_walk import leaf_fields
 from explorer.scan.column_statistics import ColumnFacts, StatisticsColumn, read_facts
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.staged import ValidatedRule
 
 _FALSE = bool_column([False])[0]
+_VARIANT = PrimitiveType(name="variant")
 _AT_ONCE = 65_536
 
 Paths = Sequence[tuple[str, ...]]
@@ -45,10 +47,8 @@ def validate_clustering(change: Change) -> Problems:
     if paths and after.metadata.partition_columns:
         yield _clustering("A table cannot be clustered and partitioned at the same time.")
     known = known_columns(after, paths)
-    missing = [".".join(path) for path in paths if path not in {item.physical for item in known}]
-    if written is not None and missing:
-        yield _clustering(f"Clustering columns are not in the schema: {shown(missing)}.")
     if written is not None:
+        yield from _named(paths, known)
         yield from _joined(change, written, known)
     for name, count in without_statistics(change.adds, known).items():
         yield _clustering(f"{count:,} files have no statistics of `{name[:120]}`.")
@@ -87,6 +87,15 @@ def without_statistics(files: pa.Table, columns: Sequence[StatisticsColumn]) -> 
                 name = ".".join(column.path)
                 found[name] = found.get(name, 0) + count
     return found
+
+
+def _named(paths: Paths, known: Sequence[StatisticsColumn]) -> Problems:
+    """Columns that a commit names, whether they can be clustered by at all."""
+    missing = [".".join(path) for path in paths if path not in {item.physical for item in known}]
+    if missing:
+        yield _clustering(f"Clustering columns are not in the schema: {shown(missing)}.")
+    if variants := [".".join(item.path) for item in known if item.data_type == _VARIANT]:
+        yield _clustering(f"No table can be clustered by variants: {shown(variants)}.")
 
 
 def _joined(

@@ -37,6 +37,11 @@ def validate_row_tracking(change: Change) -> Problems:
     unknown = pc.and_(fresh, counts_of(adds).is_null())
     if count := pc.sum(unknown).as_py():
         yield _row_ids(f"{count:,} files that need row ids do not say their numRecords.")
+    if pc.any(fresh).as_py() and not change.after.supports("domainMetadata"):
+        yield _domain(
+            "Rows get ids, and the table does not support the domain that keeps their mark.",
+            "Add the feature domainMetadata to the protocol first.",
+        )
     before = change.staged.base.row_id_high_water_mark
     mark = int64_column([-1 if before is None else before])[0]
     above = pc.or_(pc.greater(held, mark), pc.less(held, int64_column([0])[0]))

@@ -4,13 +4,13 @@ Materialize Partition Columns)."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.protocol.features.column_mapping import field_id, physical_name
+from explorer.protocol.features.column_mapping import NESTED_IDS_KEY, field_id, physical_name
 from explorer.protocol.schema import (
     ArrayType,
     DecimalType,
@@ -24,7 +24,8 @@ from explorer.transaction.rules.change import Change, Problems, problem, shown
 from explorer.transaction.rules.file_rules import counts_of
 
 _V1, _V2 = "icebergCompatV1", "icebergCompatV2"
-_NESTED_IDS: Final = "parquet.field.nested.ids"
+_NESTED_IDS: Final = ("parquet.field.nested.ids", NESTED_IDS_KEY)
+"""Where they stand: by the specification, and as the reference writes them."""
 _MOST_IDS: Final = 2**31
 _V2_TYPES: Final = frozenset(
     {
@@ -76,7 +77,15 @@ def _table(change: Change, name: str) -> Problems:
     if name == _V2 and after.has_active("deletionVectors"):
         yield _problem(name, "Deletion vectors are on, which rule set 2 forbids.")
     before = change.before
-    if before is None or not before.metadata.partition_columns or not change.changes_metadata:
+    if before is None:
+        return
+    if not before.has_active(name) and not change.staged.reads.whole_table:
+        yield _problem(
+            name,
+            "The commit begins to keep the table convertible, and nobody looked whether the files "
+            "that are there can be converted.",
+        )
+    if not before.metadata.partition_columns or not change.changes_metadata:
         return
     if before.metadata.partition_columns != after.metadata.partition_columns:
         yield _problem(name, "The commit partitions the table by other columns.")
@@ -113,8 +122,7 @@ def _nested(schema: StructType, name: str) -> Problems:
     lacking = [field.name for field in fields if not _has_nested_ids(field)]
     if lacking:
         yield _problem(name, f"Elements, keys and values of {shown(lacking)} have no ids.")
-    held = [field.metadata.get(_NESTED_IDS) for field in fields]
-    nested = [number for ids in held if isinstance(ids, dict) for number in ids.values()]
+    nested = [number for field in fields for number in _nested_ids(field).values()]
     if wrong := [number for number in nested if not _is_id(number)]:
         yield _problem(name, f"{shown([str(number) for number in wrong])} is no id of 32 bits.")
     known = [number for field in fields if (number := field_id(field)) is not None]
@@ -125,12 +133,16 @@ def _nested(schema: StructType, name: str) -> Problems:
 
 def _has_nested_ids(field: StructField) -> bool:
     ways = list(_ways_into(field.data_type))
-    ids = field.metadata.get(_NESTED_IDS)
-    if not ways or not isinstance(ids, dict):
-        return not ways
+    ids = _nested_ids(field)
     # the specification says the name, and a renamed column keeps its keys
     names = {field.name, physical_name(field, "name")}
     return any(all(f"{name}{way}" in ids for way in ways) for name in names)
+
+
+def _nested_ids(field: StructField) -> Mapping[str, object]:
+    """The ids that a field keeps of what lies in its arrays and maps."""
+    held = (field.metadata.get(key) for key in _NESTED_IDS)
+    return next((ids for ids in held if isinstance(ids, dict)), {})
 
 
 def _ways_into(kind: object) -> Iterator[str]:

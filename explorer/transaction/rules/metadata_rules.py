@@ -13,11 +13,7 @@ from explorer.protocol.features.column_mapping import (
     validate_mapping,
 )
 from explorer.protocol.features.column_rules import DEFAULT_KEY, identity_column
-from explorer.protocol.features.type_widening import (
-    TYPE_CHANGES_KEY,
-    is_widening,
-    validate_type_changes,
-)
+from explorer.protocol.features.type_widening import validate_type_changes
 from explorer.protocol.file_format import validate_format
 from explorer.protocol.known_properties import (
     CHECKPOINT_PROTECTION_VERSION,
@@ -33,10 +29,10 @@ from explorer.protocol.schema import (
     PrimitiveType,
     StructField,
     parse_schema,
-    render_type,
 )
 from explorer.protocol.schema_walk import render_path, validate_schema, walk_fields
 from explorer.transaction.rules.change import REPORT, Change, Described, Problems, problem, shown
+from explorer.transaction.rules.type_rules import type_rule
 
 _UNPARTITIONABLE: Final = frozenset({"variant", "void"})
 
@@ -52,6 +48,7 @@ def validate_metadata_change(change: Change) -> Problems:
     yield from _new_properties(change)
     yield from _partitioning(change)
     yield from _mapping(change)
+    yield from _steps(change)
     yield from _row_tracking(change.after)
     yield from _row_tracking_begins(change)
     if change.before is not None:
@@ -160,6 +157,23 @@ def _mapping(change: Change) -> Problems:
         )
 
 
+def _steps(change: Change) -> Problems:
+    """Numbers of identity columns go on (spec: Identity Columns)."""
+    before = set() if change.before is None else _still(change.before)
+    if still := sorted(_still(change.after) - before):
+        yield problem(
+            f"{shown(still)} would have a step of 0.",
+            "Every row would get the same number.",
+            spec="Identity Columns",
+            remedy="Count in another step, upwards or downwards.",
+        )
+
+
+def _still(table: Described) -> set[str]:
+    places = walk_fields(table.schema)
+    return {place.path for place in places if identity_column(place.field).step == 0}
+
+
 def _row_tracking(after: Described) -> Problems:
     """What has to be there before row ids may be relied on."""
     configuration = after.metadata.configuration
@@ -204,12 +218,13 @@ def _fields(change: Change, before: Described) -> Problems:
     if change.staged.reads.whole_table:
         return  # what every file holds was looked at, or is replaced
     validated = {rule.key for rule in change.staged.promises.validated}
+    validate_type = type_rule(before, change.after)
     for match in match_schemas(before, change.after):
         if isinstance(match, MatchedField):
             yield from _matched_field(match, change.after, validated)
-        elif not _may_become(match.before, match.after):
-            yield _type_problem(match.path_after, match.before, match.after)
-        elif match.null_before and match.null_after is False:
+            continue
+        yield from validate_type(match)
+        if match.null_before and match.null_after is False:
             yield _null_problem(render_path(match.path_after))
 
 
@@ -238,37 +253,6 @@ def _matched_field(match: MatchedField, after: Described, validated: set[str]) -
                 spec="Writer Requirements for Column Mapping",
                 remedy=REPORT,
             )
-    changed = _is_simple(old) and _is_simple(new) and old.data_type != new.data_type
-    if changed and old.data_type != PrimitiveType(name="void"):
-        recorded = new.metadata.get(TYPE_CHANGES_KEY)
-        if not recorded or not after.has_active("typeWidening"):
-            yield problem(
-                f"The type of `{path}` changes without being recorded.",
-                "Readers convert old files by what `delta.typeChanges` says.",
-                spec="Type Widening",
-                remedy="Record the change, in a table that supports type widening.",
-            )
-
-
-def _is_simple(field: StructField) -> bool:
-    return isinstance(field.data_type, PrimitiveType | DecimalType)
-
-
-def _may_become(before: object, after: object) -> bool:
-    simple = (PrimitiveType, DecimalType)
-    if isinstance(before, simple) and isinstance(after, simple):
-        return before == after or is_widening(before, after)
-    return type(before) is type(after) or before == PrimitiveType(name="void")
-
-
-def _type_problem(path: tuple[str, ...], before: object, after: object) -> Problem:
-    names = [render_type(kind)[:60] for kind in (before, after)]  # type: ignore[arg-type]  # both are
-    return problem(
-        f"`{render_path(path)[:120]}` cannot go from {names[0]} to {names[1]}.",
-        "Files that were written before hold the old type, and nothing converts them.",
-        spec="Type Widening",
-        remedy="Add a column of the new type instead.",
-    )
 
 
 def _null_problem(path: str) -> Problem:

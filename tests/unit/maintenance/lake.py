@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -72,11 +73,18 @@ class Lake:
         return os.path.lexists(self.root / path)
 
     def execute(self, plan: Plan, **options: Any) -> Receipt:
-        """Carry a plan out with the approval that it asks for."""
+        """Carry a plan out with the approval that it asks for. What it adds to the log has the
+        time of this clock."""
         approval = options.pop("approval", None) or Approval(plan.digest)
-        return maintenance.execute(
-            plan, approval, state_dir=self.state, clock=self.clock, **options
-        )
+        before = set(self.log.log.iterdir())
+        try:
+            return maintenance.execute(
+                plan, approval, state_dir=self.state, clock=self.clock, **options
+            )
+        finally:
+            for place in {*self.log.log.iterdir()} - before:
+                with suppress(FileNotFoundError):  # a temporary one, done with since
+                    os.utime(place, (self.now_ms / 1000, self.now_ms / 1000))
 
 
 def vacuum(lake: Lake, retention: timedelta | None = None, **options: Any) -> Plan:

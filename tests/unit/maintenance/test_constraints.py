@@ -36,6 +36,7 @@ def drop(lake: Lake, name: str, **named: Any) -> Plan:
     return plan_drop_constraint(lake.table, name, clock=lake.clock, **named)
 
 
+@pytest.mark.rule("column-check-key", "column-check-add-validates")
 def test_plan_looks_at_every_row_before_it_commits(lake: Lake) -> None:
     plan = add(lake, "positive")
     assert [step.kind for step in plan.steps][:2] == ["validate_rows", "commit"]
@@ -91,6 +92,13 @@ def test_name_that_is_taken_or_cannot_be_one_is_refused(lake: Lake, name: str) -
 def test_expression_that_may_not_run_is_refused_before_there_is_a_plan(lake: Lake) -> None:
     with pytest.raises(InvalidArgumentError, match="reflect"):
         add(lake, "positive", "reflect('java.lang.System', 'getProperty', 'user.home') <> ''")
+
+
+@pytest.mark.rule("column-check-columns-exist")
+@pytest.mark.parametrize("text", ["missing > 0", "id > 0 and `id.x` > 0"])
+def test_expression_over_columns_that_are_not_there_is_refused(lake: Lake, text: str) -> None:
+    with pytest.raises(InvalidArgumentError):
+        add(lake, "positive", text)
 
 
 @pytest.mark.parametrize(

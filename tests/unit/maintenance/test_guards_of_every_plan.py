@@ -1,5 +1,5 @@
 """What guard 7 refuses, it refuses of every operation: features that nobody here knows, gaps in
-the log, and times that are ahead of the clock where ages decide."""
+the log, and times that are ahead of the clock, where ages decide or somebody commits."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_gap_in_the_log_refuses_every_plan(tmp_path: Path, name: str) -> None:
     check_refused(lake, PLANNERS[name](lake), "log")
 
 
-@pytest.mark.rule("newer-catalog-never-written")
+@pytest.mark.rule("newer-catalog-never-written", "newer-catalog-maintenance")
 @pytest.mark.parametrize("name", PLANNERS)
 def test_table_of_a_catalog_has_no_plan(tmp_path: Path, name: str) -> None:
     lake = build(tmp_path, "catalogManaged")
@@ -137,14 +137,20 @@ def test_table_of_a_catalog_has_no_plan(tmp_path: Path, name: str) -> None:
         PLANNERS[name](lake)
 
 
-@pytest.mark.parametrize("name", ["vacuum", "vacuum lite", "clean-log"])
-@pytest.mark.parametrize("what", ["commit", "in-commit timestamp"])
-def test_time_ahead_of_the_clock_refuses_where_ages_decide(
+TIMELESS = {"checkpoint", "compact-log", "repair hint", "repair checkpoint"}
+"""They write again what the log says, and no time of their own."""
+
+
+@pytest.mark.parametrize("name", sorted(PLANNERS.keys() - TIMELESS))
+@pytest.mark.parametrize("what", ["commit", "commit before the newest", "in-commit timestamp"])
+def test_time_ahead_of_the_clock_refuses_where_ages_decide_or_begin(
     tmp_path: Path, name: str, what: str
 ) -> None:
     lake = build(tmp_path, **{"delta.enableInCommitTimestamps": "true"})
     ahead = NOW_MS + 6 * 60_000
-    if what == "in-commit timestamp":
+    if what == "commit before the newest":
+        lake.log.time(4, ahead)
+    elif what == "in-commit timestamp":
         info = {"commitInfo": {"inCommitTimestamp": ahead}}
         lake.commit(6, [info, lake.add("6.parquet")], age_days=1)
     else:

@@ -49,6 +49,20 @@ def test_properties_are_set_and_unset_in_one_commit(lake: Lake) -> None:
     assert table.history(1).column("operation").to_pylist() == ["UNSET TBLPROPERTIES"]
 
 
+@pytest.mark.rule("older-003-checkpoint-every-10")
+@pytest.mark.parametrize("version", [9, 10, 11])
+def test_every_tenth_version_gets_a_checkpoint_where_nobody_says_otherwise(
+    lake: Lake, version: int
+) -> None:
+    for number in range(1, version):
+        lake.commit(number, [lake.add(str(number))], age_days=5)
+    plan = change(lake, {"team": "x"})
+    assert lake.execute(plan).status == "completed"
+    assert lake.table.latest_version() == version
+    found = [place.name for place in lake.log.log.glob("*.checkpoint*")]
+    assert found == [f"{version:020}.checkpoint.parquet"] * (version == 10)
+
+
 @pytest.mark.rule("mapping-maxcolumnid-internal")
 @pytest.mark.parametrize(
     ("wanted", "unset"),

@@ -109,6 +109,7 @@ def test_file_that_says_too_little_gets_whole_statistics(tmp_path: Path, stats: 
     assert repair(place).steps == ()
 
 
+@pytest.mark.rule("stats-wide")
 def test_deletion_vector_and_row_ids_stay_and_bounds_count_hidden_rows(tmp_path: Path) -> None:
     table = build(tmp_path / "t", "deletionVectors", "rowTracking", "domainMetadata")
     found = build_inline_descriptor([0])
@@ -141,6 +142,7 @@ def test_deletion_vector_and_row_ids_stay_and_bounds_count_hidden_rows(tmp_path:
     assert explorer.open_table(place).snapshot().num_rows == 2
 
 
+@pytest.mark.rule("mapping-log-physical")
 def test_columns_are_those_that_the_table_asks_for_by_their_physical_names(
     tmp_path: Path,
 ) -> None:

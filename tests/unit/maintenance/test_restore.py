@@ -90,31 +90,6 @@ def test_file_comes_back_with_the_vector_that_it_had(lake: Lake) -> None:
     assert row["deletion_vector"]["path_or_inline_dv"] == first["pathOrInlineDv"]
 
 
-def identity_schema(last: int) -> str:
-    field = {
-        "name": "id",
-        "type": "long",
-        "nullable": False,
-        "metadata": {
-            "delta.identity.start": 1,
-            "delta.identity.step": 1,
-            "delta.identity.allowExplicitInsert": False,
-            "delta.identity.highWaterMark": last,
-        },
-    }
-    return json.dumps({"type": "struct", "fields": [field]})
-
-
-def test_numbers_that_were_given_out_are_not_given_out_again(lake: Lake) -> None:
-    protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 6}}
-    first, second = (metadata(schemaString=identity_schema(last)) for last in (43, 44))
-    lake.commit(0, [protocol, first, lake.add("a")], age_days=9)
-    lake.commit(1, [second, lake.add("b")], age_days=5)
-    assert lake.execute(restore(lake, 0)).status == "completed"
-    (field,) = lake.table.snapshot().schema.fields
-    assert field.metadata["delta.identity.highWaterMark"] == 44
-
-
 @pytest.mark.parametrize("missing", ["data", "vector"])
 def test_missing_file_is_found_before_the_commit(lake: Lake, missing: str) -> None:
     file = lake.file(parse_relative_place(vector()["pathOrInlineDv"]))
@@ -126,6 +101,9 @@ def test_missing_file_is_found_before_the_commit(lake: Lake, missing: str) -> No
     os.unlink(lake.root / ("a b" if missing == "data" else file))
     plan = restore(lake, 0)
     assert outcome(plan, "files") == "refuse"
+    (said,) = (found.message for found in plan.refusals)
+    assert said.startswith("1 file of version 0 is gone: ")
+    assert "vacuum" not in said, "nobody knows who deleted it"
     assert lake.execute(plan).status == "refused"
     assert lake.table.latest_version() == 1
 
@@ -166,6 +144,7 @@ def test_file_below_a_link_is_there_although_no_listing_follows_it(
     assert outcome(restore(lake, 0), "files") == "refuse"
 
 
+@pytest.mark.rule("file-remove-stats", "file-remove-tags", "file-add-tags")
 @pytest.mark.parametrize("at", ["newest", "target", "both"])
 def test_a_checkpoint_changes_no_word_of_what_is_restored(lake: Lake, at: str) -> None:
     tags = {"tags": {"made": "by hand"}}
@@ -291,7 +270,7 @@ CLUSTERED = {
 COUNTED = '{"numRecords":2,"minValues":{"id":1},"maxValues":{"id":2},"nullCount":{"id":0}}'
 
 
-@pytest.mark.rule("clustering-new-column-stats")
+@pytest.mark.rule("clustering-new-column-stats", "clustering-domain", "clustering-config-json")
 @pytest.mark.parametrize(
     ("stats", "said"), [(COUNTED, "allow"), ('{"numRecords":2}', "refuse"), (None, "refuse")]
 )
@@ -343,6 +322,7 @@ MARK = {"domainMetadata": {"domain": "delta.rowTracking", "removed": False}}
 @pytest.mark.rule("file-add-tags", "file-add-baserowid", "file-add-defaultrowcommitversion")
 @pytest.mark.rule("file-remove-tags", "file-remove-baserowid", "file-remove-deletionvector")
 @pytest.mark.rule("file-remove-defaultrowcommitversion", "row-write-recommit-base")
+@pytest.mark.rule("row-write-recommit-commit-version", "row-stable-id", "row-stable-commit-version")
 def test_files_come_back_and_leave_with_everything_that_was_known_of_them(lake: Lake) -> None:
     hidden = vector()
     lake.file(parse_relative_place(hidden["pathOrInlineDv"]))

@@ -284,6 +284,7 @@ def test_file_that_came_meanwhile_makes_a_plan_with_row_ids_stale(lake: Lake) ->
     assert lake.execute(vectors).status == "completed"
 
 
+@pytest.mark.rule("schema-struct-object", "schema-array-type", "schema-map-type")
 @pytest.mark.rule("mapping-maxcolumnid")
 def test_columns_get_ids_from_outside_in_and_keep_their_names_in_files(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
@@ -314,6 +315,13 @@ def test_columns_get_ids_from_outside_in_and_keep_their_names_in_files(tmp_path:
         "last": (8, "last"),
     }
     assert table.metadata().configuration["delta.columnMapping.maxColumnId"] == "8"
+    written = json.loads(table.metadata().schema_string or "", object_hook=without_keys)
+    assert written == schema
+
+
+def without_keys(body: dict[str, Any]) -> dict[str, Any]:
+    """A field of a schema as it was before columns were mapped."""
+    return {**body, "metadata": {}} if "metadata" in body else body
 
 
 @pytest.mark.parametrize(

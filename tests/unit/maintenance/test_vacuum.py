@@ -174,6 +174,15 @@ def test_file_of_a_writer_that_does_not_encode_is_kept(lake: Lake) -> None:
     assert "p=a%20b/x.parquet" not in planned(vacuum(lake))
 
 
+@pytest.mark.parametrize("path", ["./p=a%20b/x.parquet", "p=a%20b//x.parquet"])
+def test_live_file_is_kept_by_a_path_with_escapes_and_needless_parts(lake: Lake, path: str) -> None:
+    lake.file("p=a b/x.parquet")
+    lake.file("p=a b/y.parquet")
+    start(lake, {"add": {**lake.add("k.parquet")["add"], "path": path}})
+    assert "p=a b/x.parquet" not in planned(vacuum(lake))
+    assert "p=a b/y.parquet" in planned(vacuum(lake))
+
+
 def test_absolute_paths_inside_are_kept_and_outside_never_touched(
     lake: Lake, tmp_path: Path
 ) -> None:

@@ -98,8 +98,17 @@ def test_columns_without_name_or_id_and_shared_ids_are_problems():
     schema = StructType(fields=(MAPPED, twin, column("c")))
     texts = [item.problem for item in validate_mapping(schema, "name")]
     assert texts == [
+        "The column `b` and `a` share the physical name col-4.",
         "The column `b` and `a` share the column id 4.",
         "The column `c` has no physical name.",
         "The column `c` has no column id.",
     ]
     assert validate_mapping(schema, "none") == []
+
+
+@pytest.mark.rule("mapping-id")
+@pytest.mark.parametrize(("number", "fits"), [(2**31 - 1, True), (2**31, False)])
+def test_id_of_more_than_32_bits_is_a_problem(number, fits):
+    names = {"delta.columnMapping.id": number, "delta.columnMapping.physicalName": "col-4"}
+    found = validate_mapping(StructType(fields=(column(**names),)), "id")
+    assert ["32 bits" in item.problem for item in found] == [True] * (not fits)

@@ -46,7 +46,9 @@ def mark(attempt: Attempt) -> int | None:
         return None
     (body,) = domains
     assert body["domain"] == "delta.rowTracking"
-    return orjson.loads(body["configuration"])["rowIdHighWaterMark"]
+    ((key, value),) = orjson.loads(body["configuration"]).items()
+    assert key == "rowIdHighWaterMark"
+    return int(value)
 
 
 @pytest.mark.rule("newer-commit-timestamp-first-action")
@@ -120,6 +122,7 @@ def test_a_new_table_need_not_say_since_when() -> None:
 )
 @pytest.mark.rule("row-write-default-commit-version", "row-write-high-water-mark-domain")
 @pytest.mark.rule("row-write-high-water-mark-include", "row-high-water-mark-spellings")
+@pytest.mark.rule("row-supported")
 @pytest.mark.parametrize(("before", "first"), [(None, 0), (99, 100)])
 def test_new_files_get_row_ids_above_the_mark(before: int | None, first: int) -> None:
     read = base(TRACKED, row_id_high_water_mark=before)
@@ -141,6 +144,13 @@ def test_a_file_that_comes_with_row_ids_keeps_them() -> None:
     assert [body["baseRowId"] for body in of("add", attempt)] == [7, 7, 100]
     assert [body["defaultRowCommitVersion"] for body in of("add", attempt)] == [2, 2, READ_AT + 1]
     assert mark(attempt) == 109
+
+
+@pytest.mark.rule("older-001-row-high-water-mark-whenever")
+def test_the_mark_is_written_in_its_domain_and_as_no_action_of_its_own() -> None:
+    staged = stage(add("a"), upon=base(TRACKED, row_id_high_water_mark=9))
+    kinds = [kind for line in lines(build_attempt(staged, NOW)) for kind in line]
+    assert kinds == ["commitInfo", "domainMetadata", "add"]
 
 
 def test_without_new_rows_the_mark_stays() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from explorer.protocol.actions import DomainMetadata, Transaction
+from explorer.protocol.actions import DomainMetadata, Metadata, Transaction
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
 from explorer.transaction.staged import Promises, StagedCommit, ValidatedRule
 from tests.unit.transaction.stages import (
@@ -145,6 +145,19 @@ def test_a_column_joins_the_clustering_once_every_file_has_statistics_of_it() ->
     assert texts(new) == []
 
 
+@pytest.mark.rule("newer-variant-no-partition")
+def test_no_table_is_clustered_by_a_variant() -> None:
+    protocol = features("clustering", "domainMetadata", readers=["variantType"])
+    inner = {"type": "struct", "fields": [field("v", "variant"), field("x")]}
+    held = metadata(schema_string=schema(field("v", "variant"), field("s", inner)))
+    read = base(protocol, held)
+    named = clustering("v")
+    assert "by variants: `v`" in only(stage(named, upon=read, promises=with_statistics(named)))
+    body = orjson.dumps({"clusteringColumns": [["s", "x"], ["s", "v"]]}).decode()
+    deep = domain("delta.clustering", body)
+    assert "by variants: `s.v`" in only(stage(deep, upon=read, promises=with_statistics(deep)))
+
+
 @pytest.mark.rule("clustering-needs-domain")
 def test_clustering_needs_domains() -> None:
     assert any("domainMetadata" in text for text in texts(stage(features("clustering"))))
@@ -217,118 +230,12 @@ def test_progress_that_may_expire_says_when_it_was_made() -> None:
     assert texts(stage(Transaction(app_id="a", version=1, last_updated=5), upon=read)) == []
 
 
-ICEBERG = features("icebergCompatV1", "icebergCompatV2", readers=["columnMapping"])
-
-
-def compatible(version: int, *fields: dict, **properties: str):
-    named = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9"}
-    enabled = {f"delta.enableIcebergCompatV{version}": "true"}
-    return metadata(named | enabled | properties, schema_string=schema(mapped("id", 1), *fields))
-
-
-@pytest.mark.rule("iceberg-v1-numrecords", "iceberg-v2-numrecords", "iceberg-v1-enabled")
-@pytest.mark.rule("iceberg-v2-enabled")
-@pytest.mark.parametrize("version", [1, 2])
-def test_iceberg_counts_the_rows_of_every_file(version: int) -> None:
-    read = base(ICEBERG, compatible(version))
-    assert texts(stage(add(), upon=read)) == []
-    assert "numRecords" in only(stage(add(stats=None), upon=read))
-
-
-@pytest.mark.rule("iceberg-v1-mapping-mode", "iceberg-v2-mapping-mode", "iceberg-v1-needs-mapping")
-@pytest.mark.rule("iceberg-v2-needs-mapping")
-@pytest.mark.parametrize("version", [1, 2])
-def test_iceberg_needs_mapped_columns(version: int) -> None:
-    enabled = {f"delta.enableIcebergCompatV{version}": "true"}
-    assert "Column mapping is off" in only(stage(metadata(enabled), upon=base(ICEBERG)))
-
-
-@pytest.mark.rule("iceberg-v1-no-dv", "iceberg-v2-no-active-dv", "iceberg-v2-not-v1")
-def test_iceberg_does_without_deletion_vectors() -> None:
-    both = features("icebergCompatV1", "icebergCompatV2", readers=["columnMapping"])
-    both = replace(
-        both,
-        reader_features=("columnMapping", "deletionVectors"),
-        writer_features=(*(both.writer_features or ()), "deletionVectors"),
-    )
-    assert "rule set 1 forbids" in only(stage(add(), upon=base(both, compatible(1))))
-    assert texts(stage(add(), upon=base(both, compatible(2)))) == []
-    on = {"delta.enableDeletionVectors": "true"}
-    assert "rule set 2 forbids" in only(stage(add(), upon=base(both, compatible(2, **on))))
-    old = add("a", **hidden(), data_change=False)
-    assert "has a deletion vector" in only(stage(old, upon=base(both, compatible(2))))
-    twice = compatible(1, **{"delta.enableIcebergCompatV2": "true"})
-    assert "Both sets" in only(stage(add(), upon=base(ICEBERG, twice)))
-
-
-LIST = {"type": "array", "elementType": "long", "containsNull": True}
-
-
-@pytest.mark.rule("iceberg-v1-block-types", "iceberg-v2-type-allowlist", "iceberg-v2-nested-ids")
-@pytest.mark.rule("iceberg-v2-nested-ids-storage")
-def test_iceberg_takes_only_some_types() -> None:
-    for version, kind, told in ((1, LIST, "`array`"), (1, "void", "`void`"), (2, "void", "`void`")):
-        wrong = compatible(version, mapped("x", 2, kind=kind))
-        assert told in only(stage(wrong, upon=base(ICEBERG, compatible(version))))
-    bare = compatible(2, mapped("x", 2, kind=LIST))
-    assert "have no ids" in only(stage(bare, upon=base(ICEBERG, compatible(2))))
-    named = mapped("x", 2, kind=LIST)
-    named["metadata"]["parquet.field.nested.ids"] = {"x.element": 3}
-    assert texts(stage(compatible(2, named), upon=base(ICEBERG, compatible(2)))) == []
-
-
-MAP = {"type": "map", "keyType": "integer", "valueType": LIST, "valueContainsNull": True}
-
-
-@pytest.mark.rule("iceberg-v2-nested-ids", "iceberg-v2-nested-ids-keys")
-@pytest.mark.parametrize(
-    ("ids", "told"),
-    [
-        ({"x.key": 3, "x.value": 4, "x.value.element": 5}, None),
-        ({"col-2.key": 3, "col-2.value": 4, "col-2.value.element": 5}, None),
-        ({"x.key": 3, "x.value": 4}, "have no ids"),
-        ({"x.key": 3, "x.value": 4, "x.element": 5}, "have no ids"),
-        ({"key": 3, "value": 4, "value.element": 5}, "have no ids"),
-        ({"x.key": 3, "x.value": 4, "x.value.element": 4}, "given out twice: `4`"),
-        ({"x.key": 1, "x.value": 4, "x.value.element": 5}, "given out twice: `1`"),
-        ({"x.key": 2**31, "x.value": 4, "x.value.element": 5}, "no id of 32 bits"),
-        ({"x.key": "3", "x.value": 4, "x.value.element": 5}, "no id of 32 bits"),
-    ],
-)
-def test_what_lies_in_arrays_and_maps_has_ids_of_its_own_by_the_way_to_it(
-    ids: dict[str, object], told: str | None
-) -> None:
-    column = mapped("x", 2, kind=MAP)
-    column["metadata"]["parquet.field.nested.ids"] = ids
-    staged = stage(compatible(2, column), upon=base(ICEBERG, compatible(2)))
-    assert texts(staged) == [] if told is None else told in only(staged)
-
-
-@pytest.mark.rule("iceberg-v1-materialize-partitions", "iceberg-v2-materialize-partitions")
-@pytest.mark.parametrize("version", [1, 2])
-def test_files_for_iceberg_hold_the_partition_columns(version: int) -> None:
-    read = base(ICEBERG, replace(compatible(version), partition_columns=("id",)))
-    new = add(partition_values={"col-1": "5"})
-    staged = stage(new, upon=read)
-    assert "hold the partition columns" in only(staged)
-    assert texts(replace(staged, promises=Promises(holds_partition_columns=True))) == []
-    assert texts(replace(staged, promises=AGAIN)) == []
-
-
-@pytest.mark.rule("iceberg-v1-block-partition-rename", "iceberg-v2-block-partition-rename")
-def test_a_table_for_iceberg_keeps_its_partition_columns() -> None:
-    two = compatible(1, mapped("day", 2))
-    read = base(ICEBERG, replace(two, partition_columns=("id",)))
-    found = texts(stage(replace(two, partition_columns=("day",)), upon=read))
-    assert any("partitions the table by other columns" in text for text in found)
-
-
 CHECKED = metadata({"delta.constraints.positive": "id > 0"})
 POSITIVE = ValidatedRule(key="delta.constraints.positive", expression="id > 0")
 
 
-@pytest.mark.rule("column-check-new-rows", "column-check-key", "column-check-3-to-6")
-@pytest.mark.rule("column-check-true-only", "column-check-listed-7", "feature-writer-version-3")
+@pytest.mark.rule("column-check-new-rows", "column-check-key")
+@pytest.mark.rule("column-check-listed-7", "feature-writer-version-3")
 def test_new_rows_were_held_against_the_constraints() -> None:
     read = base(features("checkConstraints"), CHECKED)
     assert "`delta.constraints.positive` has to be true: id > 0" in only(stage(add(), upon=read))
@@ -362,13 +269,20 @@ def test_a_new_constraint_was_held_against_all_rows() -> None:
 
 
 @pytest.mark.rule("column-invariant-abort", "column-generated-enforce", "column-identity-generate")
-@pytest.mark.rule("column-invariant-key", "column-generated-key", "column-invariant-2-to-6")
+@pytest.mark.rule("column-invariant-key", "column-generated-key", "column-invariant-json")
+@pytest.mark.rule("older-004-invariant-bare-sql")
 @pytest.mark.parametrize(
     ("feature", "column", "key", "expression"),
     [
         (
             "invariants",
             field("n", **{"delta.invariants": '{"expression":{"expression":"n > 3"}}'}),
+            "n delta.invariants",
+            "n > 3",
+        ),
+        (
+            "invariants",
+            field("n", **{"delta.invariants": "n > 3"}),
             "n delta.invariants",
             "n > 3",
         ),
@@ -381,7 +295,7 @@ def test_a_new_constraint_was_held_against_all_rows() -> None:
         ("identityColumns", orjson.loads(numbered(5))["fields"][0], "n delta.identity.*", ""),
         ("domainMetadata", field("n", nullable=False), "n nullable", ""),
     ],
-    ids=["invariant", "generated", "identity", "not null"],
+    ids=["invariant", "bare invariant", "generated", "identity", "not null"],
 )
 def test_new_rows_were_held_against_the_rules_of_columns(
     feature: str, column: dict, key: str, expression: str
@@ -394,3 +308,29 @@ def test_new_rows_were_held_against_the_rules_of_columns(
     if feature != "domainMetadata":  # without its feature a rule means nothing
         other = base(features("appendOnly"), read.metadata or METADATA)
         assert texts(stage(add(), upon=other)) == []
+
+
+INVARIANT = field("n", **{"delta.invariants": "n > 3"})
+GENERATED = field("n", **{"delta.generationExpression": "id + 1"})
+
+
+@pytest.mark.rule("column-invariant-2-to-6", "column-check-3-to-6", "column-generated-4-to-6")
+@pytest.mark.rule("column-identity-6-or-7", "older-004-generated-columns")
+@pytest.mark.rule("older-004-writer-version-by-version")
+@pytest.mark.parametrize("writer", range(1, 7))
+@pytest.mark.parametrize(
+    ("table", "since"),
+    [
+        (metadata(schema_string=schema(INVARIANT)), 2),
+        (CHECKED, 3),
+        (metadata(schema_string=schema(GENERATED)), 4),
+        (metadata(schema_string=numbered(5)), 6),
+    ],
+    ids=["invariant", "check", "generated", "identity"],
+)
+def test_below_seven_rules_for_rows_bind_by_the_number_alone(
+    table: Metadata, since: int, writer: int
+) -> None:
+    read = base(replace(PLAIN, min_writer_version=writer), table)
+    found = texts(stage(add(), upon=read))
+    assert ["nobody validated the rows" in text for text in found] == [True] * (writer >= since)

@@ -51,7 +51,9 @@ def in_batches(staged: StagedCommit) -> StagedCommit:
         ([add("a"), add("a")], "name a path that another one names"),
         ([add("a"), add("a", deletion_vector=None, size=2)], "name a path"),
         ([add("/t/a"), add("file:///t/a")], "name a path"),
+        ([add("a", deletion_vector=vector()), add("a", deletion_vector=None)], "name a path"),
         ([remove("a"), remove("a")], "name a path"),
+        ([remove("a"), remove("a", deletion_vector=vector())], "name a path"),
         ([add("a"), remove("a")], "both added and removed"),
     ],
 )
@@ -192,6 +194,14 @@ def test_a_file_that_needs_row_ids_says_how_many_rows_it_has() -> None:
     assert "do not say their numRecords" in only(staged)
     assert texts(in_batches(staged)) == texts(staged)
     assert texts(stage(add(stats=None), upon=base(PLAIN))) == []
+
+
+@pytest.mark.rule("row-write-high-water-mark-domain", "older-001-row-high-water-mark-whenever")
+def test_no_row_gets_an_id_where_the_mark_has_no_domain() -> None:
+    old = base(features("rowTracking"), row_id_high_water_mark=9)
+    assert "does not support the domain" in only(stage(add(), upon=old))
+    known = add(base_row_id=7, default_row_commit_version=2, data_change=False)
+    assert texts(stage(known, remove(), upon=old)) == []
 
 
 @pytest.mark.rule("row-write-no-duplicates", "row-write-recommit-base")

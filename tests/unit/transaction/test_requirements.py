@@ -66,7 +66,9 @@ def test_a_table_of_a_catalog_is_never_written(name: str) -> None:
 
 @pytest.mark.rule("action-protocol-unsupported-error")
 def test_a_newer_protocol_refuses() -> None:
-    assert "newer" in only(stage(add(), upon=base(replace(PLAIN, min_writer_version=8))))
+    (found,) = validate_commit(stage(add(), upon=base(replace(PLAIN, min_writer_version=8))))
+    assert "newer" in found.problem
+    assert "with a newer release" in found.remedy
 
 
 @pytest.mark.rule("metadata-first-version")
@@ -137,7 +139,7 @@ def test_a_protocol_that_contradicts_itself_is_not_written(protocol: Protocol) -
     assert texts(stage(protocol, METADATA, upon=NO_TABLE))
 
 
-@pytest.mark.rule("feature-new-3-7")
+@pytest.mark.rule("feature-new-3-7", "feature-reader3-requires-list")
 def test_a_new_table_at_versions_that_list_features_has_both_lists() -> None:
     both = Protocol(
         min_reader_version=3, min_writer_version=7, reader_features=(), writer_features=()
@@ -210,7 +212,7 @@ def test_a_property_needs_its_feature(feature: str, configuration: dict) -> None
 
 
 @pytest.mark.rule("schema-ntz-protocol", "column-default-listed", "column-generated-listed-7")
-@pytest.mark.rule("column-invariant-listed-7", "column-identity-6-or-7")
+@pytest.mark.rule("column-invariant-listed-7", "column-identity-6-or-7", "column-default-key")
 @pytest.mark.parametrize(
     ("feature", "column"),
     [
@@ -241,5 +243,7 @@ def test_an_append_only_table_loses_no_rows(protocol: Protocol) -> None:
     assert texts(stage(add(), upon=read)) == []
     rearranged = stage(remove(data_change=False), add(data_change=False), upon=read)
     assert texts(rearranged) == []
-    assert texts(stage(remove(), metadata({"delta.appendOnly": "false"}), upon=read)) == []
+    for lifted in ({"delta.appendOnly": "false"}, {}):
+        assert texts(stage(remove(), metadata(lifted), upon=read)) == []
+        assert texts(stage(remove(), upon=base(protocol, metadata(lifted)))) == []
     assert texts(stage(remove(), upon=base(features("domainMetadata"), read.metadata))) == []

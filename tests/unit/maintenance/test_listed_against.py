@@ -1,0 +1,88 @@
+"""What a listing lacks, by the few names that the first way to the kept files leaves, held
+against a look-up of every name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.maintenance.listed_against import hold_against, lacking_events
+from explorer.table.file_events import ADD, CHANGE, EVENTS, REMOVE, FileEvents
+from explorer.table.listed_files import ListedFiles
+from explorer.table.name_index import NameIndex
+from explorer.table.reach import missing_files
+from explorer.table.unkept_files import rows_kept_by_commits
+from tests.unit.maintenance.lake import Lake, planned, start, vacuum
+
+_PATHS = ["a", "b", "c%20d", "e", "/root/f", "/other/g", "/root/a"]
+_NAMES = ["a", "b", "c d", "e", "f", "g", "v.bin", "w.bin", "c%20d"]
+_VECTORS = [
+    None,
+    {"storage_type": "p", "path_or_inline_dv": "/root/v.bin"},
+    {"storage_type": "p", "path_or_inline_dv": "/other/w.bin"},
+    {"storage_type": "i", "path_or_inline_dv": "x"},
+]
+_rows = st.lists(
+    st.fixed_dictionaries(
+        {
+            "version": st.just(0),
+            "kind": st.sampled_from([ADD, ADD, REMOVE, CHANGE]),
+            "path": st.sampled_from(_PATHS),
+            "deletion_vector": st.sampled_from(_VECTORS),
+            "time": st.sampled_from([None, 0, 10]),
+        }
+    ),
+    max_size=12,
+)
+
+
+def _column(names: list[str]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(names, pa.string())])
+
+
+@given(rows=_rows, listed=st.sets(st.sampled_from(_NAMES)), data=st.data())
+def test_events_lack_files_as_if_each_were_looked_for(
+    rows: list[dict[str, object]], listed: set[str], data: st.DataObject
+) -> None:
+    events = FileEvents(first=0, last=0, table=pa.Table.from_pylist(rows, EVENTS), root="/root")
+    kept_rows = rows_kept_by_commits(events, 5)
+    kept = events.places(kept_rows).inside.to_pylist()
+    # the first way knows some of them, and others that the commits do not
+    first = [name for name in kept if data.draw(st.booleans())]
+    further = sorted(set(kept) - set(first))
+    first += data.draw(st.lists(st.sampled_from(_NAMES)))
+    further = [name for name in further if name not in first]
+    files = ListedFiles(
+        paths=_column(sorted(listed)), sizes=None, modified_ms=None, others=(), folders=1
+    )
+    found = hold_against(files, NameIndex(_column(first)))
+    assert set(found.rest.paths.to_pylist()) == listed - set(first)
+    assert set(found.gone.to_pylist()) == set(first) - listed
+    wanted = np.logical_or(*missing_files(events, files.paths))
+    lacking = lacking_events(events, kept_rows, _column(further), found)
+    assert lacking.tolist() == wanted.tolist()
+
+
+def test_version_whose_files_are_gone_already_is_none_that_the_plan_makes_unreadable(
+    tmp_path: Path,
+) -> None:
+    lake = Lake(tmp_path)
+    start(lake, lake.add("old"), lake.add("older"))
+    lake.commit(1, [lake.remove("old", age_days=30), lake.add("live")], age_days=30)
+    lake.commit(2, [lake.remove("older", age_days=20)], age_days=20)
+    before = vacuum(lake)
+    assert [(lost["first"], lost["last"]) for lost in before.effect["unreadable_versions"]] == [
+        (0, 1)
+    ]
+    (lake.root / "old").unlink()
+    after = vacuum(lake)
+    assert list(planned(after)) == ["older"]
+    assert [(lost["first"], lost["last"]) for lost in after.effect["unreadable_versions"]] == [
+        (1, 1)
+    ]
+    (lake.root / "live").unlink()
+    assert vacuum(lake).effect["unreadable_versions"] == []

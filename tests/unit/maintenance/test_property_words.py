@@ -1,0 +1,95 @@
+"""A change of properties says in its first sentence what it sets, and what becomes impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from explorer.maintenance import plan_set_properties
+from tests.tables import FEATURE_PROTOCOL, metadata
+from tests.unit.maintenance.lake import Lake
+
+HARMLESS = "nothing becomes impossible"
+
+
+def summary_of(
+    scratch: Path,
+    held: Mapping[str, str],
+    wanted: Mapping[str, str],
+    unset: tuple[str, ...] = (),
+) -> str:
+    lake = Lake(scratch)
+    first = [FEATURE_PROTOCOL, metadata(configuration=dict(held)), lake.add("a")]
+    lake.commit(0, first, age_days=9)
+    return plan_set_properties(lake.table, wanted, unset, clock=lake.clock).summary
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "said"),
+    [
+        ("delta.appendOnly", "false", "true", "rows can no longer be deleted or updated"),
+        ("delta.enableChangeDataFeed", "true", "false", "no longer be read as a change feed"),
+        ("delta.enableChangeDataFeed", "true", None, "no longer be read as a change feed"),
+        ("delta.enableChangeDataCapture", "true", None, "no longer be read as a change feed"),
+        ("delta.enableInCommitTimestamps", "true", "false", "told by the times of their files"),
+        ("delta.rowTrackingSuspended", None, "true", "have no ids"),
+        ("delta.enableTypeWidening", "true", "false", "can no longer be widened"),
+        ("delta.enableIcebergCompatV2", "true", "false", "readable as Iceberg"),
+        ("delta.enableExpiredLogCleanup", "false", "true", "past its retention"),
+        (
+            "delta.deletedFileRetentionDuration",
+            None,
+            "interval 2 days",
+            "delete files 2 days after their removal",
+        ),
+        (
+            "delta.deletedFileRetentionDuration",
+            "interval 30 days",
+            None,
+            "delete files 7 days after their removal",
+        ),
+        ("delta.logRetentionDuration", None, "interval 1 hour", "feed older than 1 hour"),
+        (
+            "delta.setTransactionRetentionDuration",
+            None,
+            "interval 1 day",
+            "writes nothing for 1 day is forgotten",
+        ),
+    ],
+)
+def test_sentence_says_what_becomes_impossible_and_the_way_back_is_harmless(
+    tmp_path: Path, name: str, before: str | None, after: str | None, said: str
+) -> None:
+    sides = [{} if value is None else {name: value} for value in (before, after)]
+    there = summary_of(tmp_path / "there", *sides, unset=() if after else (name,))
+    assert said in there
+    assert HARMLESS not in there
+    back = summary_of(tmp_path / "back", sides[1], sides[0], unset=() if before else (name,))
+    assert said not in back
+    assert back.endswith(f"{HARMLESS}.")
+
+
+def test_sentence_names_what_is_set_and_to_which_value(tmp_path: Path) -> None:
+    held = {"owner": "me", "delta.checkpointInterval": "7"}
+    wanted = {"delta.checkpointInterval": "20", "team": "x"}
+    assert summary_of(tmp_path, held, wanted, ("owner",)) == (
+        "Sets delta.checkpointInterval to '20', 'team' to 'x' and unsets 'owner': "
+        "nothing becomes impossible."
+    )
+
+
+def test_vectors_that_are_switched_off_stay_and_nothing_is_lost(tmp_path: Path) -> None:
+    name = "delta.enableDeletionVectors"
+    text = summary_of(tmp_path, {name: "true"}, {name: "false"})
+    assert text.endswith(f"vectors that are there stay; {HARMLESS}.")
+
+
+def test_hostile_names_and_values_are_quoted_and_cut(tmp_path: Path) -> None:
+    name = "\x1b[2J<script>\n" + "n" * 10_000
+    wanted = {name: "\x1b[31m\n" + "v" * 10_000, **{f"p{number}": "x" for number in range(50)}}
+    text = summary_of(tmp_path, {}, wanted)
+    assert len(text) < 500
+    assert not set(text) & {"\x1b", "\n"}
+    assert "and 47 others" in text
