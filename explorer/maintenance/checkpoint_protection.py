@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.commit_file import lines_backwards, may_name, parse_action
 from explorer.maintenance.guards import judge_features
 from explorer.maintenance.plan import Plan, Verdict
 from explorer.maintenance.planning import Look
@@ -89,7 +89,7 @@ def _unknown_protocol(look: Look, before: int) -> int | None:
             return None
         name = render_commit_name(version)
         data = look.store.read(f"{LOG_FOLDER}/{name}")
-        if b'"protocol"' not in data:
+        if not may_name(data, "protocol"):
             continue
         for number, line in lines_backwards(data):
             body = parse_action(line, name, number).get("protocol")

@@ -16,7 +16,7 @@ from uuid import UUID, uuid4, uuid5
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
+from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.pipeline import find_violations
@@ -154,7 +154,6 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
 def _plan(
     look: Look, parameters: Mapping[str, Any], summary: str, effect: Mapping[str, Any]
 ) -> Plan:
-    protocol = look.snapshot.protocol
     return Plan(
         operation="constraint",
         subject=look.subject,
@@ -163,7 +162,7 @@ def _plan(
         summary=summary,
         parameters=parameters,
         effect=effect,
-        verdicts=(judge_features(protocol), judge_catalog(protocol), judge_log(look.listing)),
+        verdicts=judge_committing(look),
         steps=(),
         rests_on=("protocol", "metadata"),
         promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),

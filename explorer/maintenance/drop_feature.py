@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.drop_history import find_newest_trace
+from explorer.maintenance.drop_history import Trace, find_newest_trace
 from explorer.maintenance.drop_rules import (
     DROP_RULES,
     Obstacle,
@@ -28,7 +28,8 @@ from explorer.maintenance.drop_rules import (
     switched_off,
 )
 from explorer.maintenance.file_list import build_files, join_files
-from explorer.maintenance.guards import in_words, judge_catalog, judge_features, judge_log
+from explorer.maintenance.guards import in_words
+from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.staged_files import vector_tombstones
@@ -132,7 +133,7 @@ class _Drop:
                     "least. Or drop the feature without cutting the history.",
                 )
             )
-        return self._second_step(obstacles)
+        return self._second_step(obstacles, trace)
 
     def _at_once(self, obstacles: list[Obstacle]) -> Plan:
         """A feature for writers alone: one commit, with everything that goes with it."""
@@ -199,8 +200,11 @@ class _Drop:
         left = snapshot.num_deletion_vectors if self.name == "deletionVectors" else 0
         then = "optimize --purge, then drop-feature again" if left else "drop-feature again"
         summary = (
-            f"First of two steps: switches {self.name} off, so that it can be dropped; the table "
-            f"keeps asking for it until the second. Afterwards: {then}."
+            f"First of two steps: switches {self.name} off, so that it can be dropped; nothing "
+            "becomes impossible, and the table keeps asking for it until the second. Afterwards: "
+            f"{then}. The second leaves a choice: the history stays and is protected, which asks "
+            "writers to know checkpointProtection; or, with --truncate-history, the feature goes "
+            "once all history that speaks of it was cleaned up."
         )
         steps = [
             *with_checksum_and_checkpoint(commit, 0, metadata.configuration, self.seed)[:2],
@@ -208,7 +212,7 @@ class _Drop:
         ]
         return self._plan(summary, tuple(steps), [])
 
-    def _second_step(self, obstacles: list[Obstacle]) -> Plan:
+    def _second_step(self, obstacles: list[Obstacle], trace: Trace | None) -> Plan:
         """The protocol no longer asks for the feature."""
         snapshot = self.look.snapshot
         protects = not self.truncate_history
@@ -238,17 +242,25 @@ class _Drop:
         configuration = snapshot.metadata.configuration
         after = with_checksum_and_checkpoint(commit, at, configuration, self.seed)[:2]
         steps = (*before, self._validation, *after, self._checkpoint(at))
-        history = (
-            "The history stays: writers have to know checkpointProtection instead, and the log "
-            "before that version can only be cleaned as a whole."
-            if protects
-            else "No log file speaks of it any more, so that the history needs no protection."
-        )
         summary = (
             f"Second of two steps: drops {self.name}, so that readers and writers who do not know "
-            f"it can use the table again. {history}"
+            f"it can use the table again. {self._history(trace)}"
         )
         return self._plan(summary, steps, obstacles)
+
+    def _history(self, trace: Trace | None) -> str:
+        """What becomes of the history, of which `trace` is what still speaks of the feature."""
+        if not self.truncate_history:
+            return (
+                "The history stays: writers have to know checkpointProtection instead, and the "
+                "log before that version can only be cleaned as a whole."
+            )
+        if trace is None:
+            return "No log file speaks of it any more, so that the history needs no protection."
+        return (
+            f"That has to wait: version {trace.version} of the history still speaks of it, and "
+            "would have to be cleaned up first. Without cutting the history there is no wait."
+        )
 
     def _without_domains(self) -> list[Step]:
         domains = DROP_RULES[self.name].domains(self.look.snapshot)
@@ -335,7 +347,6 @@ class _Drop:
 
     def _plan(self, summary: str, steps: tuple[Step, ...], obstacles: list[Obstacle]) -> Plan:
         look = self.look
-        protocol = look.snapshot.protocol
         refusals = (
             Verdict(guard="traces", outcome="refuse", message=found.message, remedy=found.remedy)
             for found in obstacles
@@ -354,9 +365,7 @@ class _Drop:
                 "undo": f"enable {self.name} again with upgrade, where it can be enabled",
             },
             verdicts=(
-                judge_features(protocol),
-                judge_catalog(protocol),
-                judge_log(look.listing),
+                *judge_committing(look),
                 *refusals,
             ),
             steps=steps,

@@ -48,8 +48,9 @@ def check_files_come_back(store: ReadStore, staged: StagedCommit, now_ms: int) -
     missing = missing_files(store, staged.files("add"))
     if len(missing):
         raise stale(
-            f"{len(missing)} of the files that it brings back are gone, among them "
-            f"{missing[0].as_py()[:200]!r}: vacuum deleted them since."
+            f"Of the files that it brings back, {len(missing):,} went away since: "
+            f"{missing[0].as_py()[:200]!r}{'' if len(missing) == 1 else ' and others'}. A vacuum "
+            "may have deleted them."
         )
 
 

@@ -8,7 +8,7 @@ it once, after a person has approved it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,6 +23,7 @@ from explorer.maintenance.checkpoint import copy_step, has_classic
 from explorer.maintenance.checkpoint_protection import judge_protection, protected_before
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.guards import (
+    UNCOMMITTED_AGE,
     in_words,
     judge_catalog,
     judge_clock,
@@ -30,6 +31,7 @@ from explorer.maintenance.guards import (
     judge_log,
     shown_time,
 )
+from explorer.maintenance.log_cut import LogCut, LogReach, find_cut, reach_after, reach_before
 from explorer.maintenance.newest_times import newest_commit_times
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
@@ -46,11 +48,10 @@ from explorer.protocol.filenames import (
 )
 from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ObjectInfo
-from explorer.table.commit_times import commit_times
 from explorer.table.counts import count
-from explorer.table.retention import DAY_MS, log_cutoff_ms
-from explorer.table.table import Table, contiguous_run
-from explorer.table.times import in_commit_times, render_time
+from explorer.table.retention import DAY_MS
+from explorer.table.table import Table
+from explorer.table.times import render_time
 
 _MS = timedelta(milliseconds=1)
 
@@ -58,16 +59,6 @@ _BEFORE = "before the checkpoint at which the log is cut"
 _SPANS = "a log compaction that begins before the cut"
 _SIDECAR = "no checkpoint that stays names this sidecar"
 _UNFINISHED = "a writer began it more than a day ago and never finished it"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cut:
-    """Where the log is cut: at `checkpoint`, because `commit` is the newest not newer than
-    `cutoff_ms`. Both are None where nothing is old enough."""
-
-    cutoff_ms: int
-    commit: int | None
-    checkpoint: CheckpointFiles | None
 
 
 def plan_log_cleanup(
@@ -92,14 +83,14 @@ def plan_log_cleanup(
     own = LOG_RETENTION.value_of(look.snapshot.metadata.configuration)
     wanted = own if retention is None else retention
     stored = {info.name: info for info in look.store.list_folder(LOG_FOLDER)}
-    cut = _find_cut(look, wanted)
+    cut = find_cut(look, wanted)
     files = _files(look, cut, stored)
     verdicts = (
         judge_features(look.snapshot.protocol),
         judge_catalog(look.snapshot.protocol),
         judge_log(look.listing),
         judge_clock(look.now_ms, newest_commit_times(look, stored.values())),
-        _judge_retention(wanted, own),
+        _judge_retention(look, cut, wanted, own),
         _judge_property(look),
     )
     plan = _build(look, cut, files, stored, wanted, verdicts)
@@ -107,32 +98,7 @@ def plan_log_cleanup(
     return replace(plan, verdicts=(*verdicts, judge_protection(look, plan, at)))
 
 
-def _find_cut(look: Look, retention: timedelta) -> _Cut:
-    cutoff_ms = log_cutoff_ms(look.now_ms, retention)
-    run = contiguous_run(look.listing.commits)
-    if not run:
-        return _Cut(cutoff_ms=cutoff_ms, commit=None, checkpoint=None)
-    active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
-    times = commit_times(look.store, look.listing, run, active)
-    old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
-    if not old:
-        return _Cut(cutoff_ms=cutoff_ms, commit=None, checkpoint=None)
-    candidates = [found for found in look.listing.checkpoints if found.version <= old[-1]]
-    chosen = next((found for found in reversed(candidates) if is_readable(look, found)), None)
-    return _Cut(cutoff_ms=cutoff_ms, commit=old[-1], checkpoint=chosen)
-
-
-def is_readable(look: Look, files: CheckpointFiles) -> bool:
-    """Whether the version can be put together from this very checkpoint, files included."""
-    try:
-        snapshot = look.table.snapshot(version=files.version)
-        _ = snapshot.num_files + snapshot.num_tombstones
-    except DeltaError:
-        return False
-    return snapshot.segment.checkpoint == files and not snapshot.segment.commits
-
-
-def _files(look: Look, cut: _Cut, stored: dict[str, ObjectInfo]) -> pa.Table:
+def _files(look: Look, cut: LogCut, stored: dict[str, ObjectInfo]) -> pa.Table:
     parts: list[pa.Table] = []
     kept = [found for found in look.listing.checkpoints if _stays(found, cut)]
     if cut.checkpoint is not None:
@@ -164,7 +130,7 @@ def _unfinished(infos: Iterable[ObjectInfo], now_ms: int) -> list[ObjectInfo]:
     ]
 
 
-def _stays(files: CheckpointFiles, cut: _Cut) -> bool:
+def _stays(files: CheckpointFiles, cut: LogCut) -> bool:
     return cut.checkpoint is None or files.version >= cut.checkpoint.version
 
 
@@ -218,14 +184,24 @@ def _listed(folder: str, infos: list[ObjectInfo], reason: str) -> pa.Table:
     )
 
 
-def _judge_retention(wanted: timedelta, own: timedelta) -> Verdict:
-    text = f"The log is kept for {in_words(wanted)}"
-    if wanted >= own:
-        return Verdict(guard="retention", outcome="allow", message=f"{text}, as the table asks.")
+def _judge_retention(look: Look, cut: LogCut, wanted: timedelta, own: timedelta) -> Verdict:
+    """Whether a person has to stand by the retention: where it is shorter than the table asks
+    for, and, whoever asks for it, where commits of less than a day go."""
+    asks = f"the table asks for {in_words(own)}" if wanted < own else "as the table asks"
+    text = f"The log is kept for {in_words(wanted)}{';' if wanted < own else ','} {asks}"
+    youngest = cut.newest_gone_ms
+    if youngest is not None and youngest > look.now_ms - UNCOMMITTED_AGE // _MS:
+        text = (
+            f"{text}. Commits up to {shown_time(youngest)} go, less than "
+            f"{in_words(UNCOMMITTED_AGE)} old: queries, streams and writers that began at one of "
+            "these versions may fail"
+        )
+    elif wanted >= own:
+        return Verdict(guard="retention", outcome="allow", message=f"{text}.")
     return Verdict(
         guard="retention",
         outcome="warn",
-        message=f"{text}; the table asks for {in_words(own)}.",
+        message=f"{text}.",
         remedy="Type the table's name and give a reason, or keep the log longer.",
         asks_for_name=True,
     )
@@ -245,7 +221,7 @@ def _judge_property(look: Look) -> Verdict:
 
 def _build(  # what was found
     look: Look,
-    cut: _Cut,
+    cut: LogCut,
     files: pa.Table,
     stored: dict[str, ObjectInfo],
     retention: timedelta,
@@ -255,9 +231,10 @@ def _build(  # what was found
     size = sum(files.column("bytes").to_pylist())
     steps: list[Step] = []
     versions: dict[str, int | None] = {str(snapshot.version): snapshot.num_files}
-    earliest: int | None = None
+    before = after = reach_before(look, cut)
     if cut.checkpoint is not None and files.num_rows:
         earliest = cut.checkpoint.version
+        after = reach_after(look, cut, earliest)
         versions[str(earliest)] = None
         if _lacks_classic(look, cut.checkpoint):
             steps.append(copy_step(earliest))
@@ -270,12 +247,12 @@ def _build(  # what was found
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(look, cut, files.num_rows, size),
+        summary=_summary(cut, before, after, files.num_rows, size),
         parameters={"retention_ms": retention // _MS},
         effect={
             "cutoff": render_time(cut.cutoff_ms).isoformat(),
-            "earliest_version_before": _earliest(look),
-            "earliest_version_after": earliest if earliest is not None else _earliest(look),
+            **before.document("before"),
+            **after.document("after"),
             "num_files": files.num_rows,
             "num_bytes": size,
         },
@@ -295,7 +272,7 @@ def _lacks_classic(look: Look, checkpoint: CheckpointFiles) -> bool:
     return checkpoint.version >= protected_before(look)
 
 
-def _deletion(look: Look, cut: _Cut, files: pa.Table, size: int) -> Step:
+def _deletion(look: Look, cut: LogCut, files: pa.Table, size: int) -> Step:
     needs: list[dict[str, Any]] = []
     if cut.checkpoint is not None:
         paths = [f"{LOG_FOLDER}/{name}" for name in cut.checkpoint.names]
@@ -326,27 +303,16 @@ def hint_step(look: Look, files: CheckpointFiles) -> Step:
     )
 
 
-def _earliest(look: Look) -> int:
-    """The oldest version that can be put together."""
-    run = contiguous_run(look.listing.commits)
-    if run and run[0] == 0:
-        return 0
-    starts = (found.version for found in look.listing.checkpoints)
-    return next(
-        (start for start in starts if not run or start >= run[0] - 1), look.snapshot.version
-    )
-
-
-def _summary(look: Look, cut: _Cut, number: int, size: int) -> str:
+def _summary(cut: LogCut, before: LogReach, after: LogReach, number: int, size: int) -> str:
     if not number:
         why = f"nothing is older than {shown_time(cut.cutoff_ms)}"
         if cut.commit is not None and cut.checkpoint is None:
             why = f"no readable checkpoint is at or before version {cut.commit}"
         return f"Nothing can be deleted from the log: {why}, or it is gone already."
     files = f"{count(number, 'file')} of the log ({render_byte_size(size)})"
-    if cut.checkpoint is None or _earliest(look) == cut.checkpoint.version:
+    if before.version == after.version:
         return f"Deletes {files} that nothing refers to; nothing becomes impossible."
     return (
-        f"Deletes {files} for ever: versions before {cut.checkpoint.version} can no longer be "
-        "opened, and their history and change feed are gone."
+        f"Deletes {files} for ever: versions before {after.version} can no longer be opened, and "
+        f"their history and change feed are gone. {after.in_words}"
     )

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from explorer.errors import ConflictError, NotFoundError
 from explorer.log.columns import string_column
-from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.commit_file import lines_backwards, may_name, parse_action
 from explorer.log.commit_info import parse_commit_info
 from explorer.log.tail import replay_commits
 from explorer.maintenance.file_list import without_action
@@ -118,12 +118,12 @@ class LogWatch:
 
 
 def _change_files(data: bytes, version: int) -> list[str]:
-    if b'"cdc"' not in data:
+    if not may_name(data, "cdc"):
         return []
     name = render_commit_name(version)
     found: list[str] = []
     for number, line in lines_backwards(data):
-        if b'"cdc"' in bytes(line):
+        if may_name(line, "cdc"):
             body = parse_action(line, name, number).get("cdc")
             if isinstance(body, dict) and isinstance(path := body.get("path"), str):
                 found.append(path)

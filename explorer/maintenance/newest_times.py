@@ -1,13 +1,25 @@
-"""The newest times of a log, against which a clock is judged before ages count."""
+"""The newest times of a log, against which a clock is judged before ages count, and the guards
+of every plan that commits: who commits decides ages too, by the times of what he removes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from explorer.log.commit_info import read_commit_info
+from explorer.log.listing import info_of
+from explorer.maintenance.guards import judge_catalog, judge_clock, judge_features, judge_log
+from explorer.maintenance.plan import Verdict
 from explorer.maintenance.planning import Look
-from explorer.protocol.filenames import parse_commit_version
+from explorer.protocol.features.registry import is_supported
+from explorer.protocol.filenames import parse_commit_version, render_commit_name
 from explorer.storage.ports import ObjectInfo
+
+_IN_COMMIT: Final = ("inCommitTimestamp", "inCommitTimestamp-preview")
+_NEWEST: Final = 64
+"""Commits whose times are asked for. The last one may be by the very clock that is behind, so
+that those before it tell; on local disk all of them take less than a millisecond, and object
+stores have told with their listing."""
 
 
 def newest_commit_times(look: Look, files: Iterable[ObjectInfo]) -> dict[str, int | None]:
@@ -18,3 +30,26 @@ def newest_commit_times(look: Look, files: Iterable[ObjectInfo]) -> dict[str, in
     if look.listing.commits:
         recorded = read_commit_info(look.store, look.listing.commits[-1]).in_commit_ms
     return {"commit": max(commits, default=None), "in-commit timestamp": recorded}
+
+
+def judge_committing(look: Look) -> tuple[Verdict, ...]:
+    """What is asked before anything is committed: that all of the table is known, that files
+    alone decide what it is, that its log is whole, and that no commit is ahead of this clock.
+    Tombstones are as old as the clock that wrote them: by one that is behind, files that left
+    just now would be free to be deleted at once."""
+    protocol = look.snapshot.protocol
+    return (
+        judge_features(protocol),
+        judge_catalog(protocol),
+        judge_log(look.listing),
+        judge_clock(look.now_ms, _latest_commit_times(look)),
+    )
+
+
+def _latest_commit_times(look: Look) -> dict[str, int | None]:
+    """As `newest_commit_times`, without listing the log once more."""
+    names = [render_commit_name(version) for version in look.listing.commits[-_NEWEST:]]
+    infos = [info for name in names if (info := info_of(look.store, look.listing, name))]
+    if any(is_supported(look.snapshot.protocol, name) for name in _IN_COMMIT):
+        return newest_commit_times(look, infos)
+    return {"commit": max((info.modified_ms for info in infos), default=None)}

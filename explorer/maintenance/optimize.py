@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from explorer.log.columns import TIME, int32_column, int64_column
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.file_list import build_files, join_files, words
-from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
+from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.optimize_aim import Aim, build_aim, why_order
 from explorer.maintenance.optimize_groups import (
     DELETED,
@@ -77,11 +77,8 @@ def plan_optimize(  # noqa: PLR0913  # what is to be reached, who looks on, what
         purge=purge,
         batch_size=max(1, batch_size),
     )
-    protocol = look.snapshot.protocol
     verdicts: tuple[Verdict, ...] = (
-        judge_features(protocol),
-        judge_catalog(protocol),
-        judge_log(look.listing),
+        *judge_committing(look),
         judge_rewrite(look.snapshot),
         judge_order(look.snapshot, aim),
     )

@@ -16,13 +16,14 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.differing_files import differing_files
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.files_coming_back import missing_files, vacuum_under_way
-from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
+from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.staged_files import restoring
@@ -30,6 +31,7 @@ from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
+from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.features.registry import supported_features
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
@@ -42,7 +44,7 @@ from explorer.transaction.rules.clustering_rules import (
 )
 from explorer.transaction.staged import ValidatedRule
 
-_LAST_NUMBER = "delta.identity.highWaterMark"
+_LAST_NUMBER = f"{IDENTITY_KEYS}highWaterMark"
 
 # what the plan shows of files that leave, and what the rules of writers ask of a remove; the
 # commit reads all of them
@@ -91,9 +93,7 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
         lambda: _plan(look, target, back, gone, seed or uuid4()), watch, "Putting the plan together"
     )
     verdicts: tuple[Verdict, ...] = (
-        judge_features(look.snapshot.protocol),
-        judge_catalog(look.snapshot.protocol),
-        judge_log(look.listing),
+        *judge_committing(look),
         _judge_features_since(look.snapshot, target),
         _judge_files(look, target),
     )
@@ -191,7 +191,7 @@ def _clustering_found(target: Snapshot, actions: list[dict[str, Any]]) -> tuple[
 def _actions(newest: Snapshot, target: Snapshot) -> list[dict[str, Any]]:
     """Metadata and domains that come back."""
     actions: list[dict[str, Any]] = []
-    wanted = _metadata(newest.metadata, target.metadata)
+    wanted = _metadata(newest, target)
     if wanted != newest.metadata:
         actions.append(dict(render_action(wanted)))
     held, old = newest.domains.get(CLUSTERING_DOMAIN), target.domains.get(CLUSTERING_DOMAIN)
@@ -201,40 +201,49 @@ def _actions(newest: Snapshot, target: Snapshot) -> list[dict[str, Any]]:
     return actions
 
 
-def _metadata(newest: Metadata, target: Metadata) -> Metadata:
-    configuration = {
-        name: value for name, value in target.configuration.items() if name not in _KEPT_PROPERTIES
-    }
-    configuration |= {
-        name: newest.configuration[name]
-        for name in _KEPT_PROPERTIES
-        if name in newest.configuration
-    }
+def _metadata(newest: Snapshot, target: Snapshot) -> Metadata:
+    held, wanted = newest.metadata.configuration, target.metadata.configuration
+    configuration = {name: value for name, value in wanted.items() if name not in _KEPT_PROPERTIES}
+    configuration |= {name: held[name] for name in _KEPT_PROPERTIES if name in held}
     return replace(
-        target,
-        id=newest.id,
-        created_time=newest.created_time,
+        target.metadata,
+        id=newest.metadata.id,
+        created_time=newest.metadata.created_time,
         configuration=configuration,
-        schema_string=_with_numbers_given_out(target.schema_string, newest.schema_string),
+        schema_string=_with_numbers_given_out(newest, target),
     )
 
 
-def _with_numbers_given_out(wanted: str | None, newest: str | None) -> str | None:
+def _with_numbers_given_out(newest: Snapshot, target: Snapshot) -> str | None:
     """The schema that comes back, where no identity column gives a number out twice: the
-    last one of a column that is there now too stays (spec: Identity Columns)."""
-    if wanted is None or newest is None or _LAST_NUMBER not in wanted:
+    last one of a column that is there now too stays, also where it had given none out by
+    then (spec: Identity Columns)."""
+    wanted = target.metadata.schema_string
+    if wanted is None or IDENTITY_KEYS not in wanted:
         return wanted
+    last = _last_numbers(newest, target)
     schema = orjson.loads(wanted)
-    now = {field["name"]: field.get("metadata", {}) for field in orjson.loads(newest)["fields"]}
     changed = False
     for field in schema["fields"]:
-        own = field.get("metadata", {})
-        last, newer = own.get(_LAST_NUMBER), now.get(field["name"], {}).get(_LAST_NUMBER)
-        if type(last) is int and type(newer) is int and last != newer:
-            descends = own.get("delta.identity.step", 1) < 0
-            own[_LAST_NUMBER] = min(last, newer) if descends else max(last, newer)
+        number = last.get(field["name"])
+        if number is not None and field["metadata"].get(_LAST_NUMBER) != number:
+            field["metadata"][_LAST_NUMBER] = number
             changed = True
     return orjson.dumps(schema).decode() if changed else wanted
+
+
+def _last_numbers(newest: Snapshot, target: Snapshot) -> dict[str, int]:
+    """The furthest number that each identity column of `target` has given out since, by the
+    name that it has there."""
+    found: dict[str, int] = {}
+    for match in match_schemas(newest, target):
+        if not isinstance(match, MatchedField) or match.before is None or match.after is None:
+            continue
+        now, then = identity_column(match.before), identity_column(match.after)
+        marks = [mark for mark in (now.high_water_mark, then.high_water_mark) if mark is not None]
+        if then.step is not None and marks and len(match.path_after) == 1:
+            found[match.after.name] = min(marks) if then.step < 0 else max(marks)
+    return found
 
 
 def _judge_features_since(newest: Snapshot, target: Snapshot) -> Verdict:
@@ -266,8 +275,9 @@ def _judge_files(look: Look, target: Snapshot) -> Verdict:
         return Verdict(
             guard="files",
             outcome="refuse",
-            message=f"{count(len(missing), 'file')} of version {target.version} are gone, among "
-            f"them {missing[0].as_py()[:200]!r}: vacuum deleted them.",
+            message=f"{count(len(missing), 'file')} of version {target.version} "
+            f"{'is' if len(missing) == 1 else 'are'} gone: {missing[0].as_py()[:200]!r}"
+            f"{'' if len(missing) == 1 else ' and others'}.",
             remedy="Restore a later version, or bring the files back from a backup.",
         )
     return Verdict(guard="files", outcome="allow", message="Every file of the version is there.")

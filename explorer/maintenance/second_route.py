@@ -9,19 +9,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
 from explorer.log.columns import string_column
+from explorer.log.plain_arrays import build_array
 from explorer.maintenance.file_list import build_files
 from explorer.maintenance.guards import judge_routes, unknown_route
 from explorer.maintenance.plan import Verdict
 from explorer.maintenance.planning import Look
 from explorer.table.file_events import FileEvents, read_events
-from explorer.table.kept_files import KeptFiles
+from explorer.table.name_index import NameIndex
 from explorer.table.store_paths import NOWHERE, Places
-from explorer.table.unkept_files import kept_by_commits
+from explorer.table.unkept_files import kept_by_commits, rows_kept_by_commits
 
 _BY_FIRST = "kept by the checkpoint and the commits after it, and not by all commits"
 _BY_SECOND = "kept by all commits, and not by the checkpoint and the commits after it"
@@ -30,33 +32,37 @@ _BY_SECOND = "kept by all commits, and not by the checkpoint and the commits aft
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondRoute:
     """What all commits say: `events`, the files that they keep beyond the first way (of
-    tombstones that a checkpoint may leave out), and the verdict with its `evidence`."""
+    tombstones that a checkpoint may leave out), and the verdict with its `evidence`. The
+    files of the events in `kept_rows` are kept by one of both ways."""
 
     events: FileEvents | None
+    kept_rows: npt.NDArray[np.int64]
     further: Places
     verdict: Verdict
     evidence: tuple[pa.Table, ...] = ()
 
 
 def go_second_route(
-    look: Look, kept: KeptFiles, cutoff_ms: int, tombstones_expire_ms: int
+    look: Look, kept: NameIndex, cutoff_ms: int, tombstones_expire_ms: int
 ) -> SecondRoute:
-    """Work out the kept files once more and compare.
+    """Work out the kept files once more and compare their names with those `kept` by the
+    first way.
 
     `cutoff_ms` is that of the plan; before `tombstones_expire_ms` the table's own retention
     lets a checkpoint leave tombstones out, so that only the commits know them.
     """
     try:
         events = read_events(look.store, look.listing, look.watch)
-        every = kept_by_commits(events, cutoff_ms)
+        rows = rows_kept_by_commits(events, cutoff_ms)
+        every = events.places(rows)
         strict = every
         if tombstones_expire_ms > cutoff_ms:
             strict = kept_by_commits(events, tombstones_expire_ms)
     except DeltaError as error:
         verdict = unknown_route(f"{error.problem} {error.reason}")
-        return SecondRoute(events=None, further=NOWHERE, verdict=verdict)
-    first = kept.places
-    only_first, further = _differences(first.inside, every.inside)
+        nothing = np.zeros(0, np.int64)
+        return SecondRoute(events=None, kept_rows=nothing, further=NOWHERE, verdict=verdict)
+    only_first, further = _differences(kept, every.inside)
     only_second = (
         further.filter(pc.is_in(further, value_set=strict.inside)) if len(further) else further
     )
@@ -68,6 +74,7 @@ def go_second_route(
     )
     return SecondRoute(
         events=events,
+        kept_rows=rows,
         further=Places(
             inside=pa.chunked_array([further]), written=every.written, outside=every.outside
         ),
@@ -76,20 +83,16 @@ def go_second_route(
     )
 
 
-def _differences(one: pa.ChunkedArray, two: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
+def _differences(one: NameIndex, two: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:
     """The names that are in one of both alone, each once."""
-    at = pc.index_in(one, value_set=_filled(two))
-    only_one = one.filter(at.is_null())
-    # a name that stands in `two` twice is found where it stands first
-    found = np.zeros(len(two), np.bool_)
-    found[at.drop_null().to_numpy()] = True
-    rest = two.filter(pa.array(~found))
-    only_two = rest.filter(pc.invert(pc.is_in(rest, value_set=_filled(one)))) if len(rest) else rest
+    at = one.positions_of(two)
+    only_two = two.filter(build_array(at < 0))
+    found = np.zeros(len(one.names), np.bool_)
+    found[at[at >= 0]] = True
+    rest = one.names.filter(build_array(~found))
+    # a name that stands there twice is always found at the same one of its places
+    only_one = rest.filter(build_array(~found[one.positions_of(rest)]))
     return _once(only_one), _once(only_two)
-
-
-def _filled(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return texts if texts.num_chunks else pa.chunked_array([string_column([])], pa.string())
 
 
 def _once(texts: pa.ChunkedArray) -> pa.Array:

@@ -11,15 +11,15 @@ import orjson
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.guards import judge_catalog, judge_features, judge_log
+from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.property_words import describe_change
 from explorer.maintenance.upgrade_rules import RULES
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.properties import PROPERTIES
-from explorer.table.counts import count
 from explorer.table.table import Table
 
 _PREFIX = "delta."
@@ -98,7 +98,7 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(changed),
+        summary=describe_change(changed, metadata.configuration, configuration),
         parameters={"set": wanted, "unset": sorted(unset)},
         effect={
             "changed": {
@@ -108,9 +108,7 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
             "undo": "set the properties to what `effect.changed` has under `before`",
         },
         verdicts=(
-            judge_features(look.snapshot.protocol),
-            judge_catalog(look.snapshot.protocol),
-            judge_log(look.listing),
+            *judge_committing(look),
             *_warnings(changed, configuration),
         ),
         steps=steps,
@@ -188,13 +186,6 @@ def _parameters(wanted: Mapping[str, str], unset: Collection[str]) -> dict[str, 
     if wanted:
         return {"properties": orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS).decode()}
     return {"properties": orjson.dumps(sorted(unset)).decode(), "ifExists": True}
-
-
-def _summary(changed: list[str]) -> str:
-    if not changed:
-        return "The table has these properties already; nothing is to be done."
-    number = count(len(changed), "property").replace("propertys", "properties")
-    return f"Changes {number} of the table; nothing becomes impossible."
 
 
 _NAMES_AND_VALUES = "See the table properties of the documentation for names and values."

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from explorer.errors import DeltaError
-from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.commit_file import lines_backwards, may_name, parse_action
 from explorer.maintenance.planning import Look
 from explorer.protocol.actions import Metadata, Protocol, parse_metadata
 from explorer.protocol.features.column_mapping import FIELD_ID_KEY
@@ -47,13 +47,13 @@ def _every_metadata(look: Look) -> Iterator[Metadata]:
     reads = each(look.store, lambda version: look.store.read(render_commit_path(version)), commits)
     for done, (version, data) in enumerate(zip(commits, reads, strict=True)):
         look.watch.step(done, len(commits), "Looking for features that were used")
-        if b'"metaData"' in data:
+        if may_name(data, "metaData"):
             yield from _metadata_of(render_commit_name(version), data)
 
 
 def _metadata_of(name: str, data: bytes) -> Iterator[Metadata]:
     for number, line in lines_backwards(data):
-        if b'"metaData"' in bytes(line):
+        if may_name(line, "metaData"):
             body = parse_action(line, name, number).get("metaData")
             if body is not None:
                 yield parse_metadata(body, f"{name}:{number}")

@@ -7,12 +7,13 @@ Full mode lists everything below the table's root; lite mode takes what the log 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Literal
 from uuid import UUID, uuid4, uuid5
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
@@ -26,6 +27,7 @@ from explorer.maintenance.guards import (
     judge_retention,
     judge_vacuum_protocol,
 )
+from explorer.maintenance.listed_against import ListedAgainst, hold_against, lacking_events
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.removed_files import removed_files
@@ -37,10 +39,10 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.table.counts import count
-from explorer.table.file_events import FileEvents
 from explorer.table.kept_files import KeptFiles, kept_files
-from explorer.table.listed_files import ListedFiles, list_files
-from explorer.table.reach import Flags, events_without_file
+from explorer.table.listed_files import list_files
+from explorer.table.name_index import NameIndex
+from explorer.table.reach import Flags, events_of_files
 from explorer.table.retention import retention_floor
 from explorer.table.table import Table
 from explorer.table.unkept_files import Ages, partition_names, removals_of, young_changes
@@ -90,7 +92,7 @@ class _Search:
     retention: timedelta
     is_given: bool
     ages: Ages
-    listed: ListedFiles | None
+    folders: int
     files: Verdicts
     second: SecondRoute
     consequence: Consequence
@@ -105,17 +107,19 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
         # the listing waits for the system, the log for the decoder
         looking = beside.submit(list_files, look.store, look.watch) if mode == "full" else None
         kept = kept_files(look.snapshot, cutoff_ms)
-        listed = None if looking is None else looking.result()
-        expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
-        second = go_second_route(look, kept, cutoff_ms, expire_ms)
-        comparing = beside.submit(_missing, second.events, listed)
-        files = _judged(look, ages, kept, second, listed)
-        missing = comparing.result()
+        names = NameIndex(kept.places.inside)
+        found = None if looking is None else hold_against(looking.result(), names)
+    del looking  # it would hold a million names
+    pa.default_memory_pool().release_unused()  # reading a checkpoint leaves much of it
+    expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
+    second = go_second_route(look, names, cutoff_ms, expire_ms)
+    files = _judged(look, ages, kept, second, found)
+    missing = _missing(second, found, files.gone)
     return _Search(
         retention=retention,
         is_given=asked is not None,
         ages=ages,
-        listed=listed,
+        folders=0 if found is None else found.rest.folders,
         files=files,
         second=second,
         consequence=consequence_of(look, second.events, files.delete.column("path"), missing),
@@ -123,27 +127,36 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
 
 
 def _judged(
-    look: Look, ages: Ages, kept: KeptFiles, second: SecondRoute, listed: ListedFiles | None
+    look: Look, ages: Ages, kept: KeptFiles, second: SecondRoute, found: ListedAgainst | None
 ) -> Verdicts:
     """The fate of what was listed; in lite mode of what the log says was removed."""
-    places = kept.places.joined(second.further)
     columns = partition_names(look.snapshot)
     cutoff_ms = ages.cutoff_ms
-    places = places.joined(young_changes(look.snapshot, look.listing, second.events, cutoff_ms))
-    if listed is None:
+    young = young_changes(look.snapshot, look.listing, second.events, cutoff_ms)
+    places = kept.places.joined(second.further).joined(young)
+    if found is None:
         candidates = removed_files(look.store, kept, second.events, places, cutoff_ms)
         return judge_removed(candidates, columns, ages)
     removals = removals_of(second.events, kept)
-    return judge_listed(listed, look.store, places, kept, removals, columns, ages)
+    # what is left of the listing is none of those that the first way names
+    inside = second.further.joined(young).inside
+    further = replace(places, inside=inside)
+    return judge_listed(found, look.store, further, kept, removals, columns, ages)
 
 
-def _missing(events: FileEvents | None, listed: ListedFiles | None) -> Flags:
-    """For each event, whether a file of it is gone; without a listing none is."""
+def _missing(
+    second: SecondRoute, found: ListedAgainst | None, gone: pa.ChunkedArray | None
+) -> Flags:
+    """For each event, whether a file of it is gone; without a listing those that were asked
+    for and are `gone`."""
+    events = second.events
     if events is None:
         return np.zeros(0, np.bool_)
-    if listed is None:
+    if found is not None:
+        return lacking_events(events, second.kept_rows, second.further.inside, found)
+    if gone is None:
         return np.zeros(events.table.num_rows, np.bool_)
-    return events_without_file(events, listed.paths)
+    return events_of_files(events, gone)
 
 
 def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
@@ -211,7 +224,6 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
     }
     if search.is_given:
         parameters["specifiedRetentionMillis"] = search.ages.retention_ms
-    folders = 0 if search.listed is None else search.listed.folders
     return (
         *with_checksum_and_checkpoint(
             commit_step(
@@ -237,7 +249,10 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
                 reason="The history says that they are gone.",
                 transaction_id=str(uuid5(seed, "end")),
                 parameters={"status": "COMPLETED"},
-                metrics={"numDeletedFiles": str(number), "numVacuumedDirectories": str(folders)},
+                metrics={
+                    "numDeletedFiles": str(number),
+                    "numVacuumedDirectories": str(search.folders),
+                },
                 counts_step=3,
             ),
             4,

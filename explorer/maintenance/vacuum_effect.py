@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
+from explorer.log.plain_arrays import read_values
 from explorer.maintenance.guards import shown_time
 from explorer.maintenance.newest_times import newest_commit_times
 from explorer.maintenance.planning import Look
@@ -107,7 +108,7 @@ def _newest(times: pa.Table) -> int | None:
 
 def _has_feed(look: Look, events: FileEvents) -> bool:
     enabled = CHANGE_DATA_FEED.value_of(look.snapshot.metadata.configuration)
-    return enabled or bool((events.table.column("kind").to_numpy() == CHANGE).any())
+    return enabled or bool((read_values(events.table.column("kind")) == CHANGE).any())
 
 
 def _lost(look: Look, versions: range) -> LostVersions:

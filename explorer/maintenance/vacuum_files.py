@@ -13,10 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import TIME, string_column
+from explorer.log.plain_arrays import build_array
 from explorer.maintenance.file_list import build_files, words
+from explorer.maintenance.listed_against import ListedAgainst
 from explorer.storage.ports import ReadStore
 from explorer.table.kept_files import KeptFiles, is_kept
-from explorer.table.listed_files import ListedFiles, is_hidden
+from explorer.table.listed_files import is_hidden
 from explorer.table.store_paths import Places, file_of_each
 from explorer.table.unkept_files import (
     HIDDEN,
@@ -36,11 +38,13 @@ from explorer.table.unkept_files import (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
     """The lists of a vacuum plan, and the newest time among files that no version knows,
-    in milliseconds; None without any."""
+    in milliseconds; None without any. `gone` are the paths that were asked for and are not
+    there, None where a listing tells what is."""
 
     delete: pa.Table
     leave: tuple[pa.Table, ...]
     youngest_ms: int | None
+    gone: pa.ChunkedArray | None = None
 
     @property
     def reference_deletes(self) -> tuple[int, int]:
@@ -53,20 +57,22 @@ class Verdicts:
 
 
 def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of it, and the rules
-    listed: ListedFiles,
+    found: ListedAgainst,
     store: ReadStore,
-    kept: Places,
+    further: Places,
     tombstones: KeptFiles,
     removals: Sequence[pa.Table],
     partition_columns: Sequence[str],
     ages: Ages,
 ) -> Verdicts:
-    """The fate of every file that was listed and that no kept version references.
+    """The fate of every file that was listed and that no kept version references: that is
+    not among the names that it was held against, nor kept by `further`.
 
     `removals` say what left the table and when: tables with path, deletion_vector and
     deletion_timestamp.
     """
-    unkept = listed.select(pc.invert(is_kept(listed.paths, kept)), store)
+    listed = found.rest
+    unkept = listed.select(pc.invert(is_kept(listed.paths, further)), store)
     unkept = unkept.filter(unkept.column("bytes").is_valid())  # others went away meanwhile
     judged = judge_unkept(unkept, store.uri, removals, partition_columns, ages)
     goes, since = judged.may_go, judged.since_ms
@@ -74,7 +80,7 @@ def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of
         delete=_rows(unkept, goes, "delete", judged.reasons, since, np.zeros_like(goes)),
         leave=(
             _rows(unkept, ~goes, "leave", judged.reasons, since, judged.never),
-            _still_kept(listed.paths, tombstones, store.uri, ages),
+            _still_kept(found.gone, tombstones, store.uri, ages),
             build_files(string_column(list(listed.others)), action="leave", reason=ODD),
         ),
         youngest_ms=judged.youngest_ms,
@@ -84,15 +90,18 @@ def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of
 def judge_removed(candidates: pa.Table, partition_columns: Sequence[str], ages: Ages) -> Verdicts:
     """The same of files that the log alone names: `candidates` (path, bytes, modified,
     removed_at, is_change) are no longer kept; one that is gone has null bytes."""
-    there = candidates.filter(candidates.column("bytes").is_valid())
+    is_there = candidates.column("bytes").is_valid()
+    there = candidates.filter(is_there)
     hidden = flags_of(is_hidden(there.column("path"), partition_columns))
     changes = flags_of(there.column("is_change"))
     reasons = np.select([hidden, changes], [REASONS.index(HIDDEN), REASONS.index(OLD_CHANGES)], 0)
     since = numbers_of(there.column("removed_at")) + ages.retention_ms
+    undated = hidden | flags_of(there.column("removed_at").is_null())
     return Verdicts(
-        delete=_rows(there, ~hidden, "delete", reasons, since, hidden),
-        leave=(_rows(there, hidden, "leave", reasons, since, hidden),),
+        delete=_rows(there, ~hidden, "delete", reasons, since, undated),
+        leave=(_rows(there, hidden, "leave", reasons, since, undated),),
         youngest_ms=None,
+        gone=candidates.filter(pc.invert(is_there)).column("path"),
     )
 
 
@@ -104,23 +113,23 @@ def _rows(  # the columns of a file list
     since: npt.NDArray[np.int64],
     never: npt.NDArray[np.bool_],
 ) -> pa.Table:
-    found = files.filter(pa.array(mask))
-    times = pa.array(since[mask], mask=never[mask]).cast(TIME)
+    found = files.filter(build_array(mask))
+    times = build_array(since[mask], never[mask]).cast(TIME)
     return build_files(
         found.column("path"),
         action=action,
-        reason=words(REASONS, pa.array(reasons[mask].astype(np.int32))),
+        reason=words(REASONS, build_array(reasons[mask].astype(np.int32))),
         bytes=found.column("bytes"),
         deletable_from=times,
         modified=found.column("modified").cast(TIME),
     )
 
 
-def _still_kept(listed: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages) -> pa.Table:
-    """Files on their way out: removed, and within retention."""
+def _still_kept(gone: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages) -> pa.Table:
+    """Files on their way out: removed, within retention, and not among those that are `gone`."""
     tombstones = kept.tombstones
     names = file_of_each(tombstones, root)[0]
-    there = pc.is_in(names, value_set=_among(listed, names))
+    there = pc.invert(pc.is_in(names, value_set=_among(gone, names)))
     live = pc.is_in(names, value_set=_among(kept.live.inside, names))
     shown = pc.and_(pc.and_(names.is_valid(), there), pc.invert(live))
     rows = tombstones.append_column("name", names).filter(shown)

@@ -3,7 +3,9 @@ against a look-up of every name."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -86,3 +88,35 @@ def test_version_whose_files_are_gone_already_is_none_that_the_plan_makes_unread
     ]
     (lake.root / "live").unlink()
     assert vacuum(lake).effect["unreadable_versions"] == []
+
+
+def test_names_of_any_characters_are_kept_by_their_paths_and_go_as_strays(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    live = ["p=%0A/two%0Alines.parquet", "p=%F0%9F%98%80/ж.parquet", "x%22%5C%09.parquet"]
+    start(lake, *(lake.add(path) for path in live))
+    strays = ["p=\n/two\n.parquet", "p=😀/ж2.parquet", 'x"\\.parquet']
+    for path in strays:
+        lake.file(path)
+    no_text = Path(os.fsdecode(os.fsencode(lake.root) + b"/p=\n/two\nlines.parquet\xff"))
+    no_text.write_bytes(b"x")
+    os.utime(no_text, (0, 0))
+    plan = vacuum(lake)
+    assert sorted(planned(plan)) == sorted(strays)
+    assert list(planned(plan, "leave")) == ["p=\n/two\nlines.parquet\ufffd"]
+    assert lake.execute(plan).status == "completed"
+    assert no_text.exists()
+    assert [lake.there(unquote(path)) for path in live] == [True] * 3
+    assert not any(map(lake.there, strays))
+
+
+def test_link_at_the_place_of_a_live_file_is_left_and_counts_as_none(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    start(lake, lake.add("old.parquet"), lake.add("live.parquet"))
+    lake.commit(1, [lake.remove("old.parquet", age_days=9)], age_days=9)
+    (lake.root / "live.parquet").rename(tmp_path / "elsewhere")
+    (lake.root / "live.parquet").symlink_to(tmp_path / "elsewhere")
+    plan = vacuum(lake)
+    assert list(planned(plan)) == ["old.parquet"]
+    assert "live.parquet" in planned(plan, "leave")
+    # nobody can say where a link leads tomorrow
+    assert plan.effect["unreadable_versions"] == []

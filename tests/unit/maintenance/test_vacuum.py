@@ -264,8 +264,24 @@ def test_lite_vacuum_takes_what_the_log_names_and_no_stray(lake: Lake) -> None:
     # a checkpoint that has dropped the tombstones does not hide them
     lake.log.checkpoint(1, [FEATURE_PROTOCOL, metadata(), lake.add("live")])
     lake.file("stray.parquet")
-    assert list(planned(vacuum(lake, mode="lite"))) == ["gone"]
+    plan = vacuum(lake, mode="lite")
+    assert list(planned(plan)) == ["gone"]
+    assert plan.effect["unreadable_versions"] == [], "version 0 lacks a file already"
     assert list(planned(vacuum(lake))) == ["gone", "stray.parquet"]
+
+
+def test_lite_vacuum_dates_no_file_whose_removal_has_no_time(lake: Lake) -> None:
+    start(lake, lake.add("live"), configuration={"delta.enableChangeDataFeed": "true"})
+    change = lake.file("_change_data/cdc-1.parquet")
+    cdc = {"path": change, "partitionValues": {}, "size": 100, "dataChange": False}
+    lake.commit(1, [{"cdc": cdc}, lake.add("gone")], age_days=30)
+    lake.commit(2, [lake.remove("gone", age_days=9)], age_days=9)
+    plan = vacuum(lake, mode="lite")
+    times = dict(
+        zip(*plan.files.select(["path", "deletable_from"]).to_pydict().values(), strict=True)
+    )
+    assert times[change] is None
+    assert times["gone"].timestamp() * 1000 == ms_ago(2)
 
 
 def test_plan_says_which_versions_become_unreadable(lake: Lake) -> None:
