@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
+from benchmarks.compared import HISTOGRAM_COLUMNS, INDEPENDENT, THROUGH_LOG
 from benchmarks.growth import append_commits
 from explorer import Table
 from explorer import open_table as open_ours
@@ -21,6 +22,7 @@ def import_all() -> None:
         "explorer.comparison.file_changes",
         "explorer.comparison.routes",
         "explorer.log.extend",
+        "explorer.log.info_columns",
         "explorer.log.state",
         "explorer.scan.statistics",
         "explorer.log.statistics_text",
@@ -67,17 +69,66 @@ def flat_statistics(table: str) -> Step:
     return lambda: int(parsed_statistics(open_ours(table).snapshot()).num_rows)
 
 
+def histograms(table: str) -> Step:
+    """How the ranges of two columns lie over the files, as the page draws them."""
+    from explorer.scan.statistics import parsed_statistics  # noqa: PLC0415  # as above
+    from widgets.services.statistics import measure_ranges  # noqa: PLC0415  # as above
+
+    importlib.import_module("pandas")  # `to_numpy` brings it, and imports do not count
+
+    def step() -> int:
+        found = parsed_statistics(open_ours(table).snapshot(), HISTOGRAM_COLUMNS)
+        ranges = [
+            measure_ranges(found.column(f"min.{name}"), found.column(f"max.{name}"))
+            for name in HISTOGRAM_COLUMNS
+        ]
+        return sum(column.num_files - column.unbounded for column in ranges)
+
+    return step
+
+
 def diff(table: str) -> Step:
     """Which files came and went in five versions, of a table that is open."""
+    latest = open_ours(table).latest_version()
+    return _compare_open(table, latest - 5, latest, "shared checkpoint")
+
+
+def diff_from_nothing(table: str) -> Step:
+    """The same of a table that is not open."""
+    from explorer.comparison.versions import diff as compare  # noqa: PLC0415  # as above
+
+    def step() -> int:
+        opened = open_ours(table)
+        newer = opened.snapshot()
+        files = compare(opened.snapshot(version=newer.version - 5), newer).files
+        return files.num_added - files.num_removed
+
+    return step
+
+
+def diff_through_log(table: str) -> Step:
+    """Versions with a checkpoint between them, and all commits."""
+    return _compare_open(table, *THROUGH_LOG, "log")
+
+
+def diff_independent(table: str) -> Step:
+    """Versions that only their checkpoints tell of."""
+    return _compare_open(table, *INDEPENDENT, "independent")
+
+
+def _compare_open(table: str, before: int, after: int, route: str) -> Step:
+    """Two versions of a table that is open, their files counted; another route than the
+    one that is to be measured is refused."""
     from explorer.comparison.versions import diff as compare  # noqa: PLC0415  # as above
 
     opened = open_ours(table)
-    newer = opened.snapshot()
-    older = opened.snapshot(version=newer.version - 5)
+    older, newer = opened.snapshot(version=before), opened.snapshot(version=after)
     _ = newer.num_files, older.num_files
 
     def step() -> int:
         files = compare(older, newer).files
+        if files.route != route:
+            raise SystemExit(f"The route is {files.route!r}, not {route!r}.")
         return files.num_added - files.num_removed
 
     return step

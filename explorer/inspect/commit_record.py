@@ -8,7 +8,7 @@ from typing import Any
 from explorer.inspect.commit_lines import read_commit
 from explorer.inspect.commit_times import file_time
 from explorer.log.commit_info import CommitInfo, parse_commit_info
-from explorer.table.history import text_of
+from explorer.log.info_bodies import text_of
 from explorer.table.table import Table
 from explorer.table.times import counting, render_time
 

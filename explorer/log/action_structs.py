@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from explorer.log.action_fields import FIELDS, FieldKind, FileAction
@@ -16,10 +15,8 @@ from explorer.log.columns import (
     STRING_MAP,
     TIME,
     bool_column,
-    build_maps,
-    positions_column,
+    build_even_maps,
     schema_of,
-    string_column,
 )
 from explorer.log.keys import MAY_BE_ABSOLUTE, file_key
 from explorer.log.text_bytes import holds_byte, may_begin_with
@@ -30,12 +27,14 @@ class FileActions:
     """Some adds or removes, in the order of their lines.
 
     `rows` have the columns of `ADD_COLUMNS` or `REMOVE_COLUMNS`, `keys` are those of
-    their reconciliation, and `has_vectors` is whether one has a deletion vector.
+    their reconciliation, and `has_vectors` is whether one has a deletion vector;
+    `keys_are_paths` says that the column `path` has just these keys.
     """
 
     rows: pa.RecordBatch
     keys: Sequence[str]
     has_vectors: bool
+    keys_are_paths: bool
 
     def only(self, wanted: Sequence[bool]) -> pa.RecordBatch:
         """Some of the rows."""
@@ -55,13 +54,16 @@ def columns_of_structs(action: FileAction, found: pa.StructArray) -> FileActions
         if column is None:
             return None
         columns.append(column)
-    keys = _keys(raw.get("path"), vectors := raw.get("deletionVector"))
+    paths, vectors = raw.get("path"), raw.get("deletionVector")
+    keys = _keys(paths, vectors)
     if keys is None:
         return None
+    has_vectors = vectors is not None and vectors.null_count < len(vectors)
     return FileActions(
         rows=pa.RecordBatch.from_arrays(columns, schema=schema),
         keys=keys,
-        has_vectors=vectors is not None and vectors.null_count < len(vectors),
+        has_vectors=has_vectors,
+        keys_are_paths=not has_vectors and not may_begin_with(paths, MAY_BE_ABSOLUTE),
     )
 
 
@@ -83,16 +85,7 @@ def _string_map(raw: pa.StructArray) -> pa.Array | None:
     parts = raw.flatten()
     if any(part.null_count for part in parts):
         return None
-    width = len(parts)
-    names = string_column([field.name for field in raw.type])
-    which = np.tile(np.arange(width, dtype=np.int32), size)
-    keys = names.take(positions_column(which))
-    items = parts[0] if width == 1 else string_column([])
-    if width > 1:
-        places = np.arange(size, dtype=np.int32)[:, np.newaxis] + size * np.arange(width)
-        items = pa.concat_arrays(parts).take(positions_column(places.astype(np.int32)))
-    offsets = np.arange(size + 1, dtype=np.int32) * np.int32(width)
-    return build_maps(keys, items, pa.py_buffer(offsets))
+    return build_even_maps([field.name for field in raw.type], parts, size)
 
 
 def _deletion_vector(raw: pa.StructArray) -> pa.Array | None:

@@ -111,6 +111,20 @@ def build_maps(
     return pa.Array.from_buffers(STRING_MAP, size, [validity, offsets], children=[entries])
 
 
+def build_even_maps(names: Sequence[str], parts: Sequence[pa.Array], size: int) -> pa.Array:
+    """Mappings with the same names, in this order, in `size` rows: of each name the column
+    of its strings."""
+    width = len(names)
+    which = np.tile(np.arange(width, dtype=np.int32), size)
+    keys = string_column(names).take(positions_column(which))
+    items = parts[0] if width == 1 else string_column([])
+    if width > 1:
+        places = np.arange(size, dtype=np.int32)[:, np.newaxis] + size * np.arange(width)
+        items = pa.concat_arrays(parts).take(positions_column(places.astype(np.int32)))
+    offsets = np.arange(size + 1, dtype=np.int32) * np.int32(width)
+    return build_maps(keys, items, pa.py_buffer(offsets))
+
+
 def positions_column(places: npt.NDArray[np.int32]) -> pa.Array:
     """Row numbers, whatever the shape they come in, without a copy where they lie in a row."""
     flat = np.ascontiguousarray(places).reshape(-1)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import orjson
 
 from explorer.errors import CorruptLogError
 from explorer.log.collector import without_collector
-from explorer.log.commit_file import lines_backwards, parse_action
-from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
+from explorer.log.commit_file import lines_backwards, may_name, parse_action
+from explorer.protocol.filenames import (
+    LOG_FOLDER,
+    render_commit_name,
+    render_commit_names,
+    render_commit_path,
+)
 from explorer.storage.at_once import each
 from explorer.storage.ports import HeadStore, ReadStore
 
 # with in-commit timestamps `commitInfo` is the first line, and nearly every
 # writer puts it there anyway; few are longer than this
-_HEAD_BYTES = 4096
+HEAD_BYTES = 4096
+"""Bytes of a commit that are read at first."""
 
 COMMITS_AT_A_TIME = 512
 """To read some and then to parse them is faster than to do both by turns, as long as they
@@ -63,27 +69,26 @@ def read_provenance(
     parsed, and the modification time of each, None where reading does not tell it."""
     if not isinstance(store, HeadStore):
         # what is not in a head is asked for by the thread that read the head
-        bodies = each(store, lambda version: _body(store, _head(store, version), version), versions)
+        bodies = each(
+            store, lambda version: read_body(store, _head(store, version), version), versions
+        )
         yield from zip(bodies, repeat(None), strict=False)
         return
-    heads = store.read_heads(LOG_FOLDER, map(render_commit_name, versions), _HEAD_BYTES)
     for start in range(0, len(versions), COMMITS_AT_A_TIME):
         some = versions[start : start + COMMITS_AT_A_TIME]
+        heads, times = store.read_heads(LOG_FOLDER, render_commit_names(some), HEAD_BYTES)
         with without_collector():
-            found = [
-                (_body(store, head, version), modified_ms)
-                for version, (head, modified_ms) in zip(
-                    some, list(islice(heads, len(some))), strict=True
-                )
-            ]
-        yield from found
+            found = [read_body(store, *pair) for pair in zip(heads, some, strict=True)]
+        yield from zip(found, times, strict=True)
 
 
 def _head(store: ReadStore, version: int) -> bytes:
-    return store.read(render_commit_path(version), _HEAD_BYTES)
+    return store.read(render_commit_path(version), HEAD_BYTES)
 
 
-def _body(store: ReadStore, head: bytes, version: int) -> Mapping[str, Any]:
+def read_body(store: ReadStore, head: bytes, version: int) -> Mapping[str, Any]:
+    """The `commitInfo` of a commit whose first `HEAD_BYTES` are `head`, read on where it is
+    not among them; empty where the commit has none or cannot be parsed."""
     try:
         body = _body_in_head(head, version)
         return _info_below(store, head, version).body if body is None else body
@@ -94,10 +99,10 @@ def _body(store: ReadStore, head: bytes, version: int) -> Mapping[str, Any]:
 def _body_in_head(head: bytes, version: int) -> Mapping[str, Any] | None:
     """The provenance if the first line is whole and holds it, else None."""
     end = head.find(b"\n")
-    if end < 0 and len(head) >= _HEAD_BYTES:
+    if end < 0 and len(head) >= HEAD_BYTES:
         return None
     first = head[:end] if end >= 0 else head
-    if b'"commitInfo"' not in first:
+    if not may_name(first, "commitInfo"):
         return None
     try:
         body = orjson.loads(first)["commitInfo"]
@@ -108,7 +113,7 @@ def _body_in_head(head: bytes, version: int) -> Mapping[str, Any] | None:
 
 def _info_below(store: ReadStore, head: bytes, version: int) -> CommitInfo:
     """The provenance, as it is not in the commit's first line."""
-    whole = len(head) < _HEAD_BYTES
+    whole = len(head) < HEAD_BYTES
     return parse_commit_info(head if whole else store.read(render_commit_path(version)), version)
 
 
@@ -116,8 +121,7 @@ def parse_commit_info(data: bytes, version: int) -> CommitInfo:
     """The provenance among all lines of a commit."""
     name = render_commit_name(version)
     for number, line in lines_backwards(data):
-        # `find` works on bytes; a view is only made for lines of very large files
-        if b'"commitInfo"' not in bytes(line[:_HEAD_BYTES]):
+        if not may_name(line, "commitInfo"):
             continue
         body = parse_action(line, name, number).get("commitInfo")
         if type(body) is dict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -35,11 +35,15 @@ class SmallKey(NamedTuple):
         return self.kind if self.name is None else f"{self.kind} {brief(self.name)}"
 
 
-def keys_of_small(action: Mapping[str, Any]) -> Iterator[SmallKey]:
+def keys_of_small(action: Mapping[str, Any]) -> Sequence[SmallKey]:
     """The keys of what one line says, where `SmallActions.offer` took it."""
-    for kind, name in _NAMED_BY.items():
-        if (body := action.get(kind)) is not None:
-            yield SmallKey(kind, None if name is None else body[name])
+    if _NAMED_BY.keys().isdisjoint(action):  # nearly every line: it says what was done
+        return ()
+    return [
+        SmallKey(kind, None if name is None else body[name])
+        for kind, name in _NAMED_BY.items()
+        if (body := action.get(kind)) is not None
+    ]
 
 
 _NAMED_BY = {"protocol": None, "metaData": None, "txn": "appId", "domainMetadata": "domain"}

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -139,15 +139,22 @@ def split_versions(names: Sequence[str], suffix: _Suffix) -> tuple[tuple[int, ..
 
     The same rule as `parse_log_file_name` once more, for a whole folder in bulk.
     """
-    length = 20 + len(suffix)
-    found = [name for name in names if len(name) == length]
-    others = [] if len(found) == len(names) else [name for name in names if len(name) != length]
-    if not _are_versions_with(suffix, found):
-        others += [name for name in found if not _is_version_with(suffix, name)]
-        found = [name for name in found if _is_version_with(suffix, name)]
+    found, others = names, list[str]()
+    if not _look_like_versions(suffix, names):  # as those of a log without checkpoints do
+        length = 20 + len(suffix)
+        found = [name for name in names if len(name) == length]
+        others = [name for name in names if len(name) != length]
+        if not _look_like_versions(suffix, found):
+            others += [name for name in found if not _is_version_with(suffix, name)]
+            found = [name for name in found if _is_version_with(suffix, name)]
     if not found:
         return (), others
-    first, last = int(min(found)[:20]), int(max(found)[:20])
+    oldest, newest = min(found)[:20], max(found)[:20]
+    if newest > _MAX_DIGITS:
+        others += [name for name in found if name[:20] > _MAX_DIGITS]
+        versions, _ = split_versions([name for name in found if name[:20] <= _MAX_DIGITS], suffix)
+        return versions, others
+    first, last = int(oldest), int(newest)
     if last - first + 1 == len(found):  # nearly always: a log without a gap need not be sorted
         return tuple(range(first, last + 1)), others
     return tuple(sorted(int(name[:20]) for name in found)), others
@@ -158,13 +165,14 @@ def _is_version_with(suffix: _Suffix, name: str) -> bool:
     return name[20:] == suffix and digits.isascii() and digits.isdigit() and digits <= _MAX_DIGITS
 
 
-def _are_versions_with(suffix: _Suffix, names: Sequence[str]) -> bool:
-    """`_is_version_with` of them all, which have its length."""
-    shape = "".join(names).encode(errors="replace").translate(_DIGITS_AS_ZERO)
-    return (
-        shape == (b"0" * 20 + suffix.encode()) * len(names)
-        and max(names, default="")[:20] <= _MAX_DIGITS
-    )
+def _look_like_versions(suffix: _Suffix, names: Sequence[str]) -> bool:
+    """`_is_version_with` of them all, but for the greatest number."""
+    # a newline behind each name, and no other one: so each has this length
+    text = "\n".join([*names, ""])
+    wanted = b"0" * 20 + suffix.encode() + b"\n"
+    if len(text) != len(wanted) * len(names):
+        return False
+    return text.encode(errors="replace").translate(_DIGITS_AS_ZERO) == wanted * len(names)
 
 
 def render_commit_name(version: int) -> str:
@@ -172,9 +180,14 @@ def render_commit_name(version: int) -> str:
     return f"{version:020}.json"
 
 
+def render_commit_names(versions: Iterable[int]) -> list[str]:
+    """The names of many, which are asked for by the hundred thousand."""
+    return [str(version).zfill(20) + ".json" for version in versions]
+
+
 def render_commit_path(version: int) -> str:
     """The path of a commit below the table's root."""
-    return f"{LOG_FOLDER}/{version:020}.json"
+    return f"{LOG_FOLDER}/{str(version).zfill(20)}.json"
 
 
 def render_checksum_name(version: int) -> str:

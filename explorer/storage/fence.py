@@ -9,13 +9,14 @@ anything is read. Links are followed first, so that none leads out.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import unquote
 
 from explorer.errors import UnsupportedError, brief
 from explorer.storage.local import LocalStore
 from explorer.storage.location import Location, canonical_place, is_below, parse_location
+from explorer.storage.ports import Heads
 from explorer.storage.remote import RemoteStore  # noqa: TID253  # itself imported late
 
 _FOLDERS_KNOWN = 4096
@@ -48,17 +49,11 @@ class FencedLocalStore(LocalStore):
             raise _outside(path)
         return full
 
-    def read_heads(
-        self, folder: str, names: Iterable[str], limit: int
-    ) -> Iterator[tuple[bytes, int]]:
+    def read_heads(self, folder: str, names: Sequence[str], limit: int) -> Heads:
         """See `LocalStore.read_heads`; no name may be a link that leads out."""
-
-        def admitted() -> Iterator[str]:
-            for name in names:
-                self._full(f"{folder}/{name}")
-                yield name
-
-        return super().read_heads(folder, admitted(), limit)
+        for name in names:
+            self._full(f"{folder}/{name}")
+        return super().read_heads(folder, names, limit)
 
 
 class FencedRemoteStore(RemoteStore):

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 ByteRange: TypeAlias = tuple[int, int]
 """Bytes of an object from the first number to before the second."""
 
+Heads: TypeAlias = tuple[list[bytes], list[int]]
+"""The first bytes of some objects, and for each its modification time in milliseconds since
+the epoch (UTC)."""
+
 FolderStamp: TypeAlias = tuple[int, ...]
 """Numbers that are others once a name came into a folder or went from it."""
 
@@ -110,11 +114,9 @@ class HeadStore(ReadStore, Protocol):
     """A `ReadStore` where reading a file tells its time at next to no further cost, and
     asking for the time alone costs half as much as reading."""
 
-    def read_heads(
-        self, folder: str, names: Iterable[str], limit: int
-    ) -> Iterator[tuple[bytes, int]]:
-        """The first `limit` bytes of each object directly inside `folder`, in the order of
-        `names`, and its modification time in milliseconds since the epoch (UTC)."""
+    def read_heads(self, folder: str, names: Sequence[str], limit: int) -> Heads:
+        """The first `limit` bytes of some objects directly inside `folder`, in the order of
+        `names`; all of them are held, so that one asks for some thousand at a time."""
         ...
 
 

@@ -14,7 +14,8 @@ _TOTAL = int(os.environ.get("DELTA_EXPLORER_FUZZ", str(_DEFAULT)))
 
 _FIRST_SEED = int(os.environ.get("DELTA_EXPLORER_FUZZ_FIRST", "0"))
 _LOGS_OF_A_KIND = _TOTAL * 3 // 100  # three kinds
-_VECTORS_OF_A_KIND = (_TOTAL - 3 * _LOGS_OF_A_KIND) // 4  # four kinds
+_ESCAPED_LOGS = _LOGS_OF_A_KIND // 10
+_VECTORS_OF_A_KIND = (_TOTAL - 3 * _LOGS_OF_A_KIND - _ESCAPED_LOGS) // 4  # four kinds
 
 
 def _parts(total: int, at_most: int) -> list[range]:
@@ -25,6 +26,8 @@ def _parts(total: int, at_most: int) -> list[range]:
 
 LOG_SEEDS = _parts(_LOGS_OF_A_KIND, 3_000)
 """The seeds of each kind of mutated log, a test for each part."""
+ESCAPE_SEEDS = _parts(_ESCAPED_LOGS, 3_000)
+"""The same of logs that say what they said, with escapes."""
 VECTOR_SEEDS = _parts(_VECTORS_OF_A_KIND, 25_000)
 """The same of mutated vectors."""
 EXAMPLES = 60 * max(1, _TOTAL // _DEFAULT)

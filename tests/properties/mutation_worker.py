@@ -19,6 +19,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ import pyarrow.parquet as pq
 import explorer
 import explorer.inspect as look
 from explorer.errors import ERROR_KINDS, DeltaError
-from explorer.log import lines_ahead
+from explorer.log import info_columns, lines_ahead, recorded_infos
 from explorer.log.segment import LogSegment
+from explorer.rows.changes import plan_feed
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from tests.conftest import CORPUS
@@ -38,6 +40,12 @@ from tests.reconciliation import RowwiseState, reconcile, unique_id
 
 _CEILING = 6 * 2**30
 _LARGE_FILE = lines_ahead.LARGE_FILE
+_SWITCHES = [
+    (lines_ahead, "LARGE_FILE"),
+    (lines_ahead, "ENOUGH"),
+    (recorded_infos, "ENOUGH"),
+    (info_columns, "FEWEST"),
+]
 _QUESTIONS_PER_CASE = 4  # of all that may be asked; other cases ask the others
 _IN_MEMORY = Path("/dev/shm")  # half of a case is copying a log
 _PARQUET_MR = re.compile(r"parquet-mr version 1\.(\d+)\.")
@@ -79,6 +87,8 @@ def run_case(kind: Kind, seed: int, sources: list[Path]) -> str | None:
             _judge(Path(scratch), source, mutation, dice)
             if kind != "parquet":
                 _assert_same_by_lines(Path(scratch))
+            if kind == "escapes":
+                _assert_as_it_was(Path(scratch), source)
         except AssertionError as error:
             return f"{mutation}: {error}"
         except Exception:  # noqa: BLE001  # every other exception is what this looks for
@@ -88,8 +98,8 @@ def run_case(kind: Kind, seed: int, sources: list[Path]) -> str | None:
 
 def _read_into_columns_from(size: int) -> None:
     """Logs of the corpus are small: so that those who read large ones are tried, too."""
-    for name in ("LARGE_FILE", "ENOUGH"):
-        setattr(lines_ahead, name, size)
+    for module, name in _SWITCHES:
+        setattr(module, name, max(size, 1))
 
 
 def _say(message: dict[str, Any]) -> None:
@@ -157,8 +167,47 @@ def _assert_same_by_lines(root: Path) -> None:
             told.append(_found(snapshot) | {"problems": problems})
         except DeltaError as error:
             told.append(error.as_dict())
+        try:
+            told[-1]["history"] = explorer.open_table(root).history()
+        except DeltaError as error:
+            told[-1]["history"] = error.as_dict()
     by_columns, by_lines = told
     assert by_columns == by_lines, f"by columns {by_columns}, by lines {by_lines}"
+
+
+def _assert_as_it_was(root: Path, source: Path) -> None:
+    """Whoever looks at the bytes of a log before it is parsed misses nothing."""
+    wanted, found = _told_of(source), _told(explorer.open_table(root))
+    for name, value in wanted.items():
+        assert found[name] == value, f"{name}: {found[name]} is not {value}"
+
+
+@cache
+def _told_of(source: Path) -> dict[str, Any]:
+    return _told(explorer.open_table(source))
+
+
+def _told(table: Table) -> dict[str, Any]:
+    questions: dict[str, Callable[[], Any]] = {
+        "protocol": table.protocol,
+        "metadata": table.metadata,
+        "features": lambda: look.features(table),
+        "history": table.history,
+        "changes": lambda: _changes(table),
+    }
+    told: dict[str, Any] = {}
+    for name, ask in questions.items():
+        try:
+            told[name] = ask()
+        except DeltaError as error:
+            told[name] = error.kind
+    return told
+
+
+def _changes(table: Table) -> list[Any]:
+    """What each commit did to rows; no data file is opened."""
+    feed = plan_feed(table, 0)
+    return [feed.commit(version).changes for version in feed.range.versions]
 
 
 def _assert_clear(error: DeltaError) -> None:

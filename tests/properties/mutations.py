@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -10,8 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["text", "parquet", "names"]
-KINDS: tuple[Kind, ...] = ("text", "parquet", "names")
+from tests.json_escapes import with_escapes
+
+Kind = Literal["text", "parquet", "names", "escapes"]
+KINDS: tuple[Kind, ...] = ("text", "parquet", "names", "escapes")
+"""What is changed; `escapes` writes the same in another way."""
 
 _SPECIAL = (
     b"\0",
@@ -69,7 +73,7 @@ def mutate(log: Path, table: str, kind: Kind, dice: random.Random) -> Mutation |
     files = sorted(place for place in log.rglob("*") if place.is_file())
     parquet = [place for place in files if place.suffix == ".parquet"]
     text = [place for place in files if place.suffix in {".json", ".crc"} or _is_hint(place)]
-    chosen = {"text": text, "parquet": parquet, "names": files}[kind]
+    chosen = {"text": text, "parquet": parquet, "names": files, "escapes": text}[kind]
     if not chosen:
         return None
     place = dice.choice(chosen)
@@ -77,6 +81,9 @@ def mutate(log: Path, table: str, kind: Kind, dice: random.Random) -> Mutation |
         how = _change_name(place, files, dice)
         return Mutation(table=table, kind=kind, target=_name(log, place), how=how)
     data = place.read_bytes()
+    if kind == "escapes":
+        how = _write_escapes(place, data, dice)
+        return Mutation(table=table, kind=kind, target=_name(log, place), how=how)
     if kind == "parquet":
         changed, how = _change_bytes(data, dice)
         place.write_bytes(changed)
@@ -163,6 +170,20 @@ def _change_value(data: bytes, dice: random.Random) -> tuple[bytes, str]:
         holder[key] = dice.choice(_VALUES)
     lines[at] = json.dumps(action, ensure_ascii=False).encode()
     return b"\n".join(lines) + b"\n", how
+
+
+def _write_escapes(place: Path, data: bytes, dice: random.Random) -> str:
+    """Letters of the first key or two in all lines, or of all keys and texts in one line, as
+    escapes. Its time stays."""
+    time = place.stat().st_mtime_ns
+    lines = data.splitlines(keepends=True)
+    strings, share = dice.choice((1, 2, 0)), dice.choice((0.2, 1.0))
+    some = dice.sample(range(len(lines)), len(lines) if strings else min(1, len(lines)))
+    for at in some:
+        lines[at] = with_escapes(lines[at], strings, lambda: dice.random() < share)
+    place.write_bytes(b"".join(lines))
+    os.utime(place, ns=(time, time))
+    return f"{share} of {strings or 'all'} strings in {len(some)} lines"
 
 
 def _places(value: Any) -> list[tuple[Any, Any]]:

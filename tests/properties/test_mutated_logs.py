@@ -1,4 +1,4 @@
-"""Real logs, mutated: bytes, lines, types, names, Parquet.
+"""Real logs, mutated: bytes, lines, types, names, Parquet; and written with escapes.
 
 Each ends in a `DeltaError` that says all it must, or in the right answer, which is
 what the row-wise rule makes of the same files; where a checkpoint was hit, what it
@@ -7,7 +7,7 @@ memory without bound.
 
 Two things nobody can tell from the file and thus go unjudged: a Parquet footer (it
 has no checksum) that still parses, and a line of JSON that still is one: its new
-meaning is what counts.
+meaning is what counts. A log whose JSON is only written with escapes says what it said.
 
 CI runs the same seeds every time; `tests.properties.amounts` says how to run others. One
 case alone is run by
@@ -28,7 +28,7 @@ from typing import IO, Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.properties.amounts import LOG_SEEDS
+from tests.properties.amounts import ESCAPE_SEEDS, LOG_SEEDS
 from tests.properties.mutations import KINDS, Kind
 
 _SECONDS_PER_CASE = 30.0  # a hundred times what the slowest needs on an idle machine
@@ -107,8 +107,14 @@ def _run(kind: Kind, first: int, end: int) -> tuple[list[str], int]:
     return wrong, at
 
 
-@pytest.mark.parametrize("seeds", LOG_SEEDS, ids=lambda seeds: f"from {seeds.start}")
-@pytest.mark.parametrize("kind", KINDS)
+_CASES = [
+    pytest.param(kind, seeds, id=f"{kind}-from {seeds.start}")
+    for kind in KINDS
+    for seeds in (ESCAPE_SEEDS if kind == "escapes" else LOG_SEEDS)
+]
+
+
+@pytest.mark.parametrize(("kind", "seeds"), _CASES)
 def test_mutated_log_ends_in_an_error_or_the_right_answer(
     corpus: Path, kind: Kind, seeds: range
 ) -> None:

@@ -78,7 +78,7 @@ def test_what_is_allowed_is_read(
 def test_a_commit_that_is_a_link_out_of_the_table_is_not_read(lake: Path) -> None:
     store = open_read_store(str(lake / "table"), within=[])
     with pytest.raises(DeltaError) as refused:
-        list(store.read_heads("", ["linked"], 10))  # type: ignore[attr-defined]
+        store.read_heads("", ["linked"], 10)  # type: ignore[attr-defined]
     assert refused.value.kind == "storage_refused"
 
 
