@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from explorer.errors import DeltaError, NotFoundError
+from explorer.log.commit_file import holds_escapes
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.storage.ports import ReadStore
 
@@ -27,7 +28,13 @@ def split_lines(data: bytes) -> Iterator[tuple[int, memoryview]]:
 
 
 def find_lines(data: bytes, word: bytes) -> Iterator[tuple[int, memoryview]]:
-    """The lines that contain `word`, without cutting up the others."""
+    """The lines that may hold `word`, which is printable ASCII, without cutting up the others:
+    those that contain it, and those that write such characters as escapes."""
+    if holds_escapes(data):
+        for number, line in split_lines(data):
+            if word in bytes(line) or holds_escapes(line):
+                yield number, line
+        return
     view, number, counted = memoryview(data), 1, 0
     found = data.find(word)
     while found >= 0:

@@ -73,6 +73,7 @@ def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
         *validate_checksum(table.store, snapshot),
         *validate_hint(table.store, table.listing()),
     ]
+    timestamp, unreadable = _time_of(snapshot)
     schema, contradictions = _contradictions(protocol, metadata)
     rules = Rules(
         protocol=protocol,
@@ -84,7 +85,7 @@ def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
     return {
         "uri": snapshot.uri,
         "version": snapshot.version,
-        "timestamp": _render_time(snapshot.timestamp),
+        "timestamp": _render_time(timestamp),
         "protocol": _protocol(protocol),
         "metadata": _metadata(metadata),
         **figures,
@@ -93,8 +94,17 @@ def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
         "features": _features(protocol, metadata, schema),
         "rules": _rules(rules),
         "may_be_behind": False,
-        "problems": _problems([*snapshot.problems, *side_files, *contradictions]),
+        "problems": _problems([*snapshot.problems, *unreadable, *side_files, *contradictions]),
     }
+
+
+def _time_of(snapshot: Snapshot) -> tuple[datetime | None, list[Problem]]:
+    """When the version was committed; None, and why, where its commit should say so and
+    does not: everything else is as sound as if it did."""
+    try:
+        return snapshot.timestamp, []
+    except CorruptLogError as error:
+        return None, [Problem.of(error)]
 
 
 def _describe_refused(

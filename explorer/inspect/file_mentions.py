@@ -1,8 +1,9 @@
 """Where the commits speak of one file (spec: Add File and Remove File, Add CDC File,
 Deletion Vector Descriptor Schema).
 
-Commits are searched as bytes for a part of the file's name that no spelling of it changes,
-and only the lines that hold it are parsed: a hundred thousand commits take seconds.
+Commits are searched as bytes for a part of the file's name that hardly any spelling of it
+changes, and only the lines that hold it, or such a spelling, are parsed: a hundred thousand
+commits take seconds.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError
-from explorer.inspect.commit_lines import find_lines, read_commits
+from explorer.inspect.commit_lines import find_lines, read_commits, split_lines
 from explorer.log.columns import string_column
 from explorer.log.commit_file import parse_action
 from explorer.progress import Watch
@@ -30,6 +31,10 @@ from explorer.table.store_paths import data_places
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+")
 _VECTOR = re.compile(r"deletion_vector_([0-9a-fA-F-]{36})\.bin")
 _KINDS = ("add", "remove", "cdc")
+
+# of a character that is `_PLAIN`: no writer needs it, and each may have it
+_NEEDLESS_ESCAPE: Final = "%(?:2[dDeE]|3[0-9]|[46][1-9a-fA-F]|[57][0-9aA]|5[fF])"
+_NEEDLESS: Final = re.compile(_NEEDLESS_ESCAPE.encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +66,8 @@ class Wanted:
 
     @property
     def tokens(self) -> tuple[bytes, ...]:
-        """Parts of the name that stand in every line which speaks of the file."""
+        """Parts of the name, one of which stands in every line which speaks of the file and has
+        no escape that it could do without."""
         last = self.name.rpartition("/")[2]
         found = _VECTOR.fullmatch(last)
         texts = [last]
@@ -93,14 +99,13 @@ class Wanted:
 
     def among(self, files: pa.Table) -> pa.Table:
         """The rows (path, deletion_vector and others) that may name it: few, and all that do."""
-        masks = []
+        vectors = files.column("deletion_vector")
+        texts = [files.column("path")]
+        if vectors.null_count < len(vectors):
+            texts.append(pc.coalesce(pc.struct_field(vectors, "path_or_inline_dv"), _NO_PLACE))
+        masks = [pc.match_substring_regex(column, _NEEDLESS_ESCAPE) for column in texts]
         for token in self.tokens:
-            text = token.decode()
-            masks.append(pc.match_substring(files.column("path"), text))
-            vectors = files.column("deletion_vector")
-            if vectors.null_count < len(vectors):
-                places = pc.struct_field(vectors, "path_or_inline_dv")
-                masks.append(pc.coalesce(pc.match_substring(places, text), _FALSE))
+            masks += [pc.match_substring(column, token.decode()) for column in texts]
         found = masks[0]
         for mask in masks[1:]:
             found = pc.or_(found, mask)
@@ -123,6 +128,8 @@ def _in_commit(data: bytes, version: int, wanted: Wanted) -> Iterator[Mention]:
     lines: dict[int, memoryview] = {}
     for token in wanted.tokens:
         lines |= dict(find_lines(data, token))
+    if _NEEDLESS.search(data) is not None:
+        lines |= {number: line for number, line in split_lines(data) if _NEEDLESS.search(line)}
     name = render_commit_name(version)
     for number in sorted(lines):
         try:
@@ -168,4 +175,4 @@ def _longest(text: str) -> str:
     return max(_PLAIN.findall(text), key=len, default="")
 
 
-_FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x00")])[0]
+_NO_PLACE: Final = string_column([""])[0]

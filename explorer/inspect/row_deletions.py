@@ -22,9 +22,9 @@ from explorer.protocol.deletion_vectors import (
 from explorer.protocol.paths import encode_path
 from explorer.rows.data_file import FILE_COLUMNS, data_files
 from explorer.rows.deletion import read_deletion_vector
-from explorer.scan.column_statistics import PARSED_NUM_RECORDS
 from explorer.scan.plan import physical_counts
 from explorer.scan.watched import over_watched
+from explorer.table.row_counts import PARSED_NUM_RECORDS, render_cardinality
 from explorer.table.snapshot import Snapshot
 
 VECTOR_COLUMNS: dict[str, Column] = {
@@ -71,8 +71,9 @@ def deletion_vectors(
       null for one in the log
     - `offset`, `size_in_bytes`, `cardinality` as in the log
     - `num_records` of the data file by its statistics, else null
-    - `fraction_deleted`: cardinality by num_records, null where it is not known
-    - `problem`: why the vector cannot be found, else null
+    - `fraction_deleted`: cardinality by num_records, null where it is not known, and where
+      there cannot be so many
+    - `problem`: why the vector cannot be found or its cardinality cannot be, else null
 
     No vector is read for it.
     """
@@ -123,6 +124,10 @@ def hidden_rows(snapshot: Snapshot, path: str, limit: int | None = None) -> Hidd
 def _vector_row(path: str, body: Mapping[str, Any], num_records: int | None) -> tuple[Any, ...]:
     place, problem = _place(body)
     cardinality = body["cardinality"]
+    fits = cardinality is not None and cardinality >= 0
+    fits = fits and (num_records is None or cardinality <= num_records)
+    if problem is None and not fits:
+        problem = f"{render_cardinality(cardinality, num_records).capitalize()}: that cannot be."
     return (
         path,
         body["storage_type"],
@@ -131,7 +136,7 @@ def _vector_row(path: str, body: Mapping[str, Any], num_records: int | None) -> 
         body["size_in_bytes"],
         cardinality,
         num_records,
-        None if cardinality is None or not num_records else cardinality / num_records,
+        cardinality / num_records if fits and num_records else None,
         problem,
     )
 

@@ -17,7 +17,13 @@ from explorer.log.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
-from explorer.scan.column_statistics import ColumnFacts, StatisticsColumn, parsed_leaves, read_facts
+from explorer.scan.column_statistics import (
+    ColumnFacts,
+    StatisticsColumn,
+    count_wide,
+    parsed_leaves,
+    read_facts,
+)
 from explorer.scan.statistics import READING, choose_columns
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
 from explorer.scan.watched import over_watched
@@ -30,6 +36,7 @@ COLUMNS: dict[str, Column] = {
     "num_files": (int64_column, pa.int64()),
     "files_with_bounds": (int64_column, pa.int64()),
     "files_with_null_count": (int64_column, pa.int64()),
+    "files_with_wide_bounds": (int64_column, pa.int64()),
     "min": (string_column, pa.string()),
     "max": (string_column, pa.string()),
     "null_count": (int64_column, pa.int64()),
@@ -39,11 +46,13 @@ COLUMNS: dict[str, Column] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticsReport:
     """`columns` has a row per column, see `column_statistics`; `files_without_count`
-    is how many files do not say how many rows they have."""
+    is how many files do not say how many rows they have, `files_with_wide_bounds` how many
+    say that their bounds are wide."""
 
     columns: pa.Table
     num_files: int
     files_without_count: int
+    files_with_wide_bounds: int
     problems: tuple[Problem, ...]
 
 
@@ -59,6 +68,8 @@ def column_statistics(
     - `path`: the way to the field, as in ``address.`zip code` ``; `type`
     - `num_files`; `files_with_bounds`: those with a least or greatest value;
       `files_with_null_count`
+    - `files_with_wide_bounds`: those of either kind whose bounds and nulls may be those of
+      hidden rows alone, because the file says that its bounds are not tight
     - `min` and `max`: the least and the greatest bound of any file, as text, null
       where none has one; strings may be cut, times are cut to milliseconds
     - `null_count`: nulls of the files that count them, hidden rows included; null
@@ -73,7 +84,8 @@ def column_statistics(
         return _Piece(
             num_files=files.table.num_rows,
             without_count=facts.num_records.null_count,
-            columns=[_summarise(facts.columns[column.path]) for column in chosen],
+            wide=facts.is_wide.true_count,
+            columns=[_summarise(facts.columns[column.path], facts.is_wide) for column in chosen],
             unreadable=unreadable_files(files.table.column("path"), facts.bad),
         )
 
@@ -88,6 +100,7 @@ def column_statistics(
         columns=build_frame(COLUMNS, rows),
         num_files=num_files,
         files_without_count=sum(piece.without_count for piece in pieces),
+        files_with_wide_bounds=sum(piece.wide for piece in pieces),
         problems=unreadable_problems(piece.unreadable for piece in pieces),
     )
 
@@ -98,6 +111,7 @@ class _Summary:
 
     bounded: int
     counted: int
+    wide: int
     least: pa.Array
     greatest: pa.Array
     nulls: int
@@ -107,16 +121,18 @@ class _Summary:
 class _Piece:
     num_files: int
     without_count: int
+    wide: int
     columns: list[_Summary]
     unreadable: UnreadableFiles
 
 
-def _summarise(facts: ColumnFacts) -> _Summary:
+def _summarise(facts: ColumnFacts, is_wide: pa.Array) -> _Summary:
     bounded = pc.or_(facts.minimum.is_valid(), facts.maximum.is_valid())
     counts = facts.null_count
     return _Summary(
         bounded=pc.sum(bounded).as_py() or 0,
         counted=len(counts) - counts.null_count,
+        wide=count_wide(facts, is_wide),
         least=_extreme(facts.minimum, "ascending"),
         greatest=_extreme(facts.maximum, "descending"),
         nulls=sum_of(pa.chunked_array([counts])),
@@ -143,6 +159,7 @@ def _row(column: StatisticsColumn, num_files: int, pieces: list[_Summary]) -> tu
         num_files,
         sum(piece.bounded for piece in pieces),
         counted,
+        sum(piece.wide for piece in pieces),
         _text([piece.least for piece in pieces], "ascending"),
         _text([piece.greatest for piece in pieces], "descending"),
         sum(piece.nulls for piece in pieces) if counted else None,

@@ -64,7 +64,7 @@ def validate_checksum(store: ReadStore, snapshot: Snapshot) -> list[Problem]:
 def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) -> Iterator[str]:
     for claim, (figure, words) in _FIGURES.items():
         claimed, counted = getattr(claims, claim), getattr(snapshot, figure)
-        if claimed is not None and claimed != counted:
+        if claimed is not None and counted is not None and claimed != counted:
             yield f"It claims {claimed} {words}; the log holds {counted}."
     yield from _other_histogram(claims.deleted_record_counts, snapshot)
     yield from _other_fields("protocol", _sorted(claims.protocol), _sorted(snapshot.protocol))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import orjson
 
@@ -15,9 +17,41 @@ Line = bytes | memoryview
 # the work, small enough that the copies never count
 _PIECE = 2**20
 
+# a character of ASCII that JSON might have written as it is
+_ESCAPE: Final = re.compile(rb"\\u00[2-7]")
+
+
+def may_name(text: Line, *kinds: str) -> bool:
+    r"""Whether lines of a log file may hold an action of one of these kinds: most texts that
+    hold none are told without being parsed. `{"\u0061dd": ...}` is an add, too."""
+    held = bytes(text)  # itself, unless it is a view
+    for kind in kinds:
+        if _quoted(kind) in held:
+            return True
+    return _ESCAPE.search(held) is not None
+
+
+def holds_escapes(text: Line) -> bool:
+    """Whether some JSON writes a printable character of ASCII as an escape, or may do so: what
+    it holds cannot be told from its bytes then."""
+    return _ESCAPE.search(text) is not None
+
+
+@cache
+def _quoted(kind: str) -> bytes:
+    return f'"{kind}"'.encode()
+
 
 def lines_backwards(data: bytes) -> Iterator[tuple[int, Line]]:
     """The lines of a log file that hold something, last first, with their number (1-based)."""
+    if len(data) <= _PIECE:
+        lines = data.split(b"\n")
+        number = len(lines)
+        for line in reversed(lines):
+            if line and not line.isspace():
+                yield number, line
+            number -= 1
+        return
     number = data.count(b"\n") + 1
     end = len(data)
     while end >= 0:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnusableCheckpointError
 from explorer.log.action_fields import FileAction
-from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.commit_file import lines_backwards, may_name, parse_action
 from explorer.log.key_cache import KeyCache
 from explorer.log.listing import CheckpointFiles, LogListing, info_of
 from explorer.log.segment import LogSegment, build_segment, missing_versions
@@ -171,7 +171,7 @@ def _newest_of_both(store: ReadStore, versions: range) -> SmallActions:
     newest_first = versions[::-1]
     files = store.read_many(render_commit_path(number) for number in newest_first)
     for number, data in zip(newest_first, files, strict=True):
-        if b'"protocol"' in data or b'"metaData"' in data:
+        if may_name(data, "protocol", "metaData"):
             name = render_commit_name(number)
             for at, line in lines_backwards(data):
                 found.offer(parse_action(line, name, at), f"{name}:{at}")

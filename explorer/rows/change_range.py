@@ -13,7 +13,7 @@ from functools import cached_property
 
 from explorer.comparison.schema_changes import SchemaChange, schema_changes
 from explorer.errors import InvalidArgumentError, NotFoundError, UnsupportedError
-from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.commit_file import lines_backwards, may_name, parse_action
 from explorer.log.commit_info import monotonic, parse_commit_info
 from explorer.log.listing import LogListing
 from explorer.log.segment import build_segment, missing_versions
@@ -162,7 +162,7 @@ def _states(
         data = read_commit(table.store, version)
         if (size := size + len(data)) <= _KEPT_BYTES:
             kept[version] = data
-        if version > first and (b'"metaData"' in data or b'"protocol"' in data):
+        if version > first and may_name(data, "metaData", "protocol"):
             found = _small_actions(data, version)
             state = TableState(
                 protocol=found.protocol or state.protocol,

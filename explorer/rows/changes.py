@@ -13,6 +13,7 @@ from pyroaring import BitMap64
 
 from explorer.errors import CorruptDataError, CorruptLogError
 from explorer.log.columns import TIME, int64_column, string_column, time_column
+from explorer.log.commit_file import may_name
 from explorer.log.keys import file_key
 from explorer.log.load import LoadedVersion
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
@@ -50,7 +51,7 @@ CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
 
 _LABEL = "Reading changes"
 _CHANGE_TYPE = CHANGE_COLUMNS[0]
-_FILE_ACTIONS = (b'"add"', b'"remove"', b'"cdc"')
+_FILE_ACTIONS = ("add", "remove", "cdc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,7 @@ class ChangeFeed:
         """What one version of the range did to rows; no data file is opened."""
         data = self.range.commit(version)
         changes: list[Change] = []
-        if any(name in data for name in _FILE_ACTIONS):
+        if may_name(data, *_FILE_ACTIONS):
             found = parse_changes(
                 data, version, lambda path, vector: self._added_with(path, vector, version)
             )

@@ -1,8 +1,9 @@
 """The bytes of one data file as batches of its own columns (spec: Data Files).
 
 A file is a stranger's claim: page checksums are verified, rows are counted against
-the footer, and whatever pyarrow says of a file that it cannot read becomes
-`CorruptDataError`. pyarrow itself refuses column chunks that exceed the file.
+the footer, columns are looked at before they are decoded, and whatever pyarrow says of a
+file that it cannot read becomes `CorruptDataError`. pyarrow itself refuses column chunks that
+exceed the file.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 from explorer.errors import CorruptDataError, DeltaError, NotFoundError
 from explorer.rows.data_file import DataFile, store_path
+from explorer.storage.page_headers import leaves_of
 from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
 from explorer.storage.ports import ReadStore
 
@@ -65,6 +67,7 @@ class ParquetDataFile:
             size = min(batch_rows, self._fitting_rows(group))
             with reading(self.file, self.version):
                 self.source.expect_from(group, names)
+                self.source.check_pages([group], leaves_of(footer.schema, names))
             for batch in self._read(group, names, size):
                 yield start, batch.num_rows, [batch.column(pick) for pick in picks]
                 start += batch.num_rows

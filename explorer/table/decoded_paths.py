@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
+from explorer.log.plain_arrays import build_array
 from explorer.log.text_bytes import Bytes, Offsets, holds_byte, offsets_of, pieces_of_bytes
 from explorer.protocol.paths import decode_path
 
@@ -101,9 +102,9 @@ def _with_text_only(paths: pa.Array, decoded: pa.Array, rows: Numbers) -> pa.Arr
     try:
         decoded.validate(full=True)
     except pa.ArrowInvalid:
-        at = pa.array(rows)
+        at = build_array(rows)
         plain = string_column([decode_as_text(text) for text in paths.take(at).to_pylist()])
         mask = np.zeros(len(paths), np.bool_)
         mask[rows] = True
-        return pc.replace_with_mask(decoded, pa.array(mask), plain)
+        return pc.replace_with_mask(decoded, build_array(mask), plain)
     return decoded

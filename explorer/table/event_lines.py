@@ -12,7 +12,8 @@ import pyarrow as pa
 from explorer.errors import CorruptLogError
 
 _NEWLINE = ord("\n")
-_PARSED_AT_ONCE = 2**20
+_PARSED_AT_ONCE = 2**23
+_COUNTED_AT_ONCE = 2**18
 VECTOR = pa.struct(
     [
         ("storageType", pa.string()),
@@ -55,8 +56,13 @@ def read_lines(commits: Sequence[bytes]) -> tuple[pa.Table, list[int]]:
 
 
 def _count_lines(data: bytes) -> int:
-    # some times faster than to count in bytes
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
+    # some times faster than to count in bytes, and in a processor's cache faster still
+    found = np.frombuffer(data, np.uint8)
+    pieces = range(0, len(found), _COUNTED_AT_ONCE)
+    return sum(
+        int(np.count_nonzero(found[start : start + _COUNTED_AT_ONCE] == _NEWLINE))
+        for start in pieces
+    )
 
 
 def _without_blanks(data: bytes) -> bytes:
@@ -73,7 +79,8 @@ def read_json(data: bytes) -> pa.Table:
         try:
             return pj.read_json(
                 pa.BufferReader(data),
-                read_options=pj.ReadOptions(block_size=block),
+                # whoever asks parses several commits at once: more threads only get in the way
+                read_options=pj.ReadOptions(block_size=block, use_threads=False),
                 parse_options=options,
             )
         except pa.ArrowException:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ import pyarrow.compute as pc
 from explorer.errors import CorruptLogError, DeltaError
 from explorer.log.columns import DELETION_VECTOR, string_column
 from explorer.log.listing import CheckpointFiles, LogListing
+from explorer.log.plain_arrays import build_array, in_one_piece, read_values
 from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
@@ -28,6 +28,7 @@ from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.at_once import at_once
 from explorer.storage.ports import ReadStore
 from explorer.table.event_lines import LINES, VECTOR, read_json, read_lines, unreadable
+from explorer.table.name_index import codes_of
 from explorer.table.store_paths import Places, file_of_each, places_of
 from explorer.table.table import contiguous_run
 
@@ -85,7 +86,7 @@ class FileEvents:
     def newest_rows(self) -> npt.NDArray[np.int64]:
         """Where the last event of each logical file stands, change files left out."""
         codes, order = self.file_codes, np.arange(self.table.num_rows)
-        files = self.table.column("kind").to_numpy() != CHANGE
+        files = read_values(self.table.column("kind")) != CHANGE
         last = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
         last[codes[files]] = order[files]  # of equal codes, the last one stays
         return np.sort(last[last >= 0])
@@ -99,12 +100,12 @@ class FileEvents:
         """`places_of` the files of some rows."""
         names = self.files[0]
         if len(rows) < len(names):
-            names = names.take(pa.array(rows))
+            names = names.take(build_array(rows))
         return places_of(self._at(self.table, rows), self.root, names)
 
     def _at(self, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
         # a table without removals has them all, and to take them would copy all of it
-        return table if len(rows) == table.num_rows else table.take(pa.array(rows))
+        return table if len(rows) == table.num_rows else table.take(build_array(rows))
 
 
 def read_events(
@@ -178,48 +179,65 @@ def _blocks(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator
 def _parse(block: list[bytes], versions: npt.NDArray[np.int64]) -> pa.Table:
     """The events of whole commits, whose versions these are."""
     table, counts = read_lines(block)
-    return _as_events(table, pa.array(np.repeat(versions, counts)))
+    return _as_events(table, build_array(np.repeat(versions, counts)))
 
 
 def _as_events(lines: pa.Table, versions: pa.Array) -> pa.Table:
     """The events of lines, in their order."""
-    parts: list[pa.Table] = []
-    places: list[Any] = []
+    found, start = [pa.Table.from_batches([], EVENTS)], 0
+    for batch in lines.to_batches():
+        found += _of_batch(batch, versions.slice(start, batch.num_rows))
+        start += batch.num_rows
+    return pa.concat_tables(found)
+
+
+def _of_batch(lines: pa.RecordBatch, versions: pa.Array) -> list[pa.Table]:
+    parts: list[tuple[npt.NDArray[np.int64], pa.Table]] = []
     for kind, name in _KINDS.items():
-        column = lines.column(name).combine_chunks()
-        at = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False))
-        if len(at):
-            parts.append(_of_kind(kind, column.drop_null(), versions.take(pa.array(at))))
-            places.append(at)
-    if not parts:
-        return pa.Table.from_batches([], EVENTS)
-    if len(parts) == 1:
-        return parts[0]
-    joined = pa.concat_tables(parts)
-    return joined.take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
+        column = lines.column(name)
+        if column.null_count == len(column):
+            continue
+        at = np.flatnonzero(read_values(column.is_valid()))
+        first, count = int(at[0]), len(at)
+        is_run = at[-1] - first + 1 == count
+        # nearly always one run, which need not be copied
+        bodies = column.slice(first, count) if is_run else column.drop_null()
+        numbers = versions.slice(first, count) if is_run else versions.take(build_array(at))
+        parts.append((at, _of_kind(kind, bodies, numbers)))
+    parts.sort(key=lambda part: int(part[0][0]))
+    tables = [table for _, table in parts]
+    places = np.concatenate([np.zeros(0, np.int64), *(at for at, _ in parts)])
+    if (np.diff(places) > 0).all():
+        return tables
+    return [pa.concat_tables(tables).take(build_array(np.argsort(places)))]
 
 
 def _of_kind(kind: int, bodies: pa.StructArray, versions: pa.Array) -> pa.Table:
     count, time = len(bodies), _TIMES[kind]
-    vectors = pc.struct_field(bodies, "deletionVector")
-    renamed = pa.StructArray.from_arrays(
-        [pc.struct_field(vectors, field.name) for field in VECTOR],
-        fields=list(DELETION_VECTOR),
-        mask=vectors.is_null(),
-    )
     paths = pc.struct_field(bodies, "path")
     if paths.null_count:
         raise unreadable("an action has no path")
     arrays = [
         versions,
-        pa.array(np.full(count, kind, np.int8)),
+        build_array(np.full(count, kind, np.int8)),
         paths,
-        renamed,
+        _vectors(pc.struct_field(bodies, "deletionVector")),
         pc.struct_field(bodies, "size"),
         pa.nulls(count, pa.int64()) if time is None else pc.struct_field(bodies, time),
         pc.struct_field(bodies, "dataChange"),
     ]
     return pa.Table.from_arrays(arrays, schema=EVENTS)
+
+
+def _vectors(vectors: pa.StructArray) -> pa.StructArray:
+    """The same under the names of `DELETION_VECTOR`."""
+    if vectors.null_count == len(vectors):
+        return pa.nulls(len(vectors), DELETION_VECTOR)  # its fields share their memory
+    return pa.StructArray.from_arrays(
+        [pc.struct_field(vectors, field.name) for field in VECTOR],
+        fields=list(DELETION_VECTOR),
+        mask=vectors.is_null(),
+    )
 
 
 def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Table]:
@@ -238,7 +256,7 @@ def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Ta
 
 
 def _at(rows: pa.Table, version: int) -> pa.Table:
-    return _as_events(rows, pa.array(np.full(rows.num_rows, version, np.int64)))
+    return _as_events(rows, build_array(np.full(rows.num_rows, version, np.int64)))
 
 
 def _read_parquet(store: ReadStore, path: str) -> pa.Table:
@@ -289,8 +307,8 @@ def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
         local = pc.match_substring_regex(paths, r"^(?:/|(?i:file):)")
         plain = pc.replace_substring_regex(paths, r"^(?i:file:)?/*", "file:/")
         paths = pc.if_else(local, plain, paths)
-    codes = np.concatenate([_NO_CODES, *map(_indices, pc.dictionary_encode(paths).chunks)])
-    vectors = table.column("deletion_vector").combine_chunks()
+    codes = codes_of(paths)
+    vectors = in_one_piece(table.column("deletion_vector"))
     if vectors.null_count == len(vectors):
         return codes
     one, two, three = (
@@ -300,15 +318,14 @@ def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
     unique = pc.dictionary_encode(pc.binary_join_element_wise(one, two, three, _BETWEEN))
     marks = _indices(unique)
     both = codes * (len(unique.dictionary) + 1) + marks
-    return _indices(pc.dictionary_encode(pa.array(both)))
+    return _indices(pc.dictionary_encode(build_array(both)))
 
 
 def _indices(encoded: pa.DictionaryArray) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = encoded.indices.to_numpy().astype(np.int64)
+    found: npt.NDArray[np.int64] = read_values(encoded.indices).astype(np.int64)
     return found
 
 
-_NO_CODES = np.zeros(0, np.int64)
 _NOTHING, _BETWEEN = (string_column(["", "\0"])[at] for at in range(2))
 
 

@@ -24,12 +24,6 @@ def sum_of(numbers: pa.ChunkedArray) -> int:
     return sum(number or 0 for number in numbers.to_pylist())
 
 
-def count_vectors(vectors: pa.ChunkedArray) -> tuple[int, int]:
-    """How many deletion vectors there are, and how many rows they hide."""
-    cardinality = pc.struct_field(vectors, "cardinality")
-    return len(vectors) - vectors.null_count, sum_of(cardinality)
-
-
 def count_by_size(vectors: pa.ChunkedArray, starts: Sequence[int]) -> list[int]:
     """Files by the rows that their deletion vectors hide: one count for each class, the
     first below `starts[0]`, the others from one of the ascending `starts` on."""

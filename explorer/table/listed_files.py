@@ -10,15 +10,18 @@ with a log of its own: the files of another table.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import NotFoundError, UnsupportedError
-from explorer.log.columns import bool_column, int64_column, string_column
+from explorer.log.columns import bool_column, int64_column
+from explorer.log.plain_arrays import build_array, read_values
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.storage.ports import ReadStore
@@ -30,6 +33,7 @@ _STRAY = r"(?:\.parquet|(?:^|/)deletion_vector_[^/]*\.bin)$"
 _LIKE_A_URL = r"^[A-Za-z][A-Za-z0-9+.-]*:"
 _STAT_AT_ONCE = 65_536
 _NAMES_AT_ONCE = 65_536
+_ZERO = np.zeros(1, np.int32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +54,23 @@ class ListedFiles:
         paths = self.paths.filter(mask)
         if self.sizes is not None and self.modified_ms is not None:
             sizes, times = self.sizes.filter(mask), self.modified_ms.filter(mask)
-            return pa.table({"path": paths, "bytes": sizes, "modified": times})
+            return pa.Table.from_arrays([paths, sizes, times], names=["path", "bytes", "modified"])
         return stat_files(store, paths)
+
+    def filter(self, mask: npt.NDArray[np.bool_]) -> ListedFiles:
+        """Those files that `mask` names."""
+        chosen = build_array(mask)
+        return replace(
+            self,
+            paths=self.paths.filter(chosen),
+            sizes=None if self.sizes is None else self.sizes.filter(chosen),
+            modified_ms=None if self.modified_ms is None else self.modified_ms.filter(chosen),
+        )
 
 
 def list_files(store: ReadStore, watch: Watch = UNWATCHED) -> ListedFiles:
     """List all of it; raises `UnsupportedError` for a store that cannot."""
-    chunks: list[pa.Array] = []
-    names: list[str] = []
+    paths = _PathBuilder()
     sizes: list[pa.Array] = []
     times: list[pa.Array] = []
     others: list[str] = []
@@ -68,23 +81,53 @@ def list_files(store: ReadStore, watch: Watch = UNWATCHED) -> ListedFiles:
         watch.step(count, None, "Listing files")
         start = f"{piece.folder}/" if piece.folder else ""
         others += [start + name for name in piece.others]
-        names += [start + name for name in piece.files] if start else piece.files
-        if len(names) >= _NAMES_AT_ONCE:
-            chunks.append(string_column(names))
-            names = []
+        paths.add(start, piece.files)
         if piece.sizes is not None and piece.modified_ms is not None:
             sizes.append(int64_column(piece.sizes))
             times.append(int64_column(piece.modified_ms))
-    if names:
-        chunks.append(string_column(names))
     known = bool(sizes)
     return ListedFiles(
-        paths=pa.chunked_array(chunks, pa.string()),
+        paths=paths.build(),
         sizes=pa.chunked_array(sizes, pa.int64()) if known else None,
         modified_ms=pa.chunked_array(times, pa.int64()) if known else None,
         others=tuple(others),
         folders=len(folders),
     )
+
+
+class _PathBuilder:
+    """A column of paths, put together folder by folder without a text for each path."""
+
+    def __init__(self) -> None:
+        self._chunks: list[pa.Array] = []
+        self._texts: list[str] = []
+        self._lengths = array("i")
+
+    def add(self, start: str, names: Sequence[str]) -> None:
+        """Add the files `names` of the folder that every path begins with."""
+        for begin in range(0, len(names), _NAMES_AT_ONCE):
+            some = names[begin : begin + _NAMES_AT_ONCE]
+            text = start + start.join(some)
+            more = len(start) if text.isascii() else len(start.encode())
+            parts = some if text.isascii() else map(str.encode, some)
+            self._texts.append(text)
+            self._lengths.extend([more + length for length in map(len, parts)])
+            if len(self._lengths) >= _NAMES_AT_ONCE:
+                self._finish()
+
+    def build(self) -> pa.ChunkedArray:
+        """All that was added, in this order."""
+        if self._lengths:
+            self._finish()
+        return pa.chunked_array(self._chunks, pa.string())
+
+    def _finish(self) -> None:
+        text = "".join(self._texts).encode()
+        ends = np.cumsum(np.frombuffer(self._lengths, np.int32), dtype=np.int32)
+        offsets = np.concatenate([_ZERO, ends])
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+        self._chunks.append(pa.Array.from_buffers(pa.string(), len(ends), buffers))
+        self._texts, self._lengths = [], array("i")
 
 
 def stat_files(store: ReadStore, paths: pa.ChunkedArray) -> pa.Table:
@@ -127,7 +170,7 @@ def in_other_tables(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     to another table."""
     logs = paths.filter(pc.match_substring(paths, f"/{LOG_FOLDER}/")) if len(paths) else paths
     if not len(logs):
-        return pa.chunked_array([pa.array(np.zeros(len(paths), np.bool_))])
+        return pa.chunked_array([build_array(np.zeros(len(paths), np.bool_))])
     roots = set(pc.unique(pc.replace_substring_regex(logs, rf"/{LOG_FOLDER}/.*$", "")).to_pylist())
     whole = pc.replace_substring_regex(paths, r"/?[^/]*$", "").combine_chunks()
     folders = pc.dictionary_encode(whole)
@@ -158,9 +201,9 @@ def _with_parents(folder: str) -> Iterator[str]:
 
 def is_older(times_ms: pa.ChunkedArray, cutoff_ms: int) -> pa.ChunkedArray:
     """Which times are known and not after `cutoff_ms`."""
-    numbers = times_ms.to_numpy(zero_copy_only=False) if len(times_ms) else np.zeros(0)
-    with np.errstate(invalid="ignore"):
-        return pa.chunked_array([pa.array((numbers <= cutoff_ms) & (numbers != 0))])
+    # one that is unknown is null, or 0
+    numbers = read_values(pc.fill_null(times_ms, int64_column([0])[0]))
+    return pa.chunked_array([build_array((numbers <= cutoff_ms) & (numbers != 0))])
 
 
 def _escaped(name: str) -> str:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
+from explorer.log.plain_arrays import read_values
 from explorer.table.file_events import ADD, CHANGE, FileEvents
 
 Flags = npt.NDArray[np.bool_]
@@ -48,13 +49,14 @@ class Reach:
 def build_reach(events: FileEvents, missing: Flags) -> Reach:
     """The reach of a log where `missing` says, for each event, that a file of it is gone."""
     count = events.last - events.first + 1
-    versions = events.table.column("version").to_numpy() - events.first
-    kinds = events.table.column("kind").to_numpy()
+    versions = read_values(events.table.column("version")) - events.first
+    kinds = read_values(events.table.column("kind"))
     gone = _versions_in_need(events, missing & (kinds != CHANGE), versions, kinds, count)
     with_files = np.zeros(count, np.bool_)
     with_files[versions[kinds == CHANGE]] = True
     speaks = (kinds == CHANGE) | ~with_files[versions]
-    moved = events.table.column("data_change").fill_null(_TRUE).to_numpy() | (kinds == CHANGE)
+    moved = read_values(events.table.column("data_change").fill_null(_TRUE))
+    moved = moved | (kinds == CHANGE)
     lost = np.zeros(count, np.bool_)
     lost[versions[missing & speaks & moved]] = True
     if events.first:
@@ -68,22 +70,15 @@ def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray) -> Fl
     paths, vectors = events.files
     if not len(files):
         return np.zeros(events.table.num_rows, np.bool_)
-    touched: Flags = pc.is_in(paths, value_set=files).to_numpy()
+    touched: Flags = read_values(pc.is_in(paths, value_set=files))
     if vectors is not None:
-        touched = touched | pc.is_in(vectors, value_set=files).to_numpy()
+        touched = touched | read_values(pc.is_in(vectors, value_set=files))
     return touched
 
 
-def events_without_file(events: FileEvents, present: pa.ChunkedArray) -> Flags:
-    """For each event, whether its data file or its deletion vector is not `present`; files
-    outside of the table's root count as present, because nobody looked."""
-    data, vectors = missing_files(events, present)
-    return data | vectors
-
-
 def missing_files(events: FileEvents, present: pa.ChunkedArray) -> tuple[Flags, Flags]:
-    """The two halves of `events_without_file`: whether the data file is gone, and whether
-    the deletion vector is."""
+    """For each event, whether its data file is not `present`, and whether its deletion vector
+    is not; files outside of the table's root count as present, because nobody looked."""
     paths, vectors = events.files
     there = present if present.num_chunks else pa.chunked_array([string_column([])], pa.string())
     without = np.zeros(events.table.num_rows, np.bool_)
@@ -100,8 +95,8 @@ def ranges_of(flags: Flags, first: int) -> list[range]:
 
 
 def _lacking(names: pa.ChunkedArray, present: pa.ChunkedArray) -> Flags:
-    there: Flags = pc.is_in(names, value_set=present).to_numpy()
-    known: Flags = names.is_valid().to_numpy()
+    there: Flags = read_values(pc.is_in(names, value_set=present))
+    known: Flags = read_values(names.is_valid())
     return known & ~there
 
 

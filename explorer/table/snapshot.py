@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from explorer.table.file_state import FileState
 
 _NUM_RECORDS = "num_records"
+_VECTOR = "deletion_vector"
 FILE_COLUMNS = (*ADD_FIELDS, _NUM_RECORDS)
 TOMBSTONE_COLUMNS = tuple(REMOVE_FIELDS)
 
@@ -171,16 +172,18 @@ class Snapshot:
     @property
     def num_deletion_vectors(self) -> int:
         """How many live files have a deletion vector."""
-        return self._total("vectors", lambda: self._vectors()[0]) or 0
+        return self._total("vectors", self._count_vectors) or 0
 
     @property
-    def num_deleted_rows(self) -> int:
-        """How many rows deletion vectors hide, by their cardinalities."""
-        return self._total("deleted", lambda: self._vectors()[1]) or 0
+    def num_deleted_rows(self) -> int | None:
+        """How many rows deletion vectors hide, by their cardinalities; None where one cannot
+        be: it is missing, below 0, or above the `numRecords` of its file."""
+        return self._total("deleted", self._count_deleted)
 
     @property
     def num_rows(self) -> int | None:
-        """Live rows by statistics; None where a file has no `numRecords`."""
+        """Live rows by statistics; None where a file has no `numRecords`, and where
+        `num_deleted_rows` is None. What cannot be read is told by `problems` from then on."""
         return self._total("rows", self._count_rows)
 
     def files(self, columns: Sequence[str] | None = None) -> pa.Table:
@@ -290,16 +293,33 @@ class Snapshot:
 
         return sum_of(self._raw("add", [column]).column(column))
 
-    def _vectors(self) -> tuple[int, int]:
-        from explorer.table.frames import count_vectors  # noqa: PLC0415  # brings Arrow
+    def _count_vectors(self) -> int:
+        vectors = self._raw("add", [_VECTOR]).column(_VECTOR)
+        return int(len(vectors) - vectors.null_count)
 
-        return count_vectors(self._raw("add", ["deletion_vector"]).column("deletion_vector"))
+    def _count_deleted(self) -> int | None:
+        if not self.num_deletion_vectors:
+            return 0
+        from explorer.table.row_counts import count_deleted  # noqa: PLC0415  # brings Arrow
+
+        count, problem = count_deleted(self._raw("add", ["path", _VECTOR, _NUM_RECORDS]))
+        self._tell(problem)
+        return count
 
     def _count_rows(self) -> int | None:
         from explorer.table.frames import sum_of  # noqa: PLC0415  # brings Arrow
 
         counts = self._raw("add", [_NUM_RECORDS]).column(_NUM_RECORDS)
-        return None if counts.null_count else sum_of(counts) - self.num_deleted_rows
+        if counts.null_count:
+            from explorer.table.row_counts import find_unreadable  # noqa: PLC0415  # rarely needed
+
+            self._tell(self.over_files(find_unreadable))
+        deleted = self.num_deleted_rows
+        return None if counts.null_count or deleted is None else sum_of(counts) - deleted
+
+    def _tell(self, problem: Problem | None) -> None:
+        if problem is not None:
+            self._problems += (problem,)
 
     def with_logical_names(self, files: pa.Table) -> pa.Table:
         """Files of `physical_files` as `files` has them: partition values by logical names."""

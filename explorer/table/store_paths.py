@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError
 from explorer.log.columns import bool_column, int64_column, string_column
+from explorer.log.plain_arrays import build_array, in_one_piece
 from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.protocol.paths import normalise_path
 from explorer.table.decoded_paths import (
     decode_as_text,
     decode_in_pieces,
-    decode_paths,
     may_need_normalising,
 )
 
@@ -100,8 +100,9 @@ def _named_places(paths: pa.ChunkedArray, names: pa.ChunkedArray, root: str) -> 
         elsewhere = data_places(paths.filter(absolute).combine_chunks(), root)
         relative = pc.invert(absolute)
         paths, names = paths.filter(relative), names.filter(relative)
-    around = [_normalised_parts(chunk) for chunk in paths.chunks]
     is_written = any(holds_byte(chunk, "%") for chunk in paths.chunks)
+    spelled = [*paths.chunks, *(names.chunks if is_written else ())]
+    around = [_normalised_parts(chunk) for chunk in spelled]
     return elsewhere.joined(_places([*names.chunks, *around], paths.chunks if is_written else ()))
 
 
@@ -109,8 +110,9 @@ def data_places(paths: pa.Array, root: str) -> Places:
     """The files of paths as the log has them."""
     absolute = _are_absolute(paths)
     relative, others = _split(paths, absolute)
-    inside = [decode_paths(relative), _normalised_parts(relative)]
-    written = [] if inside[0] is relative else [relative]
+    inside = decode_in_pieces(pa.chunked_array([relative])).chunks
+    written = [relative] if holds_byte(relative, "%") else []
+    inside += [_normalised_parts(chunk) for chunk in (relative, *(inside if written else ()))]
     outside: list[pa.Array] = []
     if len(others):
         below, beyond = _below_root(others, root)
@@ -141,7 +143,7 @@ def file_of_each(files: pa.Table, root: str) -> tuple[pa.ChunkedArray, pa.Chunke
     absolute = _are_absolute(paths)
     if pc.any(absolute).as_py():
         names = _with_absolute(paths.combine_chunks(), absolute.combine_chunks(), names, root)
-    vectors = files.column("deletion_vector").combine_chunks()
+    vectors = in_one_piece(files.column("deletion_vector"))
     if vectors.null_count == len(vectors):
         return names, None
     kinds = pc.struct_field(vectors, "storage_type")
@@ -192,7 +194,7 @@ def _are_absolute(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
     if not any(holds_byte(chunk, ":") for chunk in chunks):
         if any(may_begin_with(chunk, "/") for chunk in chunks):
             return pc.starts_with(paths, "/")
-        none = pa.array(np.zeros(len(paths), np.bool_))
+        none = build_array(np.zeros(len(paths), np.bool_))
         return pa.chunked_array([none]) if isinstance(paths, pa.ChunkedArray) else none
     return pc.match_substring_regex(paths, _ABSOLUTE)
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.listing import LogListing
+from explorer.log.plain_arrays import build_array, read_values
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.filenames import TEMPORARY_NAME
 from explorer.table.commit_times import commit_times
@@ -133,7 +134,7 @@ def judge_unkept(
     like_ours = unfinished | flags_of(is_stray_by_name(paths))
     stray = ~hidden & ~removed & ~theirs & like_ours
     old = flags_of(is_older(times, ages.cutoff_ms))
-    dated = flags_of(pc.fill_null(pc.not_equal(times, 0), False))  # noqa: FBT003  # a value
+    dated = numbers_of(times) != 0
     changes = flags_of(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
     goes = removed | (stray & old)
     cases = {
@@ -189,16 +190,22 @@ def removals_of(events: FileEvents | None, kept: KeptFiles) -> list[pa.Table]:
 def removals_by_commits(events: FileEvents) -> pa.Table:
     """What the commits removed for good, as `judge_unkept` takes it."""
     last = events.newest
-    removed = last.filter(pa.array(last.column("kind").to_numpy() == REMOVE))
+    removed = last.filter(build_array(read_values(last.column("kind")) == REMOVE))
     return removed.rename_columns({"time": "deletion_timestamp"})
 
 
 def kept_by_commits(events: FileEvents, cutoff_ms: int) -> Places:
     """What all commits keep: files that are live, and those removed after `cutoff_ms`."""
+    return events.places(rows_kept_by_commits(events, cutoff_ms))
+
+
+def rows_kept_by_commits(events: FileEvents, cutoff_ms: int) -> npt.NDArray[np.int64]:
+    """Which events say so."""
     rows = events.newest_rows
-    kinds = events.table.column("kind").to_numpy()[rows]
+    kinds = read_values(events.table.column("kind"))[rows]
     times = numbers_of(events.table.column("time"))[rows]
-    return events.places(rows[(kinds == ADD) | ((kinds == REMOVE) & (times > cutoff_ms))])
+    found: npt.NDArray[np.int64] = rows[(kinds == ADD) | ((kinds == REMOVE) & (times > cutoff_ms))]
+    return found
 
 
 def young_changes(
@@ -207,33 +214,31 @@ def young_changes(
     """The change files of commits after `cutoff_ms`, and of commits whose time is unknown."""
     if events is None:
         return NOWHERE
-    kinds = events.table.column("kind").to_numpy()
-    changes = events.table.filter(pa.array(kinds == CHANGE))
+    kinds = read_values(events.table.column("kind"))
+    changes = events.table.filter(build_array(kinds == CHANGE))
     if not changes.num_rows:
         return NOWHERE
     run = contiguous_run(listing.commits)
     active = in_commit_times(snapshot.protocol, snapshot.metadata)
     times = commit_times(snapshot.store, listing, run, active)
     old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
-    young = ~np.isin(changes.column("version").to_numpy(), old)
+    young = ~np.isin(read_values(changes.column("version")), old)
     found = NOWHERE
-    for chunk in changes.filter(pa.array(young)).column("path").chunks:
+    for chunk in changes.filter(build_array(young)).column("path").chunks:
         found = found.joined(data_places(chunk, snapshot.uri))
     return found
 
 
 def flags_of(values: pa.Array | pa.ChunkedArray) -> Flags:
     """Truth values of a column without nulls."""
-    found: Flags = (
-        values.to_numpy(zero_copy_only=False).astype(np.bool_) if len(values) else np.zeros(0, "?")
-    )
+    found: Flags = read_values(values)
     return found
 
 
 def numbers_of(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """64-bit integers, 0 for null."""
     filled = pc.fill_null(values, _ZERO)
-    found: npt.NDArray[np.int64] = filled.to_numpy() if len(filled) else np.zeros(0, np.int64)
+    found: npt.NDArray[np.int64] = read_values(filled)
     return found
 
 
@@ -251,7 +256,7 @@ def _removal_times(
             if names is not None:
                 at = pc.index_in(paths, value_set=names)
                 known = flags_of(at.is_valid())
-                found[known] = np.maximum(found[known], stamps[at.drop_null().to_numpy()])
+                found[known] = np.maximum(found[known], stamps[read_values(at.drop_null())])
     return found
 
 

@@ -194,3 +194,22 @@ def test_the_checksums_of_real_tables_disagree_where_the_manifest_says_so(corpus
         found = look.describe(explorer.open_table(corpus / "tables" / entry["name"]))
         disagrees = any("checksum" in problem["problem"] for problem in found["problems"])
         assert disagrees is not entry["version_checksum_agrees"], entry["name"]
+
+
+@pytest.mark.parametrize("info", [None, {}, {"inCommitTimestamp": "x"}], ids=str)
+def test_commit_without_its_time_leaves_the_time_unknown_and_the_rest_known(
+    folder: LogFolder, info: dict[str, Any] | None
+) -> None:
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7}
+    features = {"writerFeatures": ["inCommitTimestamp"]}
+    enabled = metadata(configuration={"delta.enableInCommitTimestamps": "true"})
+    first = {"commitInfo": {"inCommitTimestamp": 1_700_000_000_000}}
+    folder.commit(0, [first, {"protocol": protocol | features}, enabled, add("a", size=7)])
+    folder.commit(1, [*([] if info is None else [{"commitInfo": info}]), add("b", size=9)])
+    found = describe(folder)
+    assert (found["version"], found["num_files"], found["size_in_bytes"]) == (1, 2, 16)
+    assert found["timestamp"] is None
+    (problem,) = found["problems"]
+    assert problem["kind"] == "log_corrupt"
+    assert describe(folder, version=0)["timestamp"] == "2023-11-14T22:13:20.000Z"
+    assert describe(folder, version=0)["problems"] == []

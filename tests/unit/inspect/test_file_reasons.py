@@ -110,6 +110,28 @@ def test_file_is_found_by_its_name_on_disk_and_by_that_of_the_log(lake: Lake, na
         assert found.evidence.num_rows == 1
 
 
+@pytest.mark.parametrize(
+    "spelling", ["%61-0.parquet", "%61%2d%30%2Eparque%74", "./%61-0%2eparquet"]
+)
+def test_file_is_found_though_its_path_is_escaped_without_need(lake: Lake, spelling: str) -> None:
+    start(lake, lake.add("a-0.parquet"), lake.add("b"))
+    lake.commit(1, [remove("a-0.parquet"), lake.add(spelling)], age_days=9)
+    found = why(lake, "a-0.parquet")
+    assert found.kind == "live data file"
+    assert [row["version"] for row in found.evidence.to_pylist()] == [0, 1, 1]
+    lake.commit(2, [lake.remove(spelling, age_days=2)], age_days=2)
+    assert why(lake, "a-0.parquet").kind == "removed data file, within retention"
+
+
+def test_vector_is_found_though_its_place_is_escaped_without_need(lake: Lake) -> None:
+    place = f"file://{lake.root}/%64eletion_vector_0.bin"
+    lake.file("deletion_vector_0.bin")
+    start(lake, lake.add("a", deletionVector=vector(place, storageType="p")))
+    found = why(lake, "deletion_vector_0.bin")
+    assert [row["role"] for row in found.evidence.to_pylist()] == ["deletion vector"]
+    assert found.kind == "live deletion vector"
+
+
 def test_orphan_and_foreign_files_are_told_apart(lake: Lake) -> None:
     start(lake, lake.add("a"))
     lake.file("orphan.parquet", age_days=8)

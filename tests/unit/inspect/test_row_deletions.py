@@ -10,6 +10,7 @@ import pytest
 from deltalake import DeltaTable
 
 import explorer
+import explorer.inspect as look
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
 from explorer.inspect.row_deletions import deletion_vectors, hidden_rows
 from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
@@ -128,3 +129,48 @@ def test_what_is_not_known_is_null_and_what_is_wrong_is_told(tmp_path: Path) -> 
     assert found["b"]["fraction_deleted"] is None
     assert "holds no UUID" in found["c"]["problem"]
     assert "but not which" in found["d"]["problem"]
+
+
+@pytest.mark.rule("dv-cardinality", "stats-live-rows")
+@pytest.mark.parametrize(
+    ("cardinality", "stats", "said"),
+    [
+        (-2, '{"numRecords":5}', "hides -2 of 5 rows"),
+        (9, '{"numRecords":5}', "hides 9 of 5 rows"),
+        (1, '{"numRecords":0}', "hides 1 of 0 rows"),
+        (-1, None, "hides -1 rows"),
+        (None, '{"numRecords":5}', "does not say how many"),
+    ],
+)
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_number_of_hidden_rows_that_cannot_be_is_counted_as_unknown(
+    tmp_path: Path, cardinality: int | None, stats: str | None, said: str, is_stored: bool
+) -> None:
+    folder = LogFolder(tmp_path / "table")
+    files = [
+        add("a", deletionVector=vector(cardinality=cardinality), stats=stats),
+        add("b", deletionVector=vector(cardinality=5), stats='{"numRecords":5}'),
+        add("c", deletionVector=vector(cardinality=3)),
+    ]
+    actions = [FEATURE_PROTOCOL, metadata(), *files]
+    folder.commit(0, actions)
+    if is_stored:
+        folder.checkpoint(0, actions)
+    table = explorer.open_table(folder.root)
+    found = look.describe(table)
+    unknown = [found[name] for name in ("num_rows", "num_deleted_rows")]
+    assert (unknown, found["num_deletion_vectors"]) == ([None, None], 3)
+    (problem,) = found["problems"]
+    assert problem["problem"] == "The number of rows that 1 deletion vector should hide cannot be."
+    assert (said in problem["reason"], "'a'" in problem["reason"]) == (True, True)
+    rows = {row["path"]: row for row in deletion_vectors(table.snapshot()).to_pylist()}
+    assert [rows[path]["fraction_deleted"] for path in "abc"] == [None, 1.0, None]
+    assert rows["a"]["problem"] is not None
+
+
+@pytest.mark.parametrize("cardinality", [0, 5])
+def test_vector_may_hide_no_row_and_every_row(tmp_path: Path, cardinality: int) -> None:
+    held = add("a", deletionVector=vector(cardinality=cardinality), stats='{"numRecords":5}')
+    found = snapshot_of(tmp_path, held)
+    assert (found.num_rows, found.num_deleted_rows) == (5 - cardinality, cardinality)
+    assert found.problems == ()

@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 import explorer
+from explorer.errors import UnusableCheckpointError
 from explorer.log.checkpoint import read_checkpoint
 from explorer.log.listing import list_log
-from explorer.log.parquet_part import ROWS_AT_ONCE, UnusableCheckpointError
+from explorer.log.parquet_part import ROWS_AT_ONCE
 from explorer.storage.open import open_read_store
 from tests.tables import (
     CHECKPOINT_FORMS,

@@ -204,7 +204,7 @@ def test_hint_leaves_out_what_is_long(tmp_path: Path) -> None:
     assert embedded.sidecar_files is None
 
 
-@pytest.mark.rule("checkpoint-contains-unexpired-tombstones")
+@pytest.mark.rule("checkpoint-contains-unexpired-tombstones", "older-003-tombstone-expiry-log-time")
 @pytest.mark.parametrize("form", FORMS, ids=FORM_IDS)
 def test_expired_tombstones_are_left_out(form: CheckpointForm, tmp_path: Path) -> None:
     log = build_log(tmp_path / "t")

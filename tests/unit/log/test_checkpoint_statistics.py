@@ -188,7 +188,16 @@ def test_bound_that_its_type_does_not_hold_is_none(tmp_path: Path) -> None:
     assert body["stats_parsed"]["maxValues"]["day"] is None
 
 
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "Infinity"])
+def test_number_beyond_every_double_is_no_bound_in_a_column(tmp_path: Path, number: str) -> None:
+    text = f'{{"numRecords":1,"minValues":{{"d":{number},"f":1e39,"i":5}}}}'
+    (body,) = _adds(_checkpoint(_log(tmp_path / "t", [text], _STRUCTS)))
+    least = body["stats_parsed"]["minValues"]
+    assert (least["d"], least["f"], least["i"]) == (None, None, 5)
+
+
 @pytest.mark.rule("checkpoint-stats-parsed-default", "checkpoint-stats-json-false")
+@pytest.mark.rule("feature-writer-version-3")
 @pytest.mark.parametrize(
     ("configuration", "as_json", "as_struct"),
     [

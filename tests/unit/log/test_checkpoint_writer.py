@@ -118,7 +118,8 @@ def rows(store: WriteStore, column: str) -> list[dict]:
 @pytest.mark.rule("checkpoint-stats-json", "older-001-checkpoint-domains")
 @pytest.mark.rule("older-001-checkpoint-files", "older-001-checkpoint-metadata")
 @pytest.mark.rule("older-001-checkpoint-protocol", "older-001-checkpoint-txn")
-@pytest.mark.rule("older-003-checkpoint-all-valid-actions")
+@pytest.mark.rule("older-003-checkpoint-all-valid-actions", "row-write-recommit-base")
+@pytest.mark.rule("row-write-recommit-commit-version")
 def test_explorer_reads_back_the_state_that_was_written(store: WriteStore, tmp_path: Path) -> None:
     write_classic_checkpoint(store, CONTENT)
     snapshot = explorer.open_table(tmp_path).snapshot()

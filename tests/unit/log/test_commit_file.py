@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import CorruptLogError
-from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.commit_file import holds_escapes, lines_backwards, may_name, parse_action
+from tests.json_escapes import with_escapes
 
 
 def _simply(data: bytes) -> list[tuple[int, bytes]]:
@@ -56,3 +58,21 @@ def test_what_is_no_action_is_refused_with_its_place(line: bytes) -> None:
 
 def test_object_is_an_action_whatever_it_says() -> None:
     assert parse_action(b' {"new": {"a": [1]}} \r', "x", 1) == {"new": {"a": [1]}}
+
+
+@pytest.mark.parametrize("kind", ["add", "remove", "cdc", "metaData", "protocol", "commitInfo"])
+@given(st.data())
+def test_no_spelling_of_a_kind_is_missed(kind: str, data: st.DataObject) -> None:
+    text = json.dumps({"txn": None, kind: {"path": "a"}}).encode()
+    written = with_escapes(text, 0, lambda: data.draw(st.booleans()))
+    assert json.loads(written) == json.loads(text)
+    for form in (written, memoryview(written)):
+        assert may_name(form, "other", kind)
+
+
+@pytest.mark.parametrize("text", ["a", "\u00e4\u2028", "\n\u001f", "adds", "u0061"])
+def test_text_without_a_kind_is_told_without_being_parsed(text: str) -> None:
+    stats = json.dumps({"minValues": {"a": text}})
+    written = json.dumps({"txn": {"appId": text, "stats": stats}}).encode()
+    assert not may_name(written, "add", "remove")
+    assert not holds_escapes(written)

@@ -32,6 +32,7 @@ _TALKS_OF_IT = add('a"commitInfo"', tags={"commitInfo": "{}"})
         ([_INFO, _TALKS_OF_IT], 1),
         ([{"commitInfo": None}, _INFO], 2),
         ([{"commitInfo": [1]}, _INFO], 2),
+        ([add("a"), {**add("p" * 5000), **_INFO}], 2),
     ],
 )
 def test_provenance_is_found(actions: list[object], line: int, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from explorer.table.decoded_paths import decode_as_text, decode_paths
 from explorer.table.file_events import ADD, REMOVE, read_events
 from explorer.table.kept_files import is_kept, kept_files
 from explorer.table.listed_files import is_hidden, is_stray_by_name
-from explorer.table.reach import build_reach, events_of_files, events_without_file
+from explorer.table.reach import build_reach, events_of_files, missing_files
 from explorer.table.store_paths import data_places, file_of_each, places_of, vector_places
 from tests.corpus import READABLE, place_table, table_name
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove, vector
@@ -51,6 +51,21 @@ def test_path_as_it_stands_is_kept_beside_its_decoded_form() -> None:
     listed = ["a b", "a%20b", "a%2520b", "c", "e", "50%"]
     kept = is_kept(pa.chunked_array([listed]), places)
     assert kept.to_pylist() == [True, True, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "path", ["./a%20b/c", "a%20b//c", "x%20y/../a%20b/c", "%2E/a%20b/c", "a%20b%2F/c", "a b/./c"]
+)
+def test_file_is_kept_by_a_path_with_escapes_and_needless_parts(path: str) -> None:
+    listed = pa.chunked_array([["a b/c", "other"]])
+    files = pa.table({"path": ["%25", path], "deletion_vector": pa.nulls(2, VECTOR)})
+    names, _ = file_of_each(files, "/t")
+    for places in (
+        data_places(pa.array([path]), "/t"),
+        places_of(files, "/t"),
+        places_of(files, "/t", names),
+    ):
+        assert is_kept(listed, places).to_pylist() == [True, False]
 
 
 def test_many_escapes_are_decoded_as_each_is_alone() -> None:
@@ -204,8 +219,8 @@ def events_table(tmp_path: Path) -> explorer.Table:
 def readable(table: explorer.Table, present: list[str]) -> tuple[list[int], list[int]]:
     """Versions, and versions of the change feed, that can be read with these files."""
     events = read_events(table.store, table.listing())
-    missing = events_without_file(events, pa.chunked_array([present], pa.string()))
-    reach = build_reach(events, missing)
+    data, vectors = missing_files(events, pa.chunked_array([present], pa.string()))
+    reach = build_reach(events, data | vectors)
     return (
         [version for version in range(5) if reach.readable[version]],
         [version for version in range(5) if reach.changes[version]],

@@ -1,0 +1,68 @@
+"""Between numpy and Arrow by way of buffers: pyarrow's own ways, `pyarrow.array`, `to_numpy`
+and `combine_chunks` of nothing, import pandas, which takes longer than a million rows do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+_TYPES = {
+    np.dtype(np.int8): pa.int8(),
+    np.dtype(np.int32): pa.int32(),
+    np.dtype(np.int64): pa.int64(),
+}
+
+
+def build_array(values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """An Arrow array of truth values, or of whole numbers of 8, 32 or 64 bits, null where
+    `mask` is set; numbers are not copied where they lie in a row."""
+    flat = np.ascontiguousarray(values)
+    validity = None if mask is None else _bits(~mask)
+    if flat.dtype == np.bool_:
+        return pa.Array.from_buffers(pa.bool_(), len(flat), [validity, _bits(flat)])
+    return pa.Array.from_buffers(_TYPES[flat.dtype], len(flat), [validity, pa.py_buffer(flat)])
+
+
+def read_values(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
+    """The values of truth values or numbers without nulls; those of a column in several pieces
+    are copied."""
+    if isinstance(column, pa.Array):
+        return _values(column)
+    if column.num_chunks == 1:
+        return _values(column.chunk(0))
+    empty = np.zeros(0, _dtype(column.type))
+    return np.concatenate([empty, *map(_values, column.chunks)])
+
+
+def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+    """The whole column, without a copy where it is in one piece already."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
+
+
+def _values(array: pa.Array) -> npt.NDArray[Any]:
+    if array.null_count:
+        raise ValueError("a null has no value")
+    data = array.buffers()[1]
+    if not len(array) or data is None:
+        return np.zeros(len(array), _dtype(array.type))
+    if not pa.types.is_boolean(array.type):
+        dtype = _dtype(array.type)
+        return np.frombuffer(data, dtype, len(array), array.offset * dtype.itemsize)
+    start, skipped = divmod(array.offset, 8)
+    bits = np.frombuffer(data, np.uint8)[start:]
+    found = np.unpackbits(bits, count=skipped + len(array), bitorder="little")
+    return found[skipped:].view(np.bool_)
+
+
+def _dtype(kind: pa.DataType) -> np.dtype[Any]:
+    found: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+    return found
+
+
+def _bits(flags: npt.NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(flags, bitorder="little"))

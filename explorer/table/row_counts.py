@@ -1,0 +1,105 @@
+"""What stands in the way of counting the live rows by the log
+(spec: Per-file Statistics, Deletion Vectors)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import Problem
+from explorer.log.columns import bool_column, int64_column
+from explorer.log.file_columns import FileColumns, ReducibleFiles
+from explorer.log.record_counts import record_counts
+from explorer.log.statistics_text import parse_statistics_texts
+from explorer.table.frames import sum_of
+
+_NUM_RECORDS: Final = ("numRecords",)
+PARSED_NUM_RECORDS: Final = ("stats_parsed", *_NUM_RECORDS)
+"""Where a checkpoint has the number of rows of a file."""
+
+# scalars by way of an array: plain values would make pyarrow import pandas
+_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
+_ZERO = int64_column([0])[0]
+
+
+def flag_impossible(vectors: pa.ChunkedArray, records: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which deletion vectors do not hide a number of rows that there can be: none is said,
+    or fewer than 0, or more than the file has, where `records` say how many."""
+    hidden = pc.struct_field(vectors, "cardinality")
+    fits = pc.coalesce(pc.less_equal(hidden, records), _TRUE)
+    fits = pc.coalesce(pc.and_(pc.greater_equal(hidden, _ZERO), fits), _FALSE)
+    return pc.and_(vectors.is_valid(), pc.invert(fits))
+
+
+def count_deleted(files: pa.Table) -> tuple[int | None, Problem | None]:
+    """How many rows the vectors of files with `path`, `deletion_vector` and `num_records`
+    hide; None, and why, where one of them cannot hide so many."""
+    vectors = files.column("deletion_vector")
+    wrong = flag_impossible(vectors, files.column("num_records"))
+    if not (count := pc.sum(wrong).as_py()):
+        return sum_of(pc.struct_field(vectors, "cardinality")), None
+    (first,) = files.filter(wrong).slice(0, 1).to_pylist()
+    said = render_cardinality(first["deletion_vector"]["cardinality"], first["num_records"])
+    return None, impossible_problem(count, f" Of {first['path'][:200]!r} {said}.")
+
+
+def render_cardinality(cardinality: int | None, num_records: int | None) -> str:
+    """What the log says of a vector with such a cardinality."""
+    if cardinality is None:
+        return "the log does not say how many rows it hides"
+    of = "" if num_records is None else f" of {num_records:,}"
+    return f"it hides {cardinality:,}{of} rows by the log"
+
+
+def impossible_problem(count: int, example: str = "") -> Problem:
+    """What to say of so many vectors."""
+    whose = "1 deletion vector" if count == 1 else f"{count:,} deletion vectors"
+    return Problem(
+        kind="log_corrupt",
+        problem=f"The number of rows that {whose} should hide cannot be.",
+        reason=f"It is missing, below 0, or more than the file has.{example}",
+        remedy="The rows are read all the same, or refused where the vector holds others. "
+        "How many rows are live is not known without reading them.",
+        spec="Deletion Vectors",
+    )
+
+
+def find_unreadable(state: ReducibleFiles) -> Problem | None:
+    """What to say of the live files that tell how many rows they have, but not so that it can
+    be read; None where there is none, as where they just do not tell."""
+    columns = ("path", "stats")
+    found = list(state.reduce_files(columns, [PARSED_NUM_RECORDS], _count_unreadable))
+    count = sum(some for some, _ in found)
+    return unreadable_problem(count, next(path for some, path in found if some)) if count else None
+
+
+def _count_unreadable(files: FileColumns) -> tuple[int, str]:
+    """How many of some files they are, and the path of the first."""
+    table, parsed = files.table, files.leaves.get(PARSED_NUM_RECORDS)
+    lost = record_counts(table.column("stats"), parsed).is_null()
+    if not pc.any(lost).as_py():
+        return 0, ""
+    texts = table.column("stats").filter(lost).combine_chunks()
+    found = parse_statistics_texts(texts, {_NUM_RECORDS: pa.int64()})
+    said = found.columns[_NUM_RECORDS].is_valid()  # below 0
+    if parsed is not None:
+        said = pc.or_(said, parsed.filter(lost).combine_chunks().is_valid())
+    wrong = sorted({*found.bad, *pc.indices_nonzero(said).to_pylist()})
+    if not wrong:
+        return 0, ""
+    return len(wrong), table.column("path").filter(lost)[wrong[0]].as_py()
+
+
+def unreadable_problem(count: int, first: str) -> Problem:
+    """What to say of so many files, and the path of the first."""
+    whose = "1 file" if count == 1 else f"{count:,} files"
+    return Problem(
+        kind="log_corrupt",
+        problem=f"The number of rows of {whose} cannot be read.",
+        reason="It is no whole number from 0 on, or the statistics are no JSON object. "
+        f"The first is {first[:200]!r}.",
+        remedy="How many rows the table has is unknown until the statistics are computed anew.",
+        spec="Per-file Statistics",
+    )

@@ -1,0 +1,66 @@
+"""Between numpy and Arrow without pandas."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.log.plain_arrays import build_array, in_one_piece, read_values
+
+_KINDS = st.sampled_from([np.bool_, np.int8, np.int32, np.int64])
+_bits = st.lists(st.integers(0, 1), max_size=40)
+
+
+@given(kind=_KINDS, values=_bits, mask=_bits)
+def test_array_holds_the_values_and_the_nulls(
+    kind: type[Any], values: list[int], mask: list[int]
+) -> None:
+    numbers = np.array(values, kind)
+    hidden = np.array((mask + [0] * len(values))[: len(values)], np.bool_)
+    plain, masked = build_array(numbers), build_array(numbers, hidden)
+    for found, expected in ((plain, pa.array(numbers)), (masked, pa.array(numbers, mask=hidden))):
+        found.validate(full=True)
+        assert found.equals(expected)
+
+
+@given(kind=_KINDS, chunks=st.lists(_bits, max_size=4), start=st.integers(0, 20))
+def test_values_of_a_column_are_those_of_its_rows(
+    kind: type[Any], chunks: list[list[int]], start: int
+) -> None:
+    data_type = pa.from_numpy_dtype(kind)
+    arrays = [pa.array(np.array(chunk, kind), data_type).slice(start) for chunk in chunks]
+    column = pa.chunked_array(arrays, data_type)
+    for found in (read_values(column), read_values(in_one_piece(column))):
+        assert found.dtype == kind
+        assert found.tolist() == column.to_pylist()
+
+
+def test_a_null_is_no_value() -> None:
+    with pytest.raises(ValueError, match="null"):
+        read_values(pa.chunked_array([pa.array([1]), pa.array([None], pa.int64())]))
+
+
+def test_a_vacuum_is_planned_without_pandas(tmp_path: Any) -> None:
+    code = """
+import sys
+from pathlib import Path
+from tests.unit.maintenance.lake import Lake, planned, start, vacuum
+lake = Lake(Path(sys.argv[1]))
+start(lake, lake.add("live"), lake.add("old"))
+lake.commit(1, [lake.remove("old", age_days=8)], age_days=8)
+lake.file("x.parquet")
+assert "pandas" not in sys.modules
+assert list(planned(vacuum(lake))) == ["old", "x.parquet"]
+assert "pandas" not in sys.modules
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], check=False, text=True, stderr=subprocess.PIPE
+    )
+    assert not done.returncode, done.stderr
