@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, StorageError
 from explorer.log.listing import CheckpointFiles
-from explorer.log.parquet_part import ParquetPart, open_part, store_failed, unusable
+from explorer.log.parquet_part import ParquetPart, open_part
 from explorer.log.small_actions import SmallActions
 from explorer.log.tail import EMPTY_TAIL, Tail, replay_json_checkpoint
+from explorer.log.unusable_file import store_failed, unusable
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER
 from explorer.protocol.last_checkpoint import EmbeddedCheckpoint
 from explorer.protocol.paths import decode_path, is_absolute
@@ -144,8 +146,10 @@ def _read_parquet(
 ) -> _TopLevel:
     def read(name: str) -> tuple[ParquetPart, Iterable[dict[str, Any]]]:
         part = open_part(store, f"{LOG_FOLDER}/{name}", listed=sizes.get(name))
-        actions = part.read_small()
-        return part, list(actions) if isinstance(store, RangeStore) else actions
+        if isinstance(store, RangeStore):
+            return part, list(part.read_small())
+        first = part.read_first(("protocol", "metaData")) if until_both else []
+        return part, chain(first, part.read_small())
 
     small = SmallActions()
     parts: list[ParquetPart] = []
@@ -159,11 +163,7 @@ def _read_parquet(
             elif (described := action.get("checkpointMetadata")) is not None:
                 versions.append(described.get("version"))
             else:
-                try:
-                    body = _as_json(_without_empty_lists(action))
-                    small.offer(body, part.path.rpartition("/")[2])
-                except CorruptLogError as error:
-                    raise unusable(part.path, error.reason.rstrip(".")) from error
+                _offer(small, action, part)
             if until_both and None not in (small.protocol, small.metadata):
                 break
         if until_both and None not in (small.protocol, small.metadata):
@@ -175,6 +175,13 @@ def _read_parquet(
         sidecars=tuple(sidecars),
         described_versions=tuple(versions),
     )
+
+
+def _offer(small: SmallActions, action: dict[str, Any], part: ParquetPart) -> None:
+    try:
+        small.offer(_as_json(_without_empty_lists(action)), part.path.rpartition("/")[2])
+    except CorruptLogError as error:
+        raise unusable(part.path, error.reason.rstrip(".")) from error
 
 
 def _check(found: _TopLevel, files: CheckpointFiles, path: str) -> None:

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from explorer.log.key_columns import parts_of
 from explorer.log.parquet_part import FieldPath
 from explorer.storage.at_once import Answer
 
@@ -25,6 +26,29 @@ class FileColumns:
         if self.further is None or name in self.table.column_names:
             return self.table.column(name)
         return self.further(name)
+
+    def only(self, mask: pa.ChunkedArray) -> FileColumns:
+        """Those of the files that the mask keeps, without what else could be asked of them."""
+        count = sum(flags.true_count for flags in mask.chunks)
+        columns = [_kept(values, mask, count) for values in self.table.columns]
+        return FileColumns(
+            table=pa.Table.from_arrays(columns, names=self.table.column_names),
+            leaves={path: _kept(values, mask, count) for path, values in self.leaves.items()},
+        )
+
+
+def _kept(values: pa.ChunkedArray, mask: pa.ChunkedArray, count: int) -> pa.ChunkedArray:
+    """Those `count` of the values that the mask keeps; chunks of which it keeps all are not
+    copied."""
+    if values.null_count == len(values):
+        return pa.chunked_array([pa.nulls(count, values.type)])
+    chunks: list[pa.Array] = []
+    for chunk, flags in parts_of(values, mask):
+        if flags.true_count == len(flags):
+            chunks.append(chunk)
+        elif flags.true_count:
+            chunks.append(chunk.filter(flags))
+    return pa.chunked_array(chunks, values.type)
 
 
 class ReducibleFiles(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -67,6 +68,33 @@ def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
         pc.binary_join_element_wise(paths, kind, _NUL), inline, suffix, _NOTHING
     )
     return pc.if_else(pc.is_valid(vectors), unique, paths)
+
+
+def find_keys(
+    held: pa.ChunkedArray, keys: pa.ChunkedArray, without: pa.ChunkedArray | None
+) -> pa.ChunkedArray:
+    """Which of `held` are among `keys`, where those that `without` keeps are not."""
+    if without is None:
+        return pc.is_in(held, value_set=keys)
+    chunks: list[pa.Array] = []
+    # nearly all of them are kept: chunks of which all are need no look
+    for some, kept in parts_of(held, without):
+        hits = pc.invert(kept)
+        if hits.true_count:
+            hits = pc.replace_with_mask(hits, hits, pc.is_in(some.filter(hits), value_set=keys))
+        chunks.append(hits)
+    return pa.chunked_array(chunks, pa.bool_())
+
+
+def parts_of(
+    values: pa.ChunkedArray, mask: pa.ChunkedArray
+) -> Iterator[tuple[pa.Array, pa.BooleanArray]]:
+    """The chunks of `values`, each with its part of a mask that is as long as they are."""
+    flags = mask.chunk(0) if mask.num_chunks == 1 else mask.combine_chunks()
+    start = 0
+    for chunk in values.chunks:
+        yield chunk, flags.slice(start, len(chunk))
+        start += len(chunk)
 
 
 def _normalised(paths: pa.Array) -> pa.Array:

@@ -231,7 +231,7 @@ def _read_files(
     except pa.ArrowInvalid:
         table = _parse(text, samples, as_samples=False)
     table.validate(full=True)  # texts may be no UTF-8
-    structs = {action: table.column(action).combine_chunks() for action in wanted}
+    structs = {action: _whole(table.column(action)) for action in wanted}
     # each line begins one action, so that then each row is one line and has one action
     held = sum(len(rows) - rows.null_count for rows in structs.values())
     if not table.num_rows == held == sum(map(len, wanted.values())):
@@ -242,6 +242,11 @@ def _read_files(
             return None
         files[action] = found
     return files
+
+
+def _whole(column: pa.ChunkedArray) -> pa.StructArray:
+    # to combine a single chunk would copy it
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _is_usual(bodies: Sequence[Any]) -> bool:
@@ -270,6 +275,8 @@ def _parse(
         ),
         # one block: what a line holds is never cut
         read_options=pj.ReadOptions(use_threads=False, block_size=text.size + 1),
+        # around many small columns Arrow's own pools keep a third more than these hold
+        memory_pool=pa.system_memory_pool(),
     )
 
 

@@ -19,7 +19,7 @@ ENOUGH: Final = 512 * 1024
 """Bytes of one replay; below it importing Arrow costs more than all lines do."""
 
 # bytes of files that wait to be made use of
-_AHEAD: Final = 8 * 2**20
+_AHEAD: Final = 3 * 2**20
 
 # after so many files in a row that have to be read line by line the next ones are like them
 _MOST_MISSES: Final = 3

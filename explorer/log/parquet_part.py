@@ -10,16 +10,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError, StorageError, UnusableCheckpointError
 from explorer.log.action_fields import FileAction
-from explorer.log.columns import COLUMNS, DELETION_VECTOR, VECTOR_FIELDS
+from explorer.log.columns import COLUMNS
+from explorer.log.gathered_texts import gather_texts
+from explorer.log.stored_types import as_type
+from explorer.log.unusable_file import unusable, unusable_if_unreadable
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
-from explorer.storage.parquet_bytes import ParquetBytes
+from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
@@ -35,12 +37,20 @@ ROWS_AT_ONCE = 2**13
 """How many rows of a row group are decoded at a time where they are reduced as they come:
 with their statistics that is about what a processor's cache holds."""
 
+_PATHS_AT_ONCE = 2**12
+"""The same for paths alone, which are copied meanwhile."""
+
+# rows in which to look for the few actions before looking at all
+_FIRST = 2**10
+
+# bytes of a column that are read at a time: to have all of it in memory before it is decoded
+# takes longer, by what new memory costs
+_BUFFER = 2**16
+
 _TOO_FEW = "a row group holds fewer rows than its footer says"
 
 # readers count the rows of a group in 32 bits
 _MAX_ROWS = 2**31
-
-Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
 
 FieldPath: TypeAlias = tuple[str, ...]
 """Names of the log from an action to a field inside it."""
@@ -85,12 +95,7 @@ class ParquetPart:
 
     def read_small(self) -> Iterator[dict[str, Any]]:
         """The actions that are few, each as `{name: body}` like a line of a commit."""
-        leaves = {name: f"{name}.{leaf}" for name, leaf in _WITNESS.items() if self.has(name)}
-        for name, leaf in [*leaves.items()]:
-            if not self.has(name, _WITNESS[name]):
-                if name not in _FORGOTTEN:
-                    raise unusable(self.path, f"it has no column {leaf}")
-                del leaves[name]
+        leaves = self._witnesses()
         if not leaves:
             return
         every = range(self.num_row_groups)
@@ -98,11 +103,34 @@ class ParquetPart:
             for group in every:
                 yield from self._read_small(file, group, leaves)
 
+    def read_first(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Those of these actions that are among the first rows, as `read_small` has them;
+        nearly all writers put the few actions there."""
+        names = [name for name in self._witnesses() if name in names]
+        if not names or not self.num_row_groups:
+            return []
+        with self._open([0], names) as file:
+            for table in self._stream(file, 0, names, _FIRST):
+                with unusable_if_unreadable(self.path):
+                    rows = [(name, _rows_with(table.column(name), name)) for name in names]
+                    return [{name: body} for name, found in rows for body in found.to_pylist()]
+        return []
+
+    def _witnesses(self) -> dict[str, str]:
+        """For each action that is few and has a column, the leaf that is never null."""
+        leaves = {name: f"{name}.{leaf}" for name, leaf in _WITNESS.items() if self.has(name)}
+        for name, leaf in [*leaves.items()]:
+            if not self.has(name, _WITNESS[name]):
+                if name not in _FORGOTTEN:
+                    raise unusable(self.path, f"it has no column {leaf}")
+                del leaves[name]
+        return leaves
+
     def _read_small(
         self, file: pq.ParquetFile, group: int, leaves: Mapping[str, str]
     ) -> Iterator[dict[str, Any]]:
         witnesses = self._read(file, group, list(leaves.values()), use_threads=True)
-        with _unusable_if_unreadable(self.path):
+        with unusable_if_unreadable(self.path):
             masks = {
                 name: pc.is_valid(pc.struct_field(witnesses.column(name), _WITNESS[name]))
                 for name in leaves
@@ -113,7 +141,7 @@ class ParquetPart:
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in masks}
         # nearly always they are the first of their row group, or of a group of their own
         for table in self._stream(file, group, list(masks)) if masks else ():
-            with _unusable_if_unreadable(self.path):
+            with unusable_if_unreadable(self.path):
                 for name, mask in masks.items():
                     here = mask.slice(start, table.num_rows)
                     found[name] += table.column(name).filter(here).to_pylist()
@@ -190,13 +218,27 @@ class ParquetPart:
         with self._open([group], leaves) as file:
             if vector in leaves and not self._has_vectors(file, group, action):
                 leaves = [path]
+            if len(leaves) == 1 and self.metadata.row_group(group).num_rows > ROWS_AT_ONCE:
+                return self._read_paths(file, group, action)
             table = self._read(file, group, leaves)
         names = ["path", "deletion_vector"][: len(leaves)]
         return self._columns(table.num_rows, action, names, table)
 
+    def _read_paths(self, file: pq.ParquetFile, group: int, action: FileAction) -> pa.Table:
+        """The column `path` of a large row group; decoded as a whole it would take twice the
+        memory that it needs."""
+        rows = self.metadata.row_group(group).num_rows
+        pieces = (
+            chunk
+            for table in self._stream(file, group, [f"{action}.path"], _PATHS_AT_ONCE)
+            for chunk in self._columns(table.num_rows, action, ["path"], table).column(0).chunks
+        )
+        with unusable_if_unreadable(self.path):
+            return pa.Table.from_arrays([gather_texts(pieces, rows)], names=["path"])
+
     def _has_vectors(self, file: pq.ParquetFile, group: int, action: FileAction) -> bool:
         column = self._read(file, group, [f"{action}.deletionVector.storageType"]).column(action)
-        with _unusable_if_unreadable(self.path):
+        with unusable_if_unreadable(self.path):
             vectors = pc.struct_field(column, "deletionVector")
             return bool(vectors.null_count < len(vectors))
 
@@ -205,14 +247,14 @@ class ParquetPart:
     ) -> pa.Table:
         rules = COLUMNS[action]
         arrays: list[pa.ChunkedArray] = []
-        with _unusable_if_unreadable(self.path):
+        with unusable_if_unreadable(self.path):
             for name in columns:
                 log_name, _, data_type = rules[name]
                 if table is None or not self.has(action, log_name):
                     arrays.append(pa.chunked_array([pa.nulls(rows, data_type)]))
                     continue
                 found = pc.struct_field(table.column(action), log_name)
-                arrays.append(_as_type(found, data_type))
+                arrays.append(as_type(found, data_type))
         return pa.Table.from_arrays(arrays, names=list(columns))
 
     def _inner(
@@ -220,7 +262,7 @@ class ParquetPart:
     ) -> dict[FieldPath, pa.ChunkedArray]:
         if table is None:
             return {}
-        with _unusable_if_unreadable(self.path):
+        with unusable_if_unreadable(self.path):
             held = table.column(action)
             return {path: pc.struct_field(held, list(path)) for path in paths}
 
@@ -235,17 +277,17 @@ class ParquetPart:
     @contextlib.contextmanager
     def _open(self, groups: Sequence[int], columns: Sequence[str]) -> Iterator[pq.ParquetFile]:
         """The file, to read these columns of these row groups."""
-        with _unusable_if_unreadable(self.path), self.stored.open() as source:
+        with unusable_if_unreadable(self.path), self.stored.open() as source:
             if source.file.size() != self.size:
                 raise unusable(self.path, "it was replaced while it was being read")
             source.expect(groups, columns)
-            yield _parquet_file(source.file, self.metadata)
+            yield _parquet_file(source, self.metadata)
 
     def _read(
         self, file: pq.ParquetFile, group: int, columns: list[str], *, use_threads: bool = False
     ) -> pa.Table:
         """All of a row group; `use_threads` where no other group is read beside it."""
-        with _unusable_if_unreadable(self.path):
+        with unusable_if_unreadable(self.path):
             table = file.read_row_group(
                 group, columns=columns, use_threads=use_threads or self.num_row_groups == 1
             )
@@ -255,12 +297,14 @@ class ParquetPart:
                 raise unusable(self.path, _TOO_FEW)
             return table
 
-    def _stream(self, file: pq.ParquetFile, group: int, columns: list[str]) -> Iterator[pa.Table]:
+    def _stream(
+        self, file: pq.ParquetFile, group: int, columns: list[str], at_once: int = ROWS_AT_ONCE
+    ) -> Iterator[pa.Table]:
         """As `_read`, in pieces; to be gone through inside of `_open`."""
         left = self.metadata.row_group(group).num_rows
-        for batch in file.iter_batches(
-            ROWS_AT_ONCE, [group], columns, use_threads=self.num_row_groups == 1
-        ):
+        # a single column has nothing to do beside it
+        threads = self.num_row_groups == 1 and len(columns) > 1
+        for batch in file.iter_batches(at_once, [group], columns, use_threads=threads):
             batch.validate(full=True)
             left -= batch.num_rows
             if left < 0:
@@ -278,11 +322,11 @@ def open_part(
     is not of the `size` in bytes that a checkpoint states. What a listing says of its size,
     `listed`, only saves asking for it."""
     stored = ParquetBytes(store, path, listed if size is None else size)
-    with _unusable_if_unreadable(path), stored.open() as source:
+    with unusable_if_unreadable(path), stored.open() as source:
         length = source.file.size()
         if size is not None and length != size:
             raise unusable(path, f"it has {length} bytes, and the checkpoint says {size}")
-        file = _parquet_file(source.file, None)
+        file = _parquet_file(source, None)
         part = ParquetPart(
             stored=stored,
             path=path,
@@ -300,100 +344,29 @@ def open_part(
         return part
 
 
-def _parquet_file(source: pa.NativeFile, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
+def _parquet_file(source: ParquetSource, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
     import pyarrow.parquet  # tables without a checkpoint open without it
 
+    # what came by requests is in memory already
+    reading: dict[str, Any] = {}
+    if source.ranged is None:
+        reading = {"pre_buffer": False, "buffer_size": _BUFFER}
     return pyarrow.parquet.ParquetFile(
-        source,
+        source.file,
         metadata=metadata,
         # without it a flipped bit becomes another path or another size, unseen
         page_checksum_verification=True,
         # in nanoseconds the year 9999 would come out as another year, unseen
         coerce_int96_timestamp_unit="us",
+        **reading,
     )
+
+
+def _rows_with(actions: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """The rows that have such an action."""
+    return actions.filter(pc.is_valid(pc.struct_field(actions, _WITNESS[name])))
 
 
 def _last(mask: pa.ChunkedArray) -> int:
     """The position of the last true value; there is one."""
     return int(pc.max(pc.indices_nonzero(mask)).as_py())
-
-
-def unusable(path: str, what: str) -> UnusableCheckpointError:
-    """The error for one file of a checkpoint."""
-    return UnusableCheckpointError(
-        f"The checkpoint file {path.rpartition('/')[2]} cannot be used.",
-        reason=f"Reading it failed: {what}.",
-        remedy="Nothing is lost while the commits it covers are there; write a new checkpoint.",
-        spec="Checkpoints",
-    )
-
-
-def store_failed(error: StorageError) -> UnusableCheckpointError:
-    """A checkpoint that cannot serve now, because the store did not: another may, and
-    where none does the store is to blame."""
-    return UnusableCheckpointError(
-        error.problem,
-        reason=error.reason,
-        remedy=error.remedy,
-        kind=error.kind,
-        spec="Checkpoints",
-    )
-
-
-def _as_type(found: Column, wanted: pa.DataType) -> Column:
-    if wanted == DELETION_VECTOR:
-        return pa.chunked_array([_as_vectors(chunk) for chunk in found.chunks], wanted)
-    if found.type == wanted:
-        return found
-    if not _is_kin(found.type, wanted):
-        raise ValueError(f"a column of type {found.type} where {wanted} belongs")
-    return pc.cast(found, wanted)
-
-
-def _is_kin(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Whether a cast keeps the meaning; Arrow would also turn numbers into text."""
-    kinds = pa.types
-    if kinds.is_dictionary(found):
-        return _is_kin(found.value_type, wanted)
-    if kinds.is_map(wanted):
-        inner = (found.key_type, found.item_type) if kinds.is_map(found) else ()
-        return bool(inner) and all(_is_kin(kind, pa.string()) for kind in inner)
-    if kinds.is_string(wanted):
-        texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view, kinds.is_binary)
-        return any(is_text(found) for is_text in texts)
-    if kinds.is_timestamp(wanted):
-        return bool(kinds.is_timestamp(found) or kinds.is_int64(found))
-    return bool(kinds.is_integer(wanted) and kinds.is_integer(found))
-
-
-def _as_vectors(found: pa.Array) -> pa.Array:
-    """A struct with the log's field names as `DELETION_VECTOR`; a cast would match
-    the names, find none of them, and answer nulls."""
-    children = []
-    for name, kind in VECTOR_FIELDS.items():
-        present = found.type.get_field_index(name) >= 0
-        child = pc.struct_field(found, name) if present else pa.nulls(len(found), kind)
-        children.append(child if child.type == kind else _as_type(child, kind))
-    nameless = pc.or_(pc.is_null(children[0]), pc.is_null(children[1]))
-    if pc.any(pc.and_(nameless, pc.is_valid(found))).as_py():
-        # taken for none, it would bring rows back that are deleted
-        raise ValueError("a deletion vector without storageType or pathOrInlineDv")
-    return pa.StructArray.from_arrays(
-        children, fields=list(DELETION_VECTOR), mask=pc.is_null(found)
-    )
-
-
-@contextlib.contextmanager
-def _unusable_if_unreadable(path: str) -> Iterator[None]:
-    try:
-        yield
-    except UnusableCheckpointError:
-        raise
-    except StorageError as error:
-        raise store_failed(error) from error
-    except DeltaError as error:
-        raise unusable(path, error.problem.rstrip(".")) from error
-    # what pyarrow raises for broken files; ArrowInvalid is a ValueError
-    except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError) as error:
-        first_line = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise unusable(path, first_line.rstrip(".")) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -93,7 +95,11 @@ def _read_one(text: str) -> int | None:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
-        return None
+        # a number beyond every double, or one that is none, need not be that of the rows
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
     count = value.get("numRecords") if isinstance(value, dict) else None
     usable = isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 2**63
     return count if usable else None

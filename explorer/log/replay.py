@@ -21,6 +21,7 @@ from explorer.log.action_rows import wrong_field
 from explorer.log.collector import without_collector
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.compaction import UnusableCompactionError
+from explorer.log.decided_keys import DecidedKeys, Decider
 from explorer.log.keys import file_key
 from explorer.log.lines_ahead import LARGE_FILE
 from explorer.log.listing import Compaction
@@ -64,8 +65,7 @@ class Replay:
         removes: ActionTaker,
         take_rows: Callable[[FileAction, pa.RecordBatch], None] | None = None,
     ) -> None:
-        # key -> the kind of action and the log file that decided it; gone when the replay is
-        self._decided: dict[str, tuple[str, str]] = {}
+        self._decided = DecidedKeys()  # gone when the replay is
         # of the file being read: kind and path -> the lines that have them with a vector
         self._vectored: dict[tuple[str, str], list[int]] = {}
         # kind and log file -> a path that it has with several vectors
@@ -179,15 +179,11 @@ class Replay:
             self._problems.append(_empty_file(name))
         return True
 
-    def _decide(self, part: FileActions, decider: tuple[str, str]) -> pa.RecordBatch:
+    def _decide(self, part: FileActions, decider: Decider) -> pa.RecordBatch:
         """The rows whose files nothing newer has decided; each key stands once in its file."""
-        decided, keys = self._decided, part.keys
-        if decided.keys().isdisjoint(keys):
-            decided.update(dict.fromkeys(keys, decider))
-            return part.rows
-        news = [key not in decided for key in keys]
-        decided.update((key, decider) for key, is_news in zip(keys, news, strict=True) if is_news)
-        return part.only(news)
+        column = part.rows.column("path") if part.keys_are_paths else None
+        news = self._decided.add_all(part.keys, decider, column)
+        return part.rows if news is None else part.only(news)
 
     def _take_small(
         self, action: Mapping[str, Any], name: str, number: int, seen: set[SmallKey]
@@ -202,7 +198,7 @@ class Replay:
                 self._note_twice(key.in_words, name, number)
             seen.add(key)
 
-    def _is_news(self, decider: tuple[str, str], body: Any, number: int) -> bool:
+    def _is_news(self, decider: Decider, body: Any, number: int) -> bool:
         """Whether nothing newer has decided the file of this action; its kind and its log
         file are the `decider`."""
         kind, name = decider
@@ -218,7 +214,7 @@ class Replay:
         key = file_key(path, vector)
         decided_by = self._decided.get(key)
         if decided_by is None:
-            self._decided[key] = decider
+            self._decided.add(key, decider)
             if vector is not None:
                 self._vectored.setdefault((kind, key.partition("\0")[0]), []).append(number)
             return True

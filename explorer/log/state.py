@@ -20,7 +20,13 @@ from explorer.log.checkpoint import Checkpoint
 from explorer.log.columns import COLUMNS, DELETION_VECTOR
 from explorer.log.file_columns import FileColumns
 from explorer.log.key_cache import KeyCache
-from explorer.log.key_columns import GroupKeys, decided_keys, keys_of, keys_of_arrays
+from explorer.log.key_columns import (
+    GroupKeys,
+    decided_keys,
+    find_keys,
+    keys_of,
+    keys_of_arrays,
+)
 from explorer.log.later_columns import LaterColumns
 from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
 from explorer.log.record_counts import record_counts
@@ -148,15 +154,35 @@ class LogState:
             shared = later is not None and later._checkpoint is self._checkpoint
             groups = self._row_groups(action)
             masked = later._groups(action) if later is not None and shared else [None] * len(groups)
-            found = self._ahead(
-                lambda job: self._read_among(*job, action, open_still, columns),
-                [*zip(groups, masked, strict=True)],
-            )
+            jobs = [
+                (group, live)
+                for group, live in zip(groups, masked, strict=True)
+                if live is None or live.mask is not None
+            ]
+
+            def read(job: tuple[tuple[ParquetPart, int], _LiveGroup | None]) -> pa.Table | None:
+                return self._read_among(*job, action, open_still, columns)
+
+            at_hand = self._holds(action, jobs, columns)
+            found = map(read, jobs) if at_hand else self._ahead(read, jobs)
             yield from (rows for rows in found if rows is not None)
         for rows in self._rows(action):
             kept = rows.filter(pc.is_in(keys_of(rows), value_set=keys)) if rows.num_rows else rows
             if kept.num_rows:
                 yield _select(kept, columns)
+
+    def _holds(
+        self,
+        action: FileAction,
+        jobs: Sequence[tuple[tuple[ParquetPart, int], _LiveGroup | None]],
+        columns: Sequence[str],
+    ) -> bool:
+        """Whether these columns need no reading, so that threads would take longer to begin
+        than all the work does."""
+        held = [self._cache.get(*group, action) for group, _ in jobs]
+        return set(columns) <= {"path", _VECTOR} and all(
+            keys is not None and not keys.has_vectors for keys in held
+        )
 
     def records(self, action: FileAction, name: str) -> bool:
         """Whether the checkpoint, as far as it holds such actions, has the field that
@@ -251,10 +277,8 @@ class LogState:
         columns: Sequence[str],
     ) -> pa.Table | None:
         part, group = at
-        if masked is not None and masked.mask is None:
-            return None
         held = self._group_keys(part, group, action).keys
-        hits = _hits(held, keys, None if masked is None else masked.mask)
+        hits = find_keys(held, keys, None if masked is None else masked.mask)
         if not (count := int(pc.sum(hits).as_py() or 0)):
             return None
         live = _LiveGroup(action=action, part=part, group=group, mask=hits, count=count)
@@ -281,7 +305,7 @@ class LogState:
             read = live.part.read_group(live.group, action, wanted.stored, wanted.further)
         rows = live.part.metadata.row_group(live.group).num_rows
         found = _assemble(wanted, slice(0, rows), *(read or (None, {})))
-        return found if live.mask is None else _masked(found, live.mask)
+        return found if live.mask is None else found.only(live.mask)
 
     def _pieces(
         self, live: _LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
@@ -299,7 +323,7 @@ class LogState:
             if mask is None or pc.all(mask).as_py():
                 yield replace(found, further=further)
             elif pc.any(mask).as_py():
-                yield replace(_masked(found, mask), further=further)
+                yield replace(found.only(mask), further=further)
 
     def _stream(
         self, live: _LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
@@ -366,22 +390,6 @@ def _assemble(
     return FileColumns(
         table=pa.Table.from_arrays(arrays, names=list(wanted.columns)), leaves=leaves
     )
-
-
-def _masked(found: FileColumns, mask: pa.ChunkedArray) -> FileColumns:
-    leaves = {path: values.filter(mask) for path, values in found.leaves.items()}
-    return FileColumns(table=found.table.filter(mask), leaves=leaves)
-
-
-def _hits(
-    held: pa.ChunkedArray, keys: pa.ChunkedArray, without: pa.ChunkedArray | None
-) -> pa.ChunkedArray:
-    """Which of `held` are among `keys`, where those that `without` keeps are not."""
-    if without is None:
-        return pc.is_in(held, value_set=keys)
-    open_still = pc.invert(without).combine_chunks()
-    few = pc.is_in(held.filter(open_still), value_set=keys).combine_chunks()
-    return pa.chunked_array([pc.replace_with_mask(open_still, open_still, few)])
 
 
 def _select(rows: pa.Table, columns: Sequence[str]) -> pa.Table:

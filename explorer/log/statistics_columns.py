@@ -19,7 +19,7 @@ from explorer.log.file_columns import FileColumns
 from explorer.log.parquet_part import FieldPath
 from explorer.log.statistics_rendering import render_statistics
 from explorer.log.statistics_text import parse_statistics_texts
-from explorer.log.statistics_values import fit_values, parse_times
+from explorer.log.statistics_values import drop_overflow, fit_values, parse_times
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
@@ -203,6 +203,8 @@ def _as_written(kind: pa.DataType) -> pa.DataType:
 def _from_json(values: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_temporal(kind):
         return parse_times(values, kind)[0]
+    if pa.types.is_floating(kind):
+        return drop_overflow(values)[0]
     if values.type == kind:
         return values
     # a number that the type does not hold bounds nothing

@@ -7,16 +7,22 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import bool_column, string_column
+from explorer.log.columns import string_column
 from explorer.log.time_digits import read_alike
 
-_FALSE = bool_column([False])[0]
-
-_DAY: Final = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK: Final = r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?)?"
-_ZONED: Final = _DAY + _CLOCK + r"([zZ]|[+-][0-9]{2}(:?[0-9]{2})?)$"
-_UNZONED: Final = _DAY + _CLOCK + "$"
-_MOMENT: Final = _DAY + r"[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
+# exactly the days and times that there are, so that casting them refuses none
+_LEAP: Final = r"([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)"
+_DAY: Final = (
+    r"^([0-9]{4}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])"
+    r"|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))"
+    rf"|{_LEAP}-02-29)"
+)
+_SECOND: Final = r"[0-5][0-9](\.[0-9]+)?"
+_CLOCK: Final = rf"[T ]([01][0-9]|2[0-3]):[0-5][0-9](:{_SECOND})?"
+_ZONE: Final = r"(Z|[+-]([01][0-9]|2[0-3])(:?[0-5][0-9])?)"
+_ZONED: Final = f"{_DAY}{_CLOCK}{_ZONE}$"
+_MOMENT: Final = rf"{_DAY}[T ]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{{1,6}})?"
+_UNZONED: Final = f"{_DAY}({_CLOCK})?$"
 
 
 def fit_values(values: pa.Array, kind: pa.DataType) -> pa.Array | None:
@@ -52,41 +58,44 @@ def _is_narrower(found: pa.DataType, kind: pa.DataType) -> bool:
     return bool(found == kind)
 
 
+def drop_overflow(values: pa.Array) -> tuple[pa.Array, list[int]]:
+    """Floating-point numbers that were text, and the positions of those that their type
+    does not hold, which are null: they would bound by infinity what is no bound at all."""
+    beyond = pc.is_inf(values)
+    if not pc.any(beyond).as_py():
+        return values, []
+    kept = pc.if_else(beyond, pa.nulls(1, values.type)[0], values)
+    return kept, pc.indices_nonzero(beyond).to_pylist()
+
+
 def parse_times(texts: pa.Array, kind: pa.DataType) -> tuple[pa.Array, list[int]]:
     """Dates or times as text, and the positions of those that are none."""
-    if (usual := _parse_usual_times(texts, kind)) is not None:
-        return usual, []
-    pattern = _DAY + "$"
-    if pa.types.is_timestamp(kind):
-        pattern = _UNZONED
-        texts = _with_zone(texts) if kind.tz is not None else _without_zone(texts)
-        if kind.tz is not None:
-            pattern = _ZONED
-        texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
-    fits = pc.coalesce(pc.match_substring_regex(texts, pattern), _FALSE)
-    plain = pc.if_else(fits, texts, pa.nulls(len(texts), pa.string()))
-    try:
-        found = pc.cast(plain, kind)
-    except pa.ArrowInvalid:  # such as 30 February
-        found = pa.array([_one_time(text, kind) for text in plain.to_pylist()], kind)
+    found = read_alike(texts, kind)
+    if found is None:
+        found = _read_any(texts, kind)
+    if found.null_count == texts.null_count:
+        return found, []
     lost = pc.and_(texts.is_valid(), found.is_null())
     return found, pc.indices_nonzero(lost).to_pylist()
 
 
-def _parse_usual_times(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
-    """The times of texts that all are as Arrow reads them, which takes a fraction of the
-    time; None where one is not."""
-    if (alike := read_alike(texts, kind)) is not None:
-        return alike
-    pattern = _DAY + "$"
-    if pa.types.is_timestamp(kind):
-        pattern = _MOMENT + ("$" if kind.tz is None else "Z$")
-    if pc.all(pc.match_substring_regex(texts, pattern)).as_py() is False:  # nulls are passed over
-        return None
-    try:
-        return pc.cast(texts, kind)
-    except pa.ArrowInvalid:  # such as 30 February
-        return None
+def _read_any(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Those of several forms, null where one is none; many times slower than `read_alike`."""
+    fits = pc.match_substring_regex(texts, _usual(kind))
+    if pc.all(fits).as_py() is False and pa.types.is_timestamp(kind):  # nulls are passed over
+        texts = _without_zone(texts) if kind.tz is None else _with_zone(texts)
+        texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
+        fits = pc.match_substring_regex(texts, _UNZONED if kind.tz is None else _ZONED)
+    if pc.all(fits).as_py() is False:
+        texts = pc.if_else(fits, texts, pa.nulls(1, pa.string())[0])
+    return pc.cast(texts, kind)
+
+
+def _usual(kind: pa.DataType) -> str:
+    """What nearly every writer writes, which needs nothing done to it."""
+    if pa.types.is_date(kind):
+        return _DAY + "$"
+    return _MOMENT + ("$" if kind.tz is None else "Z$")
 
 
 def _with_zone(texts: pa.Array) -> pa.Array:
@@ -100,12 +109,3 @@ def _with_zone(texts: pa.Array) -> pa.Array:
 def _without_zone(texts: pa.Array) -> pa.Array:
     # some writers put a Z behind the time on the wall
     return pc.replace_substring_regex(texts, "[zZ]$", "")
-
-
-def _one_time(text: str | None, kind: pa.DataType) -> pa.Scalar | None:
-    if text is None:
-        return None
-    try:
-        return pc.cast(string_column([text]), kind)[0]
-    except pa.ArrowInvalid:
-        return None

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.log.json_tokens import flags_of, mask_of
+from explorer.log.json_tokens import Flags, flags_of, mask_of
 
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _MOMENT: Final = re.compile(_DATE + r"[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z?)")
@@ -33,23 +33,21 @@ _Digits: TypeAlias = Mapping[int, _Numbers]
 
 def read_alike(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
     """The dates or times of texts, where all that are not null have the same form, with Z or
-    no zone as the type has it; None where they do not, or where there is no such day or
-    time. Null stays null."""
+    no zone as the type has it; None where they do not. Null stays null, and what is no such
+    day or time becomes null."""
     present = texts.drop_null() if texts.null_count else texts
     if not len(present):
         return None
     form = present[0].as_py()
     if not _has_form(form, kind) or (digits := _digits_of(present, form)) is None:
         return None
-    values = _days(digits) if pa.types.is_date(kind) else _moments(digits)
-    if values is None:
-        return None
-    bits: pa.Buffer | None = None
+    values, exist = (_days if pa.types.is_date(kind) else _moments)(digits)
     if present is not texts:
         known = flags_of(texts.is_valid())
-        spread = np.zeros(len(texts), values.dtype)
-        spread[known] = values
-        values, bits = spread, mask_of(known).buffers()[1]
+        spread, flags = np.zeros(len(texts), values.dtype), np.zeros(len(texts), np.bool_)
+        spread[known], flags[known] = values, exist
+        values, exist = spread, flags
+    bits = None if exist.all() else mask_of(exist).buffers()[1]
     return pa.Array.from_buffers(kind, len(texts), [bits, pa.py_buffer(values)])
 
 
@@ -89,29 +87,26 @@ def _number(digits: _Digits, begin: int, end: int) -> _Numbers:
     return found
 
 
-def _days(digits: _Digits) -> _Numbers | None:
-    """Days since 1970; None where there is no such day."""
+def _days(digits: _Digits) -> tuple[_Numbers, Flags]:
+    """Days since 1970, and which of them there are."""
     month, day = _number(digits, 5, 7), _number(digits, 8, 10)
-    if month.min() < 1 or month.max() > _MONTHS or day.min() < 1:
-        return None
+    known = np.clip(month, 1, _MONTHS)
     firsts = _first_days()
-    number = _number(digits, 0, 4) * np.int32(_MONTHS) + month
-    begin = firsts.take(number - np.int32(1))
-    days: _Numbers = begin + (day - np.int32(1))
-    return days if (days < firsts.take(number)).all() else None
+    number = _number(digits, 0, 4) * np.int32(_MONTHS) + known
+    days: _Numbers = firsts.take(number - np.int32(1)) + (day - np.int32(1))
+    return days, (known == month) & (day > 0) & (days < firsts.take(number))
 
 
-def _moments(digits: _Digits) -> npt.NDArray[np.int64] | None:
-    """Microseconds since 1970; None where there is no such day or time."""
-    days = _days(digits)
+def _moments(digits: _Digits) -> tuple[npt.NDArray[np.int64], Flags]:
+    """Microseconds since 1970, and which of them there are."""
+    days, exist = _days(digits)
     hour, minute, second = (_number(digits, at, at + 2) for at in (11, 14, 17))
-    if days is None or hour.max() > 23 or minute.max() > 59 or second.max() > 59:
-        return None
+    exist &= (hour < 24) & (minute < 60) & (second < 60)
     clock = (hour * np.int32(60) + minute) * np.int32(60) + second
     micros = (days.astype(np.int64) * 86_400 + clock) * 1_000_000
     if (end := max(digits) + 1) > _FRACTION:
         micros += _number(digits, _FRACTION, end) * np.int32(10 ** (_FRACTION + 6 - end))
-    return micros
+    return micros, exist
 
 
 @cache

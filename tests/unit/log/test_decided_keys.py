@@ -21,7 +21,7 @@ def test_each_key_is_decided_by_the_first_that_spoke_of_it(
     dice = random.Random(seed)
     keys, expected = DecidedKeys(), dict[str, Decider]()
     for number in range(60):
-        decider = Decider(dice.choice(["add", "remove"]), f"{number}.json")
+        decider: Decider = (dice.choice(["add", "remove"]), f"{number}.json")
         if dice.random() < 0.3:
             key = f"path {dice.randrange(2_000)}"
             assert keys.get(key) == expected.get(key)
