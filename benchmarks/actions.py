@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 SCHEMA_STRING = json.dumps(
@@ -80,6 +81,14 @@ def build_stats(number: int) -> str:
         f'"nullCount":{{"order_id":0,"customer":{number % 3},"amount":0,"ordered_at":0,'
         f'"note":{rows // 2}}}}}'
     )
+
+
+def build_parsed_stats(number: int) -> dict[str, Any]:
+    """The same as a struct of a checkpoint has them."""
+    parsed: dict[str, Any] = json.loads(build_stats(number))
+    for side in ("minValues", "maxValues"):
+        parsed[side]["ordered_at"] = datetime.fromisoformat(parsed[side]["ordered_at"])
+    return parsed
 
 
 def build_add(number: int) -> dict[str, Any]:

@@ -7,15 +7,25 @@ import os
 import shutil
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.cases import Case
 from benchmarks.logs import write_table
-from benchmarks.report import Comparison, Figures, render_machine, render_row, render_table
+from benchmarks.report import (
+    IMPORTS,
+    Comparison,
+    Figures,
+    render_imports,
+    render_machine,
+    render_misses,
+    render_row,
+    render_table,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 ENTRANTS = ("deltalake", "explorer")
+LIMIT = "limit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +62,7 @@ def parse_options(module: str, full: str) -> argparse.Namespace:
 
 
 def compare(cases: Sequence[Case], options: argparse.Namespace, measure: Measure) -> int:
-    """Run the chosen cases and print them; 1 where the entrants disagree or a ratio is missed."""
+    """Run the chosen cases and print them; 1 where the entrants disagree or a bound is missed."""
     print(render_machine(), end="\n\n", flush=True)
     comparisons = []
     for case in cases:
@@ -62,7 +72,8 @@ def compare(cases: Sequence[Case], options: argparse.Namespace, measure: Measure
         comparisons.append(_compare(case, table, options.rounds, measure))
         print(render_row(comparisons[-1]), flush=True)
     print()
-    print(render_table(comparisons))
+    texts = (render(comparisons) for render in (render_table, render_imports, render_misses))
+    print("\n\n".join(text for text in texts if text))
     return 0 if all(not comparison.misses for comparison in comparisons) else 1
 
 
@@ -85,12 +96,27 @@ def link(source: str, target: str) -> None:
 
 
 def _compare(case: Case, table: Path, rounds: int, measure: Measure) -> Comparison:
-    samples: dict[str, list[Sample]] = {entrant: [] for entrant in ENTRANTS}
+    entrants = _entrants(case)
+    samples: dict[str, list[Sample]] = {name: [] for name in entrants}
     for turn in range(rounds):
-        for entrant in ENTRANTS if turn % 2 == 0 else ENTRANTS[::-1]:
-            samples[entrant].append(measure(entrant, case, table))
-    peer, ours = (_figures(samples[entrant]) for entrant in ENTRANTS)
-    return Comparison(case=case, peer=peer, ours=ours)
+        for name in [*entrants][:: 1 if turn % 2 == 0 else -1]:
+            entrant, work = entrants[name]
+            samples[name].append(measure(entrant, work, table))
+    found = {name: _figures(runs) for name, runs in samples.items()}
+    peer, ours = (found[entrant] for entrant in ENTRANTS)
+    imports = {name: found[name] for name in IMPORTS if name in found}
+    return Comparison(case=case, peer=peer, ours=ours, limit=found.get(LIMIT), imports=imports)
+
+
+def _entrants(case: Case) -> dict[str, tuple[str, Case]]:
+    """By name who is measured at what: the two that answer, the limit, and bare imports."""
+    found = {name: (name, case) for name in ENTRANTS}
+    if case.limit is not None:
+        found[LIMIT] = (LIMIT, replace(case, operation=case.limit))
+    if case.limits_memory:
+        for name, operation in IMPORTS.items():
+            found[name] = (LIMIT, replace(case, operation=operation, whole_process=True))
+    return found
 
 
 def _figures(samples: list[Sample]) -> Figures:

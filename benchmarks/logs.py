@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,15 @@ from benchmarks.actions import (
     build_add,
     build_commit_info,
     build_metadata,
+    build_parsed_stats,
     build_protocol,
     build_remove,
     build_uuid,
     render_commit,
 )
+from benchmarks.compared import FIRST_CHECKPOINT, SECOND_CHECKPOINT, THIRD_CHECKPOINT
 from benchmarks.growth import write_commit
+from benchmarks.log_schemas import CLASSIC, FILE_ACTIONS, V2, WITH_STRUCTS
 from explorer.protocol.deletion_vectors import (
     render_relative_place,
     render_vector,
@@ -39,85 +42,7 @@ GENERATION = 1
 TAIL_COMMITS = 10
 SIDECARS = 10
 PARTS = 10
-_CHECKPOINT_VERSION = 100
 _ROWS_AT_ONCE = 250_000
-
-_STRINGS = pa.map_(pa.string(), pa.string())
-_VECTOR = pa.struct(
-    [
-        ("storageType", pa.string()),
-        ("pathOrInlineDv", pa.string()),
-        ("offset", pa.int32()),
-        ("sizeInBytes", pa.int32()),
-        ("cardinality", pa.int64()),
-    ]
-)
-_ADD = pa.struct(
-    [
-        ("path", pa.string()),
-        ("partitionValues", _STRINGS),
-        ("size", pa.int64()),
-        ("modificationTime", pa.int64()),
-        ("dataChange", pa.bool_()),
-        ("tags", _STRINGS),
-        ("deletionVector", _VECTOR),
-        ("stats", pa.string()),
-    ]
-)
-_REMOVE = pa.struct(
-    [
-        ("path", pa.string()),
-        ("deletionTimestamp", pa.int64()),
-        ("dataChange", pa.bool_()),
-        ("extendedFileMetadata", pa.bool_()),
-        ("partitionValues", _STRINGS),
-        ("size", pa.int64()),
-        ("deletionVector", _VECTOR),
-    ]
-)
-_FORMAT = pa.struct([("provider", pa.string()), ("options", _STRINGS)])
-_METADATA = pa.struct(
-    [
-        ("id", pa.string()),
-        ("name", pa.string()),
-        ("description", pa.string()),
-        ("format", _FORMAT),
-        ("schemaString", pa.string()),
-        ("partitionColumns", pa.list_(pa.string())),
-        ("configuration", _STRINGS),
-        ("createdTime", pa.int64()),
-    ]
-)
-_PROTOCOL = pa.struct(
-    [
-        ("minReaderVersion", pa.int32()),
-        ("minWriterVersion", pa.int32()),
-        ("readerFeatures", pa.list_(pa.string())),
-        ("writerFeatures", pa.list_(pa.string())),
-    ]
-)
-_TXN = pa.struct([("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())])
-_SIDECAR = pa.struct(
-    [
-        ("path", pa.string()),
-        ("sizeInBytes", pa.int64()),
-        ("modificationTime", pa.int64()),
-        ("tags", _STRINGS),
-    ]
-)
-_CHECKPOINT_METADATA = pa.struct([("version", pa.int64()), ("tags", _STRINGS)])
-
-_FILE_ACTIONS = pa.schema([("add", _ADD), ("remove", _REMOVE)])
-_CLASSIC = pa.schema(
-    [
-        ("txn", _TXN),
-        ("add", _ADD),
-        ("remove", _REMOVE),
-        ("metaData", _METADATA),
-        ("protocol", _PROTOCOL),
-    ]
-)
-_V2 = pa.schema([*_CLASSIC, ("sidecar", _SIDECAR), ("checkpointMetadata", _CHECKPOINT_METADATA)])
 
 Row = dict[str, Any]
 
@@ -169,6 +94,18 @@ def sidecars(files: int) -> LogRequest:
     return LogRequest(name=f"sidecars-{files}", write=lambda log: _write_sidecars(log, files))
 
 
+def with_structs(files: int) -> LogRequest:
+    """The checkpoint of `classic` with `stats_parsed` beside the JSON, and the same tail."""
+    return LogRequest(name=f"structs-{files}", write=lambda log: _write_structs(log, files))
+
+
+def checkpoints(files: int) -> LogRequest:
+    """Three classic checkpoints of about `files` files each. The commits after the first
+    end after ten, so that versions on it can be compared with later ones only file by file;
+    those from the second on are all there, ten of them after the third."""
+    return LogRequest(name=f"checkpoints-{files}", write=lambda log: _write_checkpoints(log, files))
+
+
 def write_table(folder: Path, request: LogRequest) -> Path:
     """The table that `request` describes, below `folder`; written only if it is not there."""
     table = folder / f"{request.name}-g{GENERATION}"
@@ -198,53 +135,95 @@ def _write_tail(log: Path, files: int) -> None:
     """Commits after the checkpoint: each adds one file and removes two of the checkpoint's."""
     for step in range(1, TAIL_COMMITS + 1):
         removed = (step * 11 % files, files - step)
-        write_commit(log, _CHECKPOINT_VERSION + step, 2 * files + step, removed)
+        write_commit(log, FIRST_CHECKPOINT + step, 2 * files + step, removed)
 
 
 def _write_classic(log: Path, files: int) -> None:
-    name = f"{_CHECKPOINT_VERSION:020d}.checkpoint.parquet"
     head = _head(build_protocol())
     removes = range(files, files + files // 100)
-    with pq.ParquetWriter(log / name, _CLASSIC, compression="snappy") as writer:
-        for rows in _in_groups(_chain(head, _adds(range(files)), _removes(removes))):
-            writer.write_table(pa.Table.from_pylist(rows, _CLASSIC))
-    write_commit(log, _CHECKPOINT_VERSION, 0)
+    rows = _chain(head, _adds(range(files)), _removes(removes))
+    _write_checkpoint(log, FIRST_CHECKPOINT, rows, CLASSIC)
+    write_commit(log, FIRST_CHECKPOINT, 0)
     _write_hint(log, len(head) + files + len(removes))
     _write_tail(log, files)
+
+
+def _write_structs(log: Path, files: int) -> None:
+    head = _head(build_protocol())
+    adds = (
+        {"add": {**build_add(number), "stats_parsed": build_parsed_stats(number)}}
+        for number in range(files)
+    )
+    _write_checkpoint(log, FIRST_CHECKPOINT, _chain(head, adds), WITH_STRUCTS)
+    write_commit(log, FIRST_CHECKPOINT, 0)
+    _write_hint(log, len(head) + files)
+    _write_tail(log, files)
+
+
+def _write_checkpoints(log: Path, files: int) -> None:
+    """Of the commits after the first checkpoint only the tail is left, as after a cleanup that
+    was cut short; between the other two all are there."""
+    head = _head(build_protocol())
+    _write_checkpoint(log, FIRST_CHECKPOINT, _chain(head, _adds(range(files))), CLASSIC)
+    write_commit(log, FIRST_CHECKPOINT, 0)
+    _write_tail(log, files)
+
+    live = dict.fromkeys(range(files // 100, files + files // 50))
+    _write_checkpoint(log, SECOND_CHECKPOINT, _chain(head, _adds(live)), CLASSIC)
+    write_commit(log, SECOND_CHECKPOINT, files // 100)
+    tombstones: list[int] = []
+    for step in range(1, 2 * TAIL_COMMITS + 1):
+        added, removed = 3 * files + step, (files // 2 + step, files // 2 - step)
+        write_commit(log, SECOND_CHECKPOINT + step, added, removed)
+        live[added] = None
+        for number in removed:
+            del live[number]
+        tombstones += removed
+        if SECOND_CHECKPOINT + step == THIRD_CHECKPOINT:
+            rows = _chain(head, _adds(live), _removes(tombstones))
+            _write_checkpoint(log, THIRD_CHECKPOINT, rows, CLASSIC)
+            _write_hint(log, len(head) + len(live) + len(tombstones), THIRD_CHECKPOINT)
+
+
+def _write_checkpoint(log: Path, version: int, rows: Iterator[Row], schema: pa.Schema) -> None:
+    name = f"{version:020d}.checkpoint.parquet"
+    with pq.ParquetWriter(log / name, schema, compression="snappy") as writer:
+        for group in _in_groups(rows):
+            writer.write_table(pa.Table.from_pylist(group, schema))
 
 
 def _write_sidecars(log: Path, files: int) -> None:
     (log / "_sidecars").mkdir()
     each = files // SIDECARS
     top = _head(build_protocol("v2Checkpoint"))
-    top.append({"checkpointMetadata": {"version": _CHECKPOINT_VERSION}})
+    top.append({"checkpointMetadata": {"version": FIRST_CHECKPOINT}})
     for number in range(SIDECARS):
         name = f"{build_uuid(number + 1_000)}.parquet"
         path = log / "_sidecars" / name
         adds = _adds(range(number * each, (number + 1) * each))
-        with pq.ParquetWriter(path, _FILE_ACTIONS, compression="snappy") as writer:
+        with pq.ParquetWriter(path, FILE_ACTIONS, compression="snappy") as writer:
             for rows in _in_groups(adds):
-                writer.write_table(pa.Table.from_pylist(rows, _FILE_ACTIONS))
+                writer.write_table(pa.Table.from_pylist(rows, FILE_ACTIONS))
         size = path.stat().st_size
         sidecar = {"path": name, "sizeInBytes": size, "modificationTime": START_MS}
         top.append({"sidecar": sidecar})
-    name = f"{_CHECKPOINT_VERSION:020d}.checkpoint.{build_uuid(999)}.parquet"
-    pq.write_table(pa.Table.from_pylist(top, _V2), log / name, compression="snappy")
-    write_commit(log, _CHECKPOINT_VERSION, 0)
+    name = f"{FIRST_CHECKPOINT:020d}.checkpoint.{build_uuid(999)}.parquet"
+    pq.write_table(pa.Table.from_pylist(top, V2), log / name, compression="snappy")
+    write_commit(log, FIRST_CHECKPOINT, 0)
     _write_tail(log, files)
 
 
 def _write_parts(log: Path, files: int) -> None:
     each = files // PARTS
-    stem = f"{_CHECKPOINT_VERSION:020d}.checkpoint"
+    stem = f"{FIRST_CHECKPOINT:020d}.checkpoint"
     for number in range(PARTS):
         head = _head(build_protocol()) if number == 0 else []
         adds = _adds(range(number * each, (number + 1) * each))
         path = log / f"{stem}.{number + 1:010d}.{PARTS:010d}.parquet"
-        with pq.ParquetWriter(path, _CLASSIC, compression="snappy") as writer:
+        with pq.ParquetWriter(path, CLASSIC, compression="snappy") as writer:
             for rows in _in_groups(_chain(head, adds)):
-                writer.write_table(pa.Table.from_pylist(rows, _CLASSIC))
-    write_commit(log, _CHECKPOINT_VERSION, 0)
+                writer.write_table(pa.Table.from_pylist(rows, CLASSIC))
+    write_commit(log, FIRST_CHECKPOINT, 0)
     _write_tail(log, files)
 
 
@@ -282,21 +261,21 @@ def _hidden_rows(number: int, rows: int) -> range:
     return range(rows - 1, -1, -(7 + number % 7))
 
 
-def _write_hint(log: Path, size: int) -> None:
-    hint = {"version": _CHECKPOINT_VERSION, "size": size}
+def _write_hint(log: Path, size: int, version: int = FIRST_CHECKPOINT) -> None:
+    hint = {"version": version, "size": size}
     (log / "_last_checkpoint").write_text(json.dumps(hint), encoding="utf-8")
 
 
 def _head(protocol: dict[str, Any]) -> list[Row]:
-    txn = {"appId": "etl", "version": _CHECKPOINT_VERSION, "lastUpdated": START_MS}
+    txn = {"appId": "etl", "version": FIRST_CHECKPOINT, "lastUpdated": START_MS}
     return [{"protocol": protocol}, {"metaData": build_metadata()}, {"txn": txn}]
 
 
-def _adds(numbers: range) -> Iterator[Row]:
+def _adds(numbers: Iterable[int]) -> Iterator[Row]:
     return ({"add": build_add(number)} for number in numbers)
 
 
-def _removes(numbers: range) -> Iterator[Row]:
+def _removes(numbers: Iterable[int]) -> Iterator[Row]:
     return ({"remove": build_remove(number, START_MS)} for number in numbers)
 
 

@@ -1,11 +1,12 @@
-"""Compares us with `deltalake` on logs of known size and prints the ratios.
+"""Compares us with `deltalake`, and with the least that must be read, on logs of known size.
 
     python -m benchmarks.run --quick     a tenth of the sizes, some minutes
     python -m benchmarks.run --full      1 M files, 10,000 and 100,000 commits
 
 Every run of an operation is a fresh process, the entrants take turns, the
-cache of the file system is warm, and the median counts. It exits with 1 where
-the two disagree on a count or a required ratio is missed.
+cache of the file system is warm, and the median counts. In their turns stand
+also bare imports, by which memory is judged. It exits with 1 where the two
+disagree on a count or a bound is missed, and says which.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from deltalake import DeltaTable
 
+from benchmarks.compared import HISTOGRAM_COLUMNS, INDEPENDENT, THROUGH_LOG
 from benchmarks.growth import append_commits
 
 Step = Callable[[], int]
@@ -51,14 +52,43 @@ def flat_statistics(table: str) -> Step:
     return lambda: DeltaTable(table).get_add_actions(flatten=True).num_rows
 
 
+def histograms(table: str) -> Step:
+    """The statistics of all columns: the peer cannot read those of some, and bars must be
+    made of them after that."""
+
+    def step() -> int:
+        found = DeltaTable(table).get_add_actions(flatten=True)
+        least = [found.column(f"min.{name}") for name in HISTOGRAM_COLUMNS]
+        return sum(len(column) - column.null_count for column in least)
+
+    return step
+
+
 def diff(table: str) -> Step:
     """Two opens: the peer has no such call, and sets must be compared after them."""
     latest = DeltaTable(table, without_files=True).version()
+    return _open_two(table, latest - 5, latest)
 
+
+def diff_from_nothing(table: str) -> Step:
+    """The same."""
+    return diff(table)
+
+
+def diff_through_log(table: str) -> Step:
+    """The same, of versions with a checkpoint between them."""
+    return _open_two(table, *THROUGH_LOG)
+
+
+def diff_independent(table: str) -> Step:
+    """The same, of versions that only their checkpoints tell of."""
+    return _open_two(table, *INDEPENDENT)
+
+
+def _open_two(table: str, older: int, newer: int) -> Step:
     def step() -> int:
-        newer, older = DeltaTable(table), DeltaTable(table, version=latest - 5)
-        new, old = newer.get_add_actions().num_rows, older.get_add_actions().num_rows
-        return new - old
+        before, after = DeltaTable(table, version=older), DeltaTable(table, version=newer)
+        return int(after.get_add_actions().num_rows - before.get_add_actions().num_rows)
 
     return step
 

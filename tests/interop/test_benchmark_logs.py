@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
 import explorer
 from benchmarks import logs
+from benchmarks.compared import FIRST_CHECKPOINT, INDEPENDENT, SECOND_CHECKPOINT, THROUGH_LOG
+from explorer.scan.statistics import parsed_statistics
 
-REQUESTS = [logs.small(), logs.commits(60), logs.classic(3_000), logs.sidecars(3_000)]
+REQUESTS = [
+    logs.small(),
+    logs.commits(60),
+    logs.classic(3_000),
+    logs.sidecars(3_000),
+    logs.with_structs(3_000),
+    logs.checkpoints(3_000),
+]
 
 
 @pytest.fixture(params=REQUESTS, ids=[request.name for request in REQUESTS])
@@ -36,3 +46,36 @@ def test_generated_log_is_the_same_every_time(tmp_path: Path) -> None:
     for path in sorted(first.rglob("*")):
         if path.is_file():
             assert (second / path.relative_to(first)).read_bytes() == path.read_bytes()
+
+
+def test_generated_structs_say_what_the_json_says(tmp_path: Path) -> None:
+    table = logs.write_table(tmp_path, logs.with_structs(3_000))
+    (checkpoint,) = table.glob("_delta_log/*.parquet")
+    adds = pq.read_table(checkpoint)["add"].combine_chunks().drop_null()
+    assert adds.field("stats_parsed").null_count == 0
+    by_struct, by_json = (
+        parsed_statistics(explorer.open_table(place).snapshot()).sort_by("path")
+        for place in (table, logs.write_table(tmp_path, logs.classic(3_000)))
+    )
+    assert by_struct.equals(by_json)
+
+
+@pytest.mark.parametrize(
+    ("versions", "route"), [(THROUGH_LOG, "log"), (INDEPENDENT, "independent")]
+)
+def test_versions_on_two_checkpoints_are_compared_by_the_route_that_is_measured(
+    tmp_path: Path, versions: tuple[int, int], route: str
+) -> None:
+    table = explorer.open_table(logs.write_table(tmp_path, logs.checkpoints(3_000)))
+    older, newer = (table.snapshot(version=version) for version in versions)
+    files = explorer.diff(older, newer).files
+    assert files.route == route
+    assert files.num_added - files.num_removed == newer.num_files - older.num_files != 0
+
+
+def test_checkpoints_that_follow_a_gap_leave_both_sides_readable(tmp_path: Path) -> None:
+    place = logs.write_table(tmp_path, logs.checkpoints(3_000))
+    table = explorer.open_table(place)
+    for version in (FIRST_CHECKPOINT, SECOND_CHECKPOINT, *INDEPENDENT, *THROUGH_LOG):
+        peer = DeltaTable(place, version=version).get_add_actions().num_rows
+        assert table.snapshot(version=version).num_files == peer
