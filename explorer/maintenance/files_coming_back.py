@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from explorer.errors import NotFoundError
 from explorer.log.commit_info import read_commit_info
+from explorer.maintenance.files_beyond import gone_beyond
 from explorer.maintenance.newer_commits import stale
 from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.storage.ports import RangeStore, ReadStore
@@ -107,7 +108,7 @@ def missing_files(store: ReadStore, files: pa.Table, watch: Watch = UNWATCHED) -
         every = while_working(lambda: _not_among(every, listed), watch, _LOOKING)
         pa.default_memory_pool().release_unused()  # the names of all files, which are done with
     every = pa.chunked_array([pc.unique(every)], pa.string())
-    gone: list[pa.Array] = []
+    gone: list[pa.Array] = [gone_beyond(store, files)]
     for start in range(0, len(every), _ASKED_AT_ONCE):
         watch.step(start, len(every), _LOOKING)
         some = every.slice(start, _ASKED_AT_ONCE)

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
+from explorer.maintenance.files_beyond import gone_beyond, vector_places
 from explorer.maintenance.newer_commits import stale
 from explorer.storage.ports import ReadStore
 from explorer.table.listed_files import stat_files
@@ -26,6 +27,10 @@ def are_gone(store: ReadStore, files: pa.Table) -> pa.ChunkedArray:
         missing = found if missing is None else pc.or_(missing, found)
     if missing is None:
         raise AssertionError("every file has a name")
+    if not len(beyond := gone_beyond(store, files)):
+        return missing
+    for texts in (files.column("path"), vector_places(files)):
+        missing = pc.or_(missing, pc.is_in(texts, value_set=beyond))
     return missing
 
 
