@@ -16,7 +16,14 @@ from explorer.cli.json_lines import print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_size_change
+from explorer.cli.wording import (
+    UNKNOWN,
+    printable,
+    render_count,
+    render_size,
+    render_size_change,
+    render_wide_bounds,
+)
 
 _SCREENFUL = 20
 
@@ -106,6 +113,11 @@ def _print_rows(console: Console, rows: Mapping[str, Any]) -> None:
 
 def _print_statistics(console: Console, rows: list[Row]) -> None:
     _print_rows_or_same(console, _STATISTICS, rows, "no column has statistics")
+    for side in ("before", "after"):
+        most = max(rows, key=lambda row: row[f"wide_{side}"] or 0, default=None)
+        if most is not None and most[f"wide_{side}"]:
+            said = render_wide_bounds(most[f"wide_{side}"], most[f"files_{side}"])
+            print_note(console, f"{side}: {said}")
 
 
 def _print_schema(console: Console, rows: list[Row]) -> None:

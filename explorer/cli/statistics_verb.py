@@ -19,7 +19,7 @@ from explorer.cli.options import (
     check_one_point_in_time,
 )
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import UNKNOWN, render_count
+from explorer.cli.wording import UNKNOWN, render_count, render_wide_bounds
 
 if TYPE_CHECKING:
     from explorer.inspect.statistics import StatisticsReport
@@ -69,6 +69,8 @@ def _print_report(report: StatisticsReport) -> None:
     if report.files_without_count:
         missing = f"{report.files_without_count:,} of {report.num_files:,} files"
         print_note(console, f"{missing} do not say how many rows they have")
+    if report.files_with_wide_bounds:
+        print_note(console, render_wide_bounds(report.files_with_wide_bounds, report.num_files))
     for problem in report.problems:
         print_note(console, f"! {problem.problem}")
 

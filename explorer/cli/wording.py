@@ -72,3 +72,12 @@ def _render_pair(
     if removed != 0:
         parts.append(f"-{render(removed)}")
     return " ".join(parts)
+
+
+def render_wide_bounds(count: int, num_files: int) -> str:
+    """What it means that so many of the files have wide bounds."""
+    have = "has" if count == 1 else "have"
+    return (
+        f"{count:,} of {num_files:,} files {have} wide bounds: least, greatest and nulls there "
+        "may be those of hidden rows"
+    )

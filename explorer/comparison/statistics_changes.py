@@ -16,6 +16,7 @@ from explorer.protocol.schema_walk import render_path
 from explorer.scan.column_statistics import (
     ColumnFacts,
     StatisticsColumn,
+    count_wide,
     parsed_leaves,
     read_facts,
     statistics_columns,
@@ -25,7 +26,7 @@ from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 
 _SIDES = ("before", "after")
-_FACTS = ("files", "bounded", "counted", "minimum", "maximum", "null_count")
+_FACTS = ("files", "bounded", "counted", "wide", "minimum", "maximum", "null_count")
 _TEXTS = frozenset({"minimum", "maximum", "type"})
 
 
@@ -34,7 +35,8 @@ class ColumnSummary:
     """What the statistics of a version's files say of one column.
 
     Of `files`, `bounded` have a minimum and a maximum, and `counted` the number of
-    nulls; the other figures are over those that do. Bounds are those of the log, where
+    nulls; the other figures are over those that do. `wide` are those of either kind whose
+    bounds are wide: what they say may be of hidden rows alone. Bounds are those of the log, where
     long strings are cut; None where no file has one.
     """
 
@@ -42,6 +44,7 @@ class ColumnSummary:
     files: int
     bounded: int
     counted: int
+    wide: int
     minimum: str | None
     maximum: str | None
     null_count: int | None
@@ -57,8 +60,8 @@ def statistics_changes(older: Snapshot, newer: Snapshot, watch: Watch = UNWATCHE
     the newer one.
 
     - `path`; `type_before` and `type_after`, null where the version lacks the column
-    - `files_*`, `bounded_*`, `counted_*`, `minimum_*`, `maximum_*`, `null_count_*` as in
-      `ColumnSummary`, for `before` and `after`
+    - `files_*`, `bounded_*`, `counted_*`, `wide_*`, `minimum_*`, `maximum_*`, `null_count_*`
+      as in `ColumnSummary`, for `before` and `after`
     """
     before, after = summarise(older, watch), summarise(newer, watch)
     names = [*after, *(name for name in before if name not in after)]
@@ -84,7 +87,7 @@ def summarise(
         facts = read_facts(files, columns)
         return _Part(
             files=files.table.num_rows,
-            columns=[_Reduced.of(facts.columns[column.path]) for column in columns],
+            columns=[_Reduced.of(facts.columns[one.path], facts.is_wide) for one in columns],
         )
 
     label = f"Reading the statistics of version {snapshot.version:,}"
@@ -98,18 +101,20 @@ class _Reduced:
 
     bounded: int
     counted: int
+    wide: int
     minimum: pa.Array
     maximum: pa.Array
     null_count: int
 
     @classmethod
-    def of(cls, facts: ColumnFacts) -> _Reduced:
+    def of(cls, facts: ColumnFacts, is_wide: pa.Array) -> _Reduced:
         """Reduce what is known of each file."""
         low, high, counts = facts.minimum, facts.maximum, facts.null_count
         both = pc.and_(low.is_valid(), high.is_valid())
         return cls(
             bounded=both.true_count,
             counted=len(counts) - counts.null_count,
+            wide=count_wide(facts, is_wide),
             minimum=_extreme(low, "min"),
             maximum=_extreme(high, "max"),
             null_count=sum_of(pa.chunked_array([counts])),
@@ -130,6 +135,7 @@ def _summary(column: StatisticsColumn, parts: Sequence[_Part], at: int) -> Colum
         files=sum(part.files for part in parts),
         bounded=sum(part.bounded for part in found),
         counted=counted,
+        wide=sum(part.wide for part in found),
         minimum=_text(_typed(part.minimum for part in found), "min"),
         maximum=_text(_typed(part.maximum for part in found), "max"),
         null_count=sum(part.null_count for part in found) if counted else None,

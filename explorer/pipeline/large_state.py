@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.log.action_fields import FileAction
 from explorer.log.columns import COLUMNS, empty_table
@@ -25,7 +26,8 @@ from explorer.pipeline.large_tasks import CELL, Piece, Question, ReadDecided, Re
 from explorer.pipeline.session import parallelism
 from explorer.pipeline.task_groups import pack_files, unpack_files
 from explorer.storage.ports import ReadStore
-from explorer.table.frames import count_vectors, rows_of, sum_of
+from explorer.table.frames import rows_of, sum_of
+from explorer.table.row_counts import flag_impossible
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +38,8 @@ _TOTALS: Final = ("size", "deletion_vector", _NUM_RECORDS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """Sums over live files; `unknown` is how many do not say how many rows they have."""
+    """Sums over live files; `unknown` is how many do not say how many rows they have, and
+    `impossible` how many deletion vectors cannot hide as many as they say."""
 
     files: int = 0
     size: int = 0
@@ -44,6 +47,7 @@ class Totals:
     deleted: int = 0
     rows: int = 0
     unknown: int = 0
+    impossible: int = 0
 
     def plus(self, other: Totals) -> Totals:
         """Both together."""
@@ -210,15 +214,15 @@ def _total(files: Iterator[FileColumns]) -> Iterator[bytes]:
 
 
 def _total_of(files: pa.Table) -> Totals:
-    vectors, deleted = count_vectors(files.column("deletion_vector"))
-    records = files.column(_NUM_RECORDS)
+    vectors, records = files.column("deletion_vector"), files.column(_NUM_RECORDS)
     return Totals(
         files=files.num_rows,
         size=sum_of(files.column("size")),
-        vectors=vectors,
-        deleted=deleted,
+        vectors=len(vectors) - vectors.null_count,
+        deleted=sum_of(pc.struct_field(vectors, "cardinality")),
         rows=sum_of(records),
         unknown=records.null_count,
+        impossible=pc.sum(flag_impossible(vectors, records)).as_py() or 0,
     )
 
 

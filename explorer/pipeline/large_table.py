@@ -43,6 +43,7 @@ from explorer.progress import Watch
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
 from explorer.storage.at_once import each
 from explorer.storage.ports import ReadStore
+from explorer.table.row_counts import impossible_problem
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
@@ -181,12 +182,18 @@ class LargeSnapshot(Snapshot):
     def _sum(self, column: str) -> int:  # noqa: ARG002  # there is one that is summed
         return self._files.totals.size
 
-    def _vectors(self) -> tuple[int, int]:
-        return self._files.totals.vectors, self._files.totals.deleted
+    def _count_vectors(self) -> int:
+        return self._files.totals.vectors
+
+    def _count_deleted(self) -> int | None:
+        totals = self._files.totals
+        if totals.impossible:
+            self._tell(impossible_problem(totals.impossible))
+        return None if totals.impossible else totals.deleted
 
     def _count_rows(self) -> int | None:
-        totals = self._files.totals
-        return None if totals.unknown else totals.rows - totals.deleted
+        totals, deleted = self._files.totals, self.num_deleted_rows
+        return None if totals.unknown or deleted is None else totals.rows - deleted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from explorer.protocol.schema import PrimitiveType, StructField
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.column_statistics import parsed_leaves
 from explorer.scan.statistics import choose_columns, flatten_statistics, parsed_statistics
+from explorer.table.row_counts import flag_impossible
 from explorer.table.snapshot import Snapshot
 
 _COUNTED: Final = ("partition_values", NUM_RECORDS, "deletion_vector")
@@ -101,6 +102,8 @@ class _Look:
     is_exact: bool
 
     def at(self, facts: pa.Table) -> StatisticsFacts:
+        if pc.any(pc.invert(facts.column("tight_bounds"))).as_py():
+            return StatisticsFacts(nulls=None, are_bounds_known=False)
         nulls = facts.column(f"null_count.{self.path}")
         count = None if nulls.null_count else int(pc.sum(nulls).as_py() or 0)
         if not self.extremes or not facts.num_rows:
@@ -119,9 +122,10 @@ class _Look:
 
 
 def _texts(files: pa.Table, name: str) -> Texts | None:
-    hidden = pc.struct_field(files.column("deletion_vector"), "cardinality")
-    live = pc.subtract(files.column(NUM_RECORDS), pc.fill_null(hidden, 0))
-    if live.null_count:
+    vectors, records = files.column("deletion_vector"), files.column(NUM_RECORDS)
+    hidden = pc.struct_field(vectors, "cardinality")
+    live = pc.subtract(records, pc.fill_null(hidden, 0))
+    if live.null_count or pc.any(flag_impossible(vectors, records)).as_py():
         return None
     found: Texts = Counter()
     values = files.column("partition_values").to_pylist()

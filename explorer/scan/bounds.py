@@ -21,7 +21,7 @@ from explorer.protocol.schema import PrimitiveType
 from explorer.scan.column_statistics import ColumnFacts, StatisticsColumn
 from explorer.scan.domains import Domain, comparable_constant, is_float
 
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
+_FALSE = bool_column([False])[0]
 _ZERO = int64_column([0])[0]
 
 # the marks that writers put behind a cut maximum
@@ -65,9 +65,8 @@ def range_of_statistics(
     """The range that statistics promise, wide bounds and tight ones alike: a count of
     nulls is used only where it is 0 or all rows, which holds for both."""
     nulls = facts.null_count
-    sensible = pc.coalesce(pc.less_equal(nulls, num_records), _TRUE)
-    no_null = pc.and_(pc.coalesce(pc.equal(nulls, _ZERO), _FALSE), sensible)
-    all_null = pc.and_(pc.coalesce(pc.equal(nulls, num_records), _FALSE), sensible)
+    no_null = pc.coalesce(pc.equal(nulls, _ZERO), _FALSE)
+    all_null = pc.coalesce(pc.equal(nulls, num_records), _FALSE)
     if column.data_type == PrimitiveType(name="void"):
         all_null = bool_column([True] * len(nulls))
         no_null = pc.invert(all_null)
@@ -103,11 +102,6 @@ def _widened(
     kind = column.bound_type
     if kind is None:
         return minimum, maximum
-    # where they contradict each other neither is believed
-    wrong = pc.coalesce(pc.greater(minimum, maximum), _FALSE)
-    if pc.any(wrong).as_py():
-        nothing = pa.nulls(1, kind)[0]
-        minimum, maximum = (pc.if_else(wrong, nothing, side) for side in (minimum, maximum))
     if pa.types.is_string(kind):
         return pc.cast(minimum, pa.binary()), _above_cut(maximum)
     if pa.types.is_date(kind):

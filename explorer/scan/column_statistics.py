@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column
+from explorer.log.columns import bool_column, int64_column
 from explorer.log.file_columns import FileColumns
 from explorer.log.single_text import FieldPath, Leaves
 from explorer.log.statistics_text import parse_statistics_texts
-from explorer.log.statistics_values import fit_values, parse_times
+from explorer.log.statistics_values import drop_overflow, fit_values, parse_times
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.features.type_widening import type_changes
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType
@@ -26,10 +27,9 @@ from explorer.table.snapshot import Snapshot
 
 _PARSED: Final = "stats_parsed"
 _NUM_RECORDS: Final = "numRecords"
-PARSED_NUM_RECORDS: Final = (_PARSED, _NUM_RECORDS)
-"""Where a checkpoint has the number of rows of a file."""
 _LEAST, _MOST = "minValues", "maxValues"
 _NULL_COUNTS: Final = ("nullCount", "nullCounts")
+_TIGHT: Final = "tightBounds"
 
 _TIMESTAMPS: Final = {
     "timestamp": pa.timestamp("us", "UTC"),
@@ -44,8 +44,15 @@ _BOUND_TYPES: Final = {
     "boolean": pa.bool_(),
     "date": pa.date32(),
 }
+_WHOLE_NUMBERS: Final[Mapping[DataType, tuple[pa.Scalar, pa.Scalar]]] = {
+    PrimitiveType(name=name): (limits[0], limits[1])
+    for name, bits in (("byte", 8), ("short", 16), ("integer", 32))
+    for limits in [int64_column([-(2 ** (bits - 1)), 2 ** (bits - 1) - 1])]
+}
+"""What values of types that are smaller than their bounds here may be."""
 
 _ZERO = int64_column([0])[0]
+_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +92,14 @@ class ColumnFacts:
 class FileFacts:
     """The statistics of some files: physical rows, and facts by logical path.
 
-    `bad` are the positions of files whose statistics cannot be read.
+    `is_wide` says which have wide bounds: the values that they name, and the nulls that they
+    count, need not be among the live rows. `bad` are the positions of files whose statistics
+    cannot be read, or have a value that there cannot be, which is null.
     """
 
     num_records: pa.Array
     columns: Mapping[tuple[str, ...], ColumnFacts]
+    is_wide: pa.Array
     bad: tuple[int, ...]
 
 
@@ -130,25 +140,102 @@ def read_facts(files: FileColumns, columns: Sequence[StatisticsColumn]) -> FileF
         if (_PARSED, *path) in files.leaves
     }
     found = parse_statistics_texts(_texts(files, parsed, columns), wanted)
-    bad = set(found.bad)
+    said = _Said(parsed=parsed, texts=found.columns, bad=set(found.bad))
+    num_records = said.count((_NUM_RECORDS,))
     facts: dict[tuple[str, ...], ColumnFacts] = {}
     for column in columns:
-        bounds = []
-        for side in (_LEAST, _MOST):
-            path = (side, *column.physical)
-            bound, unreadable = _bound(parsed.get(path), found.columns.get(path), column)
-            bounds.append(bound if bound is not None else pa.nulls(files.table.num_rows))
-            bad.update(unreadable)
-        counts = [_count(parsed, found.columns, (name, *column.physical)) for name in _NULL_COUNTS]
+        minimum, maximum = said.bounds(column, files.table.num_rows)
         facts[column.path] = ColumnFacts(
-            minimum=bounds[0], maximum=bounds[1], null_count=_first(*counts)
+            minimum=minimum, maximum=maximum, null_count=said.null_count(column, num_records)
         )
-    num_records = _count(parsed, found.columns, (_NUM_RECORDS,))
-    return FileFacts(num_records=num_records, columns=facts, bad=tuple(sorted(bad)))
+    return FileFacts(
+        num_records=num_records,
+        columns=facts,
+        is_wide=said.is_wide(),
+        bad=tuple(sorted(said.bad)),
+    )
+
+
+def count_wide(facts: ColumnFacts, is_wide: pa.Array) -> int:
+    """How many of some files say something of a column, and have wide bounds."""
+    if not is_wide.true_count:
+        return 0
+    values = (facts.minimum, facts.maximum, facts.null_count)
+    said = reduce(pc.or_, (found.is_valid() for found in values))
+    return int(pc.and_(said, is_wide).true_count)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """What structs and texts say of some files; `bad` takes the positions of those that say
+    something that cannot be."""
+
+    parsed: Mapping[FieldPath, pa.Array]
+    texts: Mapping[FieldPath, pa.Array]
+    bad: set[int]
+
+    def count(self, path: FieldPath) -> pa.Array:
+        """Rows or nulls; fewer than none are no count."""
+        found, struct = self.texts[path], self.parsed.get(path)
+        if struct is not None and pa.types.is_integer(struct.type):
+            found = _first(pc.cast(struct, pa.int64(), safe=False), found)
+        return found if _is_empty(found) else self._without(found, pc.less(found, _ZERO))
+
+    def null_count(self, column: StatisticsColumn, num_records: pa.Array) -> pa.Array:
+        """Nulls of one column, under either name; there are no more of them than rows."""
+        found = _first(*(self.count((name, *column.physical)) for name in _NULL_COUNTS))
+        return found if _is_empty(found) else self._without(found, pc.greater(found, num_records))
+
+    def bounds(self, column: StatisticsColumn, num_files: int) -> tuple[pa.Array, pa.Array]:
+        """The least and the greatest value of one column, in order."""
+        kind = column.bound_type
+        if kind is None:
+            return pa.nulls(num_files), pa.nulls(num_files)
+        low, high = (self._bound((side, *column.physical), column) for side in (_LEAST, _MOST))
+        if _is_empty(low) or _is_empty(high):
+            return low, high
+        wrong = pc.greater(low, high)
+        if not pc.any(wrong).as_py():
+            return low, high
+        wrong = pc.coalesce(wrong, _FALSE)
+        return self._without(low, wrong), self._without(high, wrong)
+
+    def is_wide(self) -> pa.Array:
+        """Which files say that their bounds are not tight; those that do not say have tight
+        ones."""
+        tight, struct = self.texts[(_TIGHT,)], self.parsed.get((_TIGHT,))
+        if struct is not None and pa.types.is_boolean(struct.type):
+            tight = _first(struct, tight)
+        return pc.invert(pc.coalesce(tight, _TRUE))
+
+    def _bound(self, path: FieldPath, column: StatisticsColumn) -> pa.Array:
+        kind, found, struct = column.bound_type, self.texts[path], self.parsed.get(path)
+        lost: list[int] = []
+        if pa.types.is_temporal(kind):
+            found, lost = parse_times(found, kind)
+        elif pa.types.is_floating(kind):
+            found, lost = drop_overflow(found)
+        self.bad.update(lost)
+        if struct is not None and (fitted := fit_values(struct, kind)) is not None:
+            found = _first(fitted, found)
+        if pa.types.is_floating(kind):
+            # NaN bounds nothing: some writers leave it out of a maximum, others do not
+            return _emptied(found, pc.is_nan(found))
+        if (limits := _WHOLE_NUMBERS.get(column.data_type)) is not None and not _is_empty(found):
+            least, most = limits
+            return self._without(found, pc.or_(pc.less(found, least), pc.greater(found, most)))
+        return found
+
+    def _without(self, values: pa.Array, wrong: pa.Array) -> pa.Array:
+        """The values, null where they are wrong, which is rare; null is not wrong."""
+        if not pc.any(wrong).as_py():
+            return values
+        self.bad.update(pc.indices_nonzero(pc.coalesce(wrong, _FALSE)).to_pylist())
+        return _emptied(values, pc.coalesce(wrong, _FALSE))
 
 
 def _leaves(columns: Iterable[StatisticsColumn]) -> Leaves:
-    leaves: dict[FieldPath, pa.DataType] = {(_NUM_RECORDS,): pa.int64()}
+    leaves: dict[FieldPath, pa.DataType] = {(_NUM_RECORDS,): pa.int64(), (_TIGHT,): pa.bool_()}
     for column in columns:
         if (kind := column.bound_type) is not None:
             written = pa.string() if pa.types.is_temporal(kind) else kind
@@ -175,44 +262,18 @@ def _texts(
     return pc.if_else(counts.is_null(), texts, pa.nulls(len(texts), texts.type))
 
 
-def _count(
-    parsed: Mapping[FieldPath, pa.Array], texts: Mapping[FieldPath, pa.Array], path: FieldPath
-) -> pa.Array:
-    found = texts[path]
-    struct = parsed.get(path)
-    if struct is not None and pa.types.is_integer(struct.type):
-        found = _first(pc.cast(struct, pa.int64(), safe=False), found)
-    if found.null_count == len(found):
-        return found
-    return _without(found, pc.less(found, _ZERO))  # fewer than none is no count
-
-
 def _first(first: pa.Array, second: pa.Array) -> pa.Array:
     """The first value that is there, of two of one type."""
-    settled = first.null_count == 0 or second.null_count == len(second)
+    settled = first.null_count == 0 or _is_empty(second)
     return first if settled else pc.coalesce(first, second)
 
 
-def _without(values: pa.Array, wrong: pa.Array) -> pa.Array:
-    """The values, null where they are wrong, which is rare."""
+def _is_empty(values: pa.Array) -> bool:
+    return bool(values.null_count == len(values))
+
+
+def _emptied(values: pa.Array, wrong: pa.Array) -> pa.Array:
+    """The values, null where they are wrong."""
     if not pc.any(wrong).as_py():
         return values
     return pc.if_else(wrong, pa.nulls(1, values.type)[0], values)
-
-
-def _bound(
-    struct: pa.Array | None, text: pa.Array | None, column: StatisticsColumn
-) -> tuple[pa.Array | None, list[int]]:
-    """One bound of one column, and the positions of those that are no such value."""
-    kind = column.bound_type
-    if kind is None or text is None:
-        return None, []
-    bad: list[int] = []
-    if pa.types.is_temporal(kind):
-        text, bad = parse_times(text, kind)
-    if struct is not None and (fitted := fit_values(struct, kind)) is not None:
-        text = _first(fitted, text)
-    if pa.types.is_floating(kind):
-        # NaN bounds nothing: some writers leave it out of a maximum, others do not
-        text = _without(text, pc.is_nan(text))
-    return text, bad

@@ -18,13 +18,13 @@ from explorer.log.file_columns import FileColumns
 from explorer.log.record_counts import record_counts
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
-from explorer.scan.column_statistics import PARSED_NUM_RECORDS
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.predicate import Predicate, parse_predicate
 from explorer.scan.reasons import KEPT, evidence_of, render_reasons
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
 from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of, with_logical_names
+from explorer.table.row_counts import PARSED_NUM_RECORDS
 from explorer.table.snapshot import Snapshot
 
 _KEPT: Final = (

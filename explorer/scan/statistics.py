@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
 from explorer.log.file_columns import FileColumns
@@ -32,6 +33,8 @@ def parsed_statistics(
     """One row per live file, in the order of the log, with what its statistics say.
 
     - `path` as in the log, `num_records` (physical rows)
+    - `tight_bounds`: false where the file says that its bounds are wide: then the least and
+      greatest values, and nulls other than none and all, need not be those of live rows
     - for each column, by its logical field path ``a.`b c` ``: `min.…` and `max.…`
       as stored (strings may be cut, times are cut to milliseconds; only for types
       that have an order) and `null_count.…`
@@ -73,7 +76,7 @@ def flatten_statistics(files: FileColumns, columns: Sequence[StatisticsColumn]) 
     the columns (`parsed_leaves`)."""
     facts = read_facts(files, columns)
     # as it is: to combine even one chunk would copy it
-    arrays = [files.table.column("path"), facts.num_records]
+    arrays = [files.table.column("path"), facts.num_records, pc.invert(facts.is_wide)]
     for column in columns:
         found = facts.columns[column.path]
         if column.bound_type is not None:
@@ -83,7 +86,7 @@ def flatten_statistics(files: FileColumns, columns: Sequence[StatisticsColumn]) 
 
 
 def _schema(columns: Sequence[StatisticsColumn]) -> pa.Schema:
-    fields = [("path", pa.string()), ("num_records", pa.int64())]
+    fields = [("path", pa.string()), ("num_records", pa.int64()), ("tight_bounds", pa.bool_())]
     for column in columns:
         name = render_path(column.path)
         if (kind := column.bound_type) is not None:

@@ -42,7 +42,9 @@ def _problem(which: str) -> Problem:
     return Problem(
         kind="log_corrupt",
         problem=f"The statistics of {which} cannot be read.",
-        reason="They are no JSON object, or a value in them is not of its column's type.",
-        remedy="Nothing is lost: no file is skipped by them. Compute them anew.",
+        reason="They are no JSON object, or a value in them is not of its column's type, or "
+        "none that there can be: a count below 0, more nulls than rows, a least value above the "
+        "greatest.",
+        remedy="Nothing is lost: no file is skipped by such values. Compute them anew.",
         spec="Per-file Statistics",
     )

@@ -42,7 +42,7 @@ def count_deleted(files: pa.Table) -> tuple[int | None, Problem | None]:
         return sum_of(pc.struct_field(vectors, "cardinality")), None
     (first,) = files.filter(wrong).slice(0, 1).to_pylist()
     said = render_cardinality(first["deletion_vector"]["cardinality"], first["num_records"])
-    return None, impossible_problem(count, f" Of {first['path'][:200]!r} {said}.")
+    return None, impossible_problem(count, f" That of {first['path'][:200]!r}: {said}.")
 
 
 def render_cardinality(cardinality: int | None, num_records: int | None) -> str:
@@ -60,8 +60,8 @@ def impossible_problem(count: int, example: str = "") -> Problem:
         kind="log_corrupt",
         problem=f"The number of rows that {whose} should hide cannot be.",
         reason=f"It is missing, below 0, or more than the file has.{example}",
-        remedy="The rows are read all the same, or refused where the vector holds others. "
-        "How many rows are live is not known without reading them.",
+        remedy="How many rows are live is unknown, and rows of such files are refused. Restore "
+        "the table to an earlier version.",
         spec="Deletion Vectors",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,31 @@ def test_table_equals_its_manifest(expected: dict[str, Any], tmp_path: Path) -> 
         assert versions == expected["app_transactions"]
     if "domains" in expected:
         assert dict.fromkeys(snapshot.domains, "present") == expected["domains"]
+
+
+_REPLAYED = [table for table in READABLE if "num_tombstones_full_replay" in table]
+
+
+def test_some_checkpoint_dropped_tombstones_that_the_commits_have() -> None:
+    assert [
+        table["name"]
+        for table in _REPLAYED
+        if table["num_tombstones_full_replay"] > table["num_tombstones"]
+    ]
+
+
+@pytest.mark.parametrize("expected", _REPLAYED, ids=table_name)
+def test_commits_alone_have_the_tombstones_of_the_manifest(
+    expected: dict[str, Any], tmp_path: Path
+) -> None:
+    place = Path(shutil.copytree(place_table(expected, tmp_path), tmp_path / "replayed"))
+    checkpoints = [*place.glob("_delta_log/*.checkpoint*"), place / "_delta_log/_last_checkpoint"]
+    for checkpoint in checkpoints:
+        checkpoint.unlink()
+    assert len(checkpoints) > 1
+    snapshot = explorer.open_table(place).snapshot()
+    assert snapshot.num_tombstones == expected["num_tombstones_full_replay"]
+    assert snapshot.num_files == expected["num_active_files"]
 
 
 @pytest.mark.rule("file-add-deletionvector", "mapping-name-log-physical")

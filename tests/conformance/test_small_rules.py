@@ -165,6 +165,44 @@ def test_provenance_in_a_checkpoint_is_no_obstacle(tmp_path: Path) -> None:
     assert (snapshot.num_files, snapshot.problems) == (1, ())
 
 
+@pytest.mark.rule("older-003-checkpoint-all-valid-actions")
+def test_checkpoint_alone_says_all_that_is_valid(tmp_path: Path) -> None:
+    state = [PROTOCOL, metadata(name="orders"), {"txn": {"appId": "s", "version": 7}}]
+    log = LogFolder(tmp_path / "t")
+    log.checkpoint(3, [*state, add("a"), add("b")])
+    log.commit(4, [remove("b"), add("c")])
+    snapshot = explorer.open_table(log.root).snapshot()
+    assert sorted(snapshot.files(["path"])["path"].to_pylist()) == ["a", "c"]
+    assert (snapshot.metadata.name, snapshot.transactions["s"].version) == ("orders", 7)
+    assert (snapshot.num_tombstones, snapshot.problems) == (1, ())
+
+
+@pytest.mark.rule("checkpoint-remove-no-stats-tags")
+def test_tombstones_of_a_checkpoint_need_no_statistics_and_no_tags(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    fields = [field for field in COLUMNS["remove"] if field.name not in {"stats", "tags"}]
+    write_parquet(
+        log.log / f"{0:020}.checkpoint.parquet",
+        [PROTOCOL, metadata(), remove("a"), add("b")],
+        columns={**COLUMNS, "remove": pa.struct(fields)},
+    )
+    log.commit(1, [remove("b", tags={"k": "v"}, stats='{"numRecords":1}')])
+    snapshot = explorer.open_table(log.root).snapshot()
+    found = dict(zip(*snapshot.tombstones(["path", "tags"]).to_pydict().values(), strict=True))
+    assert (found, snapshot.problems) == ({"a": None, "b": [("k", "v")]}, ())
+
+
+@pytest.mark.rule("older-004-checkpoint-parquet")
+def test_checkpoint_that_is_no_parquet_file_is_not_read_as_one(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a")])
+    lines = [PROTOCOL, metadata(), add("from the checkpoint")]
+    log.write(f"{0:020}.checkpoint.parquet", "\n".join(map(json.dumps, lines)))
+    snapshot = explorer.open_table(log.root).snapshot()
+    assert snapshot.files(["path"])["path"].to_pylist() == ["a"]
+    assert [problem.kind for problem in snapshot.problems] == ["checkpoint_unusable"]
+
+
 @pytest.mark.rule("checkpoint-metadata-tags", "checkpoint-sidecar-action-tags")
 @pytest.mark.parametrize("tags", [{"tags": {"k": "v"}}, {"tags": {}}, {"tags": None}, {}], ids=str)
 def test_tags_of_a_v2_checkpoint_are_optional(tags: dict[str, Any], tmp_path: Path) -> None:
@@ -224,7 +262,7 @@ def test_row_ids_that_are_not_there_yet_are_null(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("stats-nullcount-all", "stats-nullcount-zero", "stats-nullcount-other")
-@pytest.mark.rule("stats-nullcount-spelling", "stats-tightbounds-default")
+@pytest.mark.rule("stats-nullcount-spelling")
 @pytest.mark.rule("older-003-stats-no-tightbounds")
 @pytest.mark.parametrize("bounds", [{"tightBounds": False}, {"tightBounds": True}, {}], ids=str)
 @pytest.mark.parametrize("spelling", ["nullCount", "nullCounts"])

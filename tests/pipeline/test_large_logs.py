@@ -25,7 +25,7 @@ from tests.conftest import CORPUS
 from tests.corpus import READABLE, place_table, table_name
 from tests.data_tables import mapped, struct
 from tests.pipeline.rows import same_rows
-from tests.tables import LogFolder, add, metadata, remove
+from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove, vector
 
 _LIMITS = {
     "commits replayed here": Limits(actions=0),
@@ -137,6 +137,18 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files in a checkpoint of three parts, with a mapped partition column; after it commits
     that remove, hide rows of, and add files."""
     return build_wide(tmp_path_factory.mktemp("wide") / "t")
+
+
+def test_hidden_rows_that_there_cannot_be_are_unknown_there_too(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    log = LogFolder(tmp_path / "t")
+    held = add("a", deletionVector=vector(cardinality=9), stats='{"numRecords":5}')
+    log.commit(0, [FEATURE_PROTOCOL, metadata(), held])
+    found = large(log.root, spark, _LIMITS["commits reconciled there"])
+    assert (found.num_rows, found.num_deleted_rows, found.num_deletion_vectors) == (None, None, 1)
+    (problem,) = found.problems
+    assert problem.problem == "The number of rows that 1 deletion vector should hide cannot be."
 
 
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)

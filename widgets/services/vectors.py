@@ -108,7 +108,8 @@ def read_vectors(
     files = files.filter(files.column("deletion_vector").is_valid())
     if files.num_rows:
         hidden = pc.struct_field(files.column("deletion_vector"), "cardinality")
-        rows = "an unknown number of" if hidden.null_count else f"{sum_of(hidden):,}"
+        doubtful = hidden.null_count or pc.min(hidden).as_py() < 0
+        rows = "an unknown number of" if doubtful else f"{sum_of(hidden):,}"
         has = "has a deletion vector" if files.num_rows == 1 else "have deletion vectors"
         tell(f"{files.num_rows:,} of {snapshot.num_files:,} files {has}; {rows} rows are hidden.")
     frame = look.deletion_vectors(snapshot, progress=watch.progress, cancel=watch.cancel)
@@ -118,12 +119,11 @@ def read_vectors(
     hidden = pc.multiply(frame.column("fraction_deleted"), pc.cast(sizes, pa.float64()))
     frame = frame.append_column("bytes_hidden", pc.cast(pc.round(hidden), pa.int64(), safe=False))
     stored = frame.filter(frame.column("vector_path").is_valid())
-    cardinality = frame.column("cardinality")
     return Vectors(
         frame=frame.sort_by([("fraction_deleted", "descending"), ("path", "ascending")]),
         num_files=snapshot.num_files,
         num_rows=snapshot.num_rows if frame.num_rows else None,
-        num_hidden=None if cardinality.null_count else pc.sum(cardinality).as_py() or 0,
+        num_hidden=snapshot.num_deleted_rows,
         vector_files=len(pc.unique(stored.column("vector_path"))),
         vector_bytes=pc.sum(frame.column("size_in_bytes")).as_py() or 0,
         bytes_rewritten=pc.sum(sizes).as_py() or 0,

@@ -90,7 +90,8 @@ def test_statistics_tell_coverage_and_ranges_of_both(tmp_path: Path) -> None:
     assert identifier == {
         "path": "id", "type_before": "long", "type_after": "long",
         "files_before": 2, "files_after": 3, "bounded_before": 1, "bounded_after": 2,
-        "counted_before": 1, "counted_after": 2, "minimum_before": "-5", "minimum_after": "-5",
+        "counted_before": 1, "counted_after": 2, "wide_before": 0, "wide_after": 0,
+        "minimum_before": "-5", "minimum_after": "-5",
         "maximum_before": "7", "maximum_after": "12", "null_count_before": 0, "null_count_after": 1,
     }  # fmt: skip
     assert (part["bounded_after"], part["minimum_after"], part["null_count_after"]) == (1, "b", 1)

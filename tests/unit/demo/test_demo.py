@@ -201,6 +201,13 @@ def test_features_come_with_the_operations_that_need_them(commits: list[list[dic
     assert set(last["readerFeatures"]) <= set(last["writerFeatures"])
 
 
+@pytest.mark.rule("metadata-format-parquet-only", "metadata-format")
+def test_every_metadata_names_parquet_without_options(commits: list[list[dict]]) -> None:
+    formats = [body["format"] for _, body in actions(commits, "metaData")]
+    assert len(formats) > 1
+    assert all(found == {"provider": "parquet", "options": {}} for found in formats)
+
+
 @pytest.mark.rule("mapping-new-column-guid", "mapping-physical-static")
 def test_renamed_and_late_columns_keep_their_physical_names(demo: Path) -> None:
     schema = explorer.open_table(demo).snapshot().schema

@@ -97,6 +97,15 @@ def test_hint_without_checksum_is_taken() -> None:
     assert parse_last_checkpoint(b'{"version":3,"size":6}').checksum is None
 
 
+@pytest.mark.rule("pointer-numofaddfiles")
+def test_number_of_adds_is_read_where_a_hint_has_it() -> None:
+    assert parse_last_checkpoint(b'{"version":3,"size":6}').num_of_add_files is None
+    found = parse_last_checkpoint(b'{"version":3,"size":6,"numOfAddFiles":4}')
+    assert (found.size, found.num_of_add_files) == (6, 4)
+    with pytest.raises(CorruptLogError, match="numOfAddFiles"):
+        parse_last_checkpoint(b'{"version":3,"size":6,"numOfAddFiles":"4"}')
+
+
 @pytest.mark.rule("pointer-checksum-duplicates", "pointer-checksum-validate", "pointer-json")
 @pytest.mark.rule("pointer-size", "pointer-tags", "pointer-version")
 @pytest.mark.parametrize(

@@ -172,6 +172,7 @@ def test_only_the_columns_that_are_named_are_read(corpus: Path) -> None:
     assert found.to_pylist()[0].keys() == {
         "path",
         "num_records",
+        "tight_bounds",
         "min.s.d",
         "max.s.d",
         "null_count.s.d",

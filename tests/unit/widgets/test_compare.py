@@ -149,7 +149,7 @@ def test_a_restore_whose_files_are_gone_is_said_to_be_refused(tmp_path: Path) ->
     (root / "old.parquet").unlink()
     page = Page().open(root, view="compare", version=4, older=0)
     page.do("plan")
-    assert "It is refused: 1 file of version 0 are gone" in page.html
+    assert "It is refused: 1 file of version 0 is gone" in page.html
 
 
 def test_a_commit_leads_to_its_comparison(tmp_path: Path) -> None:

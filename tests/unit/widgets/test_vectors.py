@@ -22,12 +22,14 @@ from tests.conftest import CORPUS
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector
 from tests.unit.widgets.test_explorer_view import Page
 from widgets.components.live_html import LiveHtml
+from widgets.components.vectors import vectors_sentence
 from widgets.services.tables import TableService
 from widgets.services.vectors import (
     BINS,
     build_bins,
     read_file_vector,
     read_hiding_commits,
+    read_vectors,
 )
 
 STATS = json.dumps({"numRecords": 1000})
@@ -213,3 +215,16 @@ def test_rows_that_spark_hid_are_shown_as_they_were() -> None:
     page.do("rows")
     assert "2 of 10 rows are hidden" in page.html
     assert "1\N{EN DASH}2 of 2 hidden rows" in page.html
+
+
+@pytest.mark.parametrize("cardinality", [-2, 2000])
+def test_hidden_rows_that_there_cannot_be_are_unknown(tmp_path: Path, cardinality: int) -> None:
+    log = LogFolder(tmp_path / "orders")
+    wrong = add(PATH, stats=STATS, deletionVector=vector(cardinality=cardinality))
+    log.commit(0, [FEATURE_PROTOCOL, metadata(), wrong])
+    service = TableService(explorer.open_table(log.root))
+    told: list[str] = []
+    found = read_vectors(service, 0, Watch(), told.append)
+    assert (found.num_hidden, found.num_rows) == (None, None)
+    assert "an unknown number of rows" in vectors_sentence(found)
+    assert (f"{cardinality:,}" in told[0]) is (cardinality > 0)  # before rows are counted
