@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from explorer.progress import Cancel, Progress
     from explorer.rows.changes import read_changes
     from explorer.rows.read import Preview, preview, read_rows
+    from explorer.rows.variant_values import read_variants
     from explorer.scan.plan import ScanPlan, plan_scan
     from explorer.table.snapshot import Snapshot
     from explorer.table.table import Table, open_table
@@ -40,6 +41,7 @@ __all__ = [
     "preview",
     "read_changes",
     "read_rows",
+    "read_variants",
 ]
 
 _HOMES = {
@@ -58,6 +60,7 @@ _HOMES = {
     "preview": "explorer.rows.read",
     "read_changes": "explorer.rows.changes",
     "read_rows": "explorer.rows.read",
+    "read_variants": "explorer.rows.variant_values",
 }
 
 

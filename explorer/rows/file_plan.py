@@ -4,7 +4,7 @@ the table's columns of them (spec: Column Mapping, Partition Value Serialization
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -62,6 +62,15 @@ def plan_file(found: pa.Schema, file: DataFile, request: RowRequest) -> FilePlan
         for name, at, convert in _hidden(found, file, request)
     }
     return FilePlan(reads=tuple(reads), schema=target, columns=tuple(columns), hidden=hidden)
+
+
+def find_column(found: pa.Schema, file: DataFile, request: RowRequest, name: str) -> int | None:
+    """The position in a file of one of the table's stored columns, None where it lacks it.
+
+    Raises `CorruptDataError` where its columns cannot be told apart.
+    """
+    alone = replace(request, columns=(name,), metadata_columns=(), predicate=None)
+    return _places(list(found), file, alone)[name]
 
 
 def _places(

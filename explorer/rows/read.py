@@ -14,7 +14,7 @@ from explorer.rows.deletion import VectorFiles
 from explorer.rows.layout import layout_of
 from explorer.rows.parquet_file import BATCH_ROWS
 from explorer.rows.read_ahead import MOST_AHEAD, Opening, open_ahead
-from explorer.rows.read_file import open_rows
+from explorer.rows.read_file import FileRows, open_rows
 from explorer.rows.request import RowRequest, build_request
 from explorer.scan.plan import plan_scan
 from explorer.scan.predicate import parse_predicate
@@ -55,10 +55,7 @@ class RowScan:
         size = BATCH_ROWS if whole else min(max(limit or 0, _SMALL_BATCH), BATCH_ROWS)
         if left == 0:
             return
-        every = open_ahead(
-            self.snapshot.store, self._ways_to_open(), _ONE_AT_FIRST if limit else MOST_AHEAD
-        )
-        for done, rows in enumerate(every):
+        for done, rows in enumerate(self.open_files(limit)):
             watch.step(done, total, _LABEL)
             for batch in rows.batches(size):
                 if watch.cancel is not None:
@@ -69,6 +66,12 @@ class RowScan:
                 if left is not None and (left := left - found.num_rows) == 0:
                     return
         watch.step(total, total, _LABEL)
+
+    def open_files(self, limit: int | None) -> Iterator[FileRows]:
+        """The rows of each file, open until the next are asked for; few files at first where
+        few rows are wanted."""
+        first = _ONE_AT_FIRST if limit else MOST_AHEAD
+        yield from open_ahead(self.snapshot.store, self._ways_to_open(), first)
 
     def _ways_to_open(self) -> Iterator[Opening]:
         store = self.snapshot.store

@@ -18,7 +18,7 @@ from explorer.errors import CorruptDataError
 from explorer.protocol.deletion_vectors import live_mask
 from explorer.rows.data_file import DataFile
 from explorer.rows.deletion import VectorFiles
-from explorer.rows.file_plan import FilePlan, plan_file
+from explorer.rows.file_plan import FilePlan, find_column, plan_file
 from explorer.rows.parquet_file import BATCH_ROWS, ParquetDataFile, open_data_file, reading
 from explorer.rows.request import RowRequest
 from explorer.rows.row_positions import metadata_column, physical_positions
@@ -76,6 +76,23 @@ class FileRows:
                 rows = stored.logical(plan)
                 extra = stored.metadata(plan, file, request)
             yield _answer(request, rows, extra)
+
+    def stored(self, name: str, batch_rows: int = BATCH_ROWS) -> Iterator[pa.Array]:
+        """One column of the table as the file holds it, for the rows that `batches` gives;
+        nulls where the file lacks it."""
+        plan, request = self.plan, self.request
+        at = find_column(self.opened.schema, self.opened.file, request, name)
+        reads = plan.reads if at is None else (*plan.reads, at)
+        for start, count, columns in self.opened.batches(reads, batch_rows):
+            found = [*columns, pa.nulls(count)] if at is None else columns
+            stored = _StoredRows(positions=physical_positions(start, count), columns=found)
+            if self.vector is not None:
+                stored = stored.filter(live_mask(self.vector, start, count))
+            if request.predicate is not None:
+                with reading(self.opened.file, request.layout.version):
+                    rows = stored.logical(plan)
+                stored = stored.filter(request.predicate.mask(rows))
+            yield stored.columns[-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,13 @@ are fetched before pyarrow asks for one after the other.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.errors import NotFoundError, StorageError
 from explorer.storage.column_chunks import ColumnChunk, parse_chunks, ranges_of
+from explorer.storage.page_headers import check_first_pages, read_claims
 from explorer.storage.ports import RangeStore, ReadStore
 from explorer.storage.ranged_file import RangedFile
 
@@ -44,13 +45,14 @@ class ParquetBytes:
         self._path = path
         self._claimed = size
         self._end: _End | None = None
+        self._claims: list[list[ColumnChunk]] | None = None
 
     @contextlib.contextmanager
     def open(self) -> Iterator[ParquetSource]:
         """The file for random access."""
         if not isinstance(self._store, RangeStore):
             with self._store.open_input(self._path) as source:
-                yield ParquetSource(file=source)
+                yield ParquetSource(file=source, claims=self._read_claims)
             return
         import pyarrow as pa  # noqa: PLC0415  # opening a table does without it
 
@@ -59,14 +61,22 @@ class ParquetBytes:
         ranged = RangedFile(self._store, self._path, self._end.size)
         ranged.keep(self._end.start, self._end.data)
         with pa.PythonFile(ranged, mode="r") as source:
-            yield ParquetSource(file=source, ranged=ranged, chunks=self._end.chunks)
+            yield ParquetSource(
+                file=source, claims=self._read_claims, ranged=ranged, chunks=self._end.chunks
+            )
+
+    def _read_claims(self, source: pa.NativeFile) -> list[list[ColumnChunk]]:
+        if self._claims is None:
+            self._claims = (self._end and self._end.chunks) or read_claims(source)
+        return self._claims
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetSource:
-    """An open file; `file` is for pyarrow."""
+    """An open file; `file` is for pyarrow, `claims` is what its footer says of each chunk."""
 
     file: pa.NativeFile
+    claims: Callable[[pa.NativeFile], list[list[ColumnChunk]]]
     ranged: RangedFile | None = None
     chunks: list[list[ColumnChunk]] | None = None
 
@@ -75,6 +85,25 @@ class ParquetSource:
         it helps; what was expected before is let go."""
         if self.ranged is not None and self.chunks is not None:
             self.ranged.expect(ranges_of(self.chunks, groups, columns))
+
+    def check_pages(self, groups: Iterable[int], leaves: Sequence[int]) -> None:
+        """Raise `ValueError` where the first pages of columns of some row groups, by their
+        places among the leaves of the schema, claim what they cannot hold. Where requests
+        take long, only what is held already is looked at."""
+        claims = self.claims(self.file)
+        for group in groups:
+            columns = claims[group] if group < len(claims) else []
+            check_first_pages(
+                self.file,
+                [
+                    columns[leaf]
+                    for leaf in leaves
+                    if leaf < len(columns) and self._has(columns[leaf])
+                ],
+            )
+
+    def _has(self, chunk: ColumnChunk) -> bool:
+        return self.ranged is None or self.ranged.holds([(chunk.start, chunk.end)])
 
     def expect_from(self, group: int, columns: Sequence[str] | None) -> None:
         """`expect` of one row group, unless it is held, and of those after it as long as all

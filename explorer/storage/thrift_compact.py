@@ -59,10 +59,12 @@ class CompactReader:
 
     def fields(self) -> Iterator[tuple[int, int]]:
         """The id and type of each field of a struct; its value must be read before the next."""
-        field = 0
-        while (head := self.byte()) != STOP:
+        field, data = 0, self._data
+        while (head := data[self._at]) != STOP:
+            self._at += 1
             field = field + (head >> 4) if head >> 4 else self.number()
             yield field, head & 0x0F
+        self._at += 1
 
     def elements(self) -> tuple[int, int]:
         """The type of the elements of a list, and how many there are."""
@@ -78,13 +80,19 @@ class CompactReader:
 
     def varint(self) -> int:
         """A number without a sign."""
-        value = shift = 0
-        while (byte := self.byte()) & 0x80:
-            value |= (byte & 0x7F) << shift
-            shift += 7
+        # nearly all have one byte
+        at = self._at
+        byte = self._data[at]
+        value, shift = byte & 0x7F, 7
+        while byte & 0x80:
             if shift > 63:
                 raise ValueError("a number of more than 64 bits")
-        return value | byte << shift
+            at += 1
+            byte = self._data[at]
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        self._at = at + 1
+        return value
 
     def number(self) -> int:
         """A number with a sign."""
@@ -102,7 +110,8 @@ class CompactReader:
         if kind in _NUMBERS:
             self.varint()
         elif kind == BINARY:
-            self.binary()
+            length = self.varint()
+            self._at += length
         elif kind in {BYTE, DOUBLE}:
             self._at += 1 if kind == BYTE else 8
         elif kind == STRUCT:

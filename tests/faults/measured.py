@@ -1,7 +1,7 @@
 """Opens one table and answers, as JSON, how it ended and what it cost: run as a
 process of its own, so that its memory is its own and a crash is seen from outside.
 
-    python -m tests.faults.measured PLACE [schema]
+    python -m tests.faults.measured PLACE [schema] [rows]
 """
 
 from __future__ import annotations
@@ -24,14 +24,24 @@ def peak_bytes() -> int:
 
     Not `ru_maxrss`: that begins with the size of the process that started this one.
     """
+    return _peak("VmHWM:")
+
+
+def peak_address_space() -> int:
+    """The most memory that this process has asked for, used or not."""
+    return _peak("VmPeak:")
+
+
+def _peak(name: str) -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
+        if line.startswith(name):
             return int(line.split()[1]) * 1024
     raise AssertionError("the kernel does not say")
 
 
 def main(place: str, *also: str) -> None:
-    """Ask everything that reads the whole log, and for the schema where that is named."""
+    """Ask everything that reads the whole log, and for the schema and the rows where these
+    are named."""
     resource.setrlimit(resource.RLIMIT_AS, (_CEILING, _CEILING))
     begun = time.perf_counter()
     answer: dict[str, object] = {"files": None, "error": None}
@@ -45,12 +55,15 @@ def main(place: str, *also: str) -> None:
         answer["commits"] = table.history().num_rows
         if "schema" in also:
             answer["columns"] = len(snapshot.schema.fields)
+        if "rows" in also:
+            answer["rows"] = explorer.read_rows(snapshot).num_rows
         answer["problems"] = [problem.kind for problem in snapshot.problems]
     except DeltaError as error:
         answer["error"] = error.kind
         answer["reason"] = error.reason
     answer["seconds"] = time.perf_counter() - begun
     answer["peak"] = peak_bytes()
+    answer["asked"] = peak_address_space()
     sys.stdout.write(json.dumps(answer))
 
 

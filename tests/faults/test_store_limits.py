@@ -8,14 +8,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import explorer
 from tests.conftest import ROOT
+from tests.data_tables import DataTable, field, struct
 from tests.faults.case import state_at_1, three_versions
+from tests.lying_pages import DICTIONARY_PAGE, NUM_VALUES, SIZE, change_page
 from tests.tables import PROTOCOL, Action, LogFolder, add, commit_name, metadata
 
 _MIB = 2**20
@@ -147,6 +150,50 @@ def test_footer_longer_than_its_file_is_a_problem(tmp_path: Path) -> None:
         snapshot = explorer.open_table(log.root).snapshot()
         assert snapshot.num_files == 3
         assert [problem.kind for problem in snapshot.problems] == ["checkpoint_unusable"]
+
+
+_DICTIONARY_COUNT = ("dictionary", (DICTIONARY_PAGE, NUM_VALUES))
+
+
+@pytest.mark.parametrize(
+    ("values", "which", "path"),
+    [
+        (pa.array(["a", "b"] * 500), *_DICTIONARY_COUNT),
+        (pa.array(range(1000), pa.int64()), *_DICTIONARY_COUNT),
+        (pa.array(["a", "b"] * 500), "data", (SIZE,)),
+    ],
+    ids=["texts", "numbers", "page"],
+)
+def test_page_of_a_data_file_that_claims_too_much_costs_no_memory(
+    values: pa.Array, which: Literal["dictionary", "data"], path: tuple[int, ...], tmp_path: Path
+) -> None:
+    kind = "string" if pa.types.is_string(values.type) else "long"
+    honest, lying = (DataTable(tmp_path / name, struct(field("a", kind))) for name in "ab")
+    rows = pa.table({"a": values})
+    honest.add("x.parquet", rows)
+    change_page(lying.add("x.parquet", rows), which, path, 2**31 - 1)
+    base, found = (_measured(table.write(), "rows") for table in (honest, lying))
+    assert (base["error"], found["error"]) == (None, "data_corrupt"), found
+    assert "claims" in found["reason"]
+    assert found["peak"] < base["peak"] + 30 * _MIB
+    # pyarrow would ask for 33 GiB, 16 GiB and 2 GiB
+    assert found["asked"] < base["asked"] + 500 * _MIB
+
+
+def test_page_of_a_checkpoint_that_claims_too_much_is_a_problem_and_costs_no_memory(
+    tmp_path: Path,
+) -> None:
+    log = three_versions(tmp_path)
+    (place,) = log.checkpoint(1, state_at_1())
+    group = pq.ParquetFile(place).metadata.row_group(0)
+    leaves = [group.column(at).path_in_schema for at in range(group.num_columns)]
+    base = _measured(log.root)
+    # pyarrow asks for 33 GiB, and uses none of it
+    change_page(place, *_DICTIONARY_COUNT, 2**31 - 1, leaves.index("add.path"))
+    found = _measured(log.root)
+    assert (found["error"], found["files"], found["paths"]) == (None, 3, 3)
+    assert (base["problems"], found["problems"]) == ([], ["checkpoint_unusable"])
+    assert found["peak"] < base["peak"] + 30 * _MIB
 
 
 # --- what never ends --------------------------------------------------------------

@@ -228,3 +228,34 @@ def test_a_checkpoint_that_breaks_while_it_is_read_is_gone_around(folder: LogFol
     assert found.files.num_added == 1000
     assert older.segment.checkpoint is None
     assert [problem.kind for problem in older.problems] == ["checkpoint_unusable"]
+
+
+@pytest.mark.parametrize("others", [(), ("a", "b", "c")])
+def test_a_file_that_checkpoints_hold_twice_in_another_order_differs(
+    tmp_path: Path, others: tuple[str, ...]
+) -> None:
+    # those of one path belong together in the order in which they stand, whatever else does
+    snapshots = []
+    for name, sizes in (("older", (1, 2)), ("newer", (2, 1))):
+        folder = LogFolder(tmp_path / name)
+        twice = [add("twice", size=size) for size in sizes]
+        folder.checkpoint(0, [FEATURE_PROTOCOL, metadata(), *twice, *map(add, others)])
+        snapshots.append(explorer.open_table(folder.root).snapshot())
+    found = diff(*snapshots).files
+    assert (found.route, found.num_added, found.num_removed) == ("independent", 0, 0)
+    assert found.changed.column("path").to_pylist() == ["twice", "twice"]
+    assert found.changed.column("size_before").to_pylist() == [1, 2]
+    assert found.changed.column("size_after").to_pylist() == [2, 1]
+
+
+def test_files_in_another_order_are_the_same_files(tmp_path: Path) -> None:
+    snapshots = []
+    files = [add(f"{number}", size=number) for number in range(500)]
+    moved = [*files[400:], *files[:300], *files[300:400:2], add("came")]
+    for name, held in (("older", files), ("newer", moved)):
+        folder = LogFolder(tmp_path / name)
+        folder.checkpoint(0, [FEATURE_PROTOCOL, metadata(), *held])
+        snapshots.append(explorer.open_table(folder.root).snapshot())
+    found = diff(*snapshots).files
+    assert (found.num_added, found.num_removed, found.num_changed) == (1, 50, 0)
+    assert found.added.column("path").to_pylist() == ["came"]

@@ -12,6 +12,7 @@ import explorer
 from explorer.errors import DeltaError
 from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
 from explorer.rows.read import plan_rows, read_rows
+from explorer.storage.thrift_compact import parse_struct, render_struct
 from tests.data_tables import DataTable, field, mapped, struct
 
 ONE = struct(field("a", "long"))
@@ -232,3 +233,29 @@ def _zigzag(number: int) -> bytes:
         out.append(number & 127 | 128)
         number >>= 7
     return bytes([*out, number])
+
+
+@pytest.mark.parametrize("claimed", [2**31, 2**62, -1])
+def test_impossible_number_of_rows_is_refused_before_any_is_read(tmp_path, claimed):
+    table = DataTable(tmp_path / "t", ONE)
+    place = table.add("x.parquet", pa.table({"a": [1, 2, 3]}))
+    data = place.read_bytes()
+    length = int.from_bytes(data[-8:-4], "little")
+    footer = parse_struct(data[-8 - length : -8])
+    ((group,),) = footer[4][1][1:]
+    footer[3] = footer[3][0], claimed
+    group[3] = group[3][0], claimed
+    rendered = render_struct(footer)
+    tail = rendered + len(rendered).to_bytes(4, "little") + b"PAR1"
+    place.write_bytes(data[: -8 - length] + tail)
+    assert "impossible number of rows" in refused(table)
+
+
+def test_wide_rows_come_in_small_batches(tmp_path):
+    table = DataTable(tmp_path / "t", struct(field("s", "string")))
+    rows = pa.table({"s": ["x" * 2**22] * 24})
+    table.add("x.parquet", rows, written={"use_dictionary": False})
+    scan = plan_rows(explorer.open_table(table.write()).snapshot())
+    sizes = [(batch.num_rows, batch.nbytes) for batch in scan.batches()]
+    assert sum(count for count, _ in sizes) == 24
+    assert max(size for _, size in sizes) <= 65 * 2**20

@@ -14,13 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.errors import NotFoundError
+from explorer.errors import CorruptDataError, NotFoundError
 from explorer.protocol.deletion_vectors import (
     render_relative_place,
     render_vector,
     render_vector_file,
 )
 from tests.data_tables import DataTable, field, struct
+from tests.lying_pages import DICTIONARY_PAGE, NUM_VALUES, change_page
 from tests.object_store import Bucket, Request, counts_of, open_counted, reads_of
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata
 
@@ -146,3 +147,21 @@ def test_file_that_is_gone_is_told_when_its_turn_comes(tmp_path: Path) -> None:
         explorer.read_rows(snapshot)
     assert caught.value.kind == "data_missing"
     assert "2.parquet" in caught.value.problem
+
+
+@pytest.mark.parametrize("rows", [10, 60_000], ids=["small", "large"])
+def test_pages_are_looked_at_inside_of_what_was_fetched(rows: int, tmp_path: Path) -> None:
+    table = DataTable(tmp_path / "t", struct(field("s", "string")))
+    place = table.root / "x.parquet"
+    pq.write_table(pa.table({"s": [f"{at}" for at in range(rows)]}), place)
+    change_page(place, "dictionary", (DICTIONARY_PAGE, NUM_VALUES), 2**31 - 1)
+    table.add(place.name, size=place.stat().st_size)
+    table.write()
+    bucket = _uploaded(table.root)
+    snapshot = open_counted(bucket).snapshot()
+
+    def read() -> None:
+        with pytest.raises(CorruptDataError, match="a dictionary claims more values"):
+            explorer.read_rows(snapshot)
+
+    assert counts_of(bucket, read) == {"range": 1 if rows == 10 else 2}

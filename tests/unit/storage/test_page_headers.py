@@ -33,7 +33,7 @@ def _check(place: Path) -> int:
     with pa.OSFile(str(place), "rb") as file:
         claims = read_claims(file)
         for columns in claims:
-            check_first_pages(file, columns, range(len(columns)))
+            check_first_pages(file, columns)
     return sum(map(len, claims))
 
 
