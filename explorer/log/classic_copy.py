@@ -48,19 +48,20 @@ def write_classic_copy(store: WriteStore, files: CheckpointFiles, watch: Watch) 
     """
     path = f"{LOG_FOLDER}/{render_classic_checkpoint_name(files.version)}"
     source = f"{LOG_FOLDER}/{files.names[0]}"
+    name = render_classic_checkpoint_name(files.version)
+    copy = CheckpointFiles(version=files.version, kind="classic", names=(name,))
     with deleting_unless_done(store) as deleting:
         if source.endswith(".json"):
             lines = _read_lines(store, source)
             written = _write_lines(store, path, lines, watch)
             deleting(path)
-            copy = CheckpointFiles(
-                version=files.version, kind="classic", names=(path.rpartition("/")[2],)
-            )
             check_reads_back(store, copy, [written], _expected(store, files, lines))
         else:
             written = _copy_bytes(store, source, path)
             deleting(path)
             check_written(store, written)
+            # what was read may have been torn as well
+            read_checkpoint(store, copy)
     return written
 
 

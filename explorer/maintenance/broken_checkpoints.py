@@ -15,12 +15,14 @@ import pyarrow as pa
 
 from explorer.errors import CorruptLogError, UnusableCheckpointError
 from explorer.log.checkpoint import read_checkpoint
+from explorer.log.hint_writer import hinted_version
 from explorer.log.key_cache import KeyCache
 from explorer.log.listing import CheckpointFiles
 from explorer.log.state import LogState
 from explorer.log.tail import EMPTY_TAIL
 from explorer.maintenance.checkpoint import checkpoint_step
 from explorer.maintenance.file_list import log_file
+from explorer.maintenance.log_cleanup import hint_step
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Step, Verdict
 from explorer.maintenance.planning import Look
@@ -86,8 +88,8 @@ def lost_versions(look: Look, broken: Iterable[CheckpointFiles]) -> list[Lost]:
 def repair_steps(
     look: Look, broken: Mapping[CheckpointFiles, str], seed: UUID
 ) -> tuple[tuple[Step, ...], list[pa.Table]]:
-    """Delete the broken ones and write one of the newest version, unless a sound one is there;
-    the files that go."""
+    """Delete the broken ones and write one of the newest version, unless a sound one is there,
+    to which the hint is led then; the files that go."""
     files = [
         log_file(look.store, name, f"it cannot be read as a checkpoint: {reason}"[:300])
         for found, reason in broken.items()
@@ -104,8 +106,12 @@ def repair_steps(
         arguments={"broken": named},
     )
     newest = look.snapshot.version
-    held = any(found.version == newest for found in look.listing.checkpoints if found not in broken)
-    return (deletion, *(() if held else (checkpoint_step(newest, seed),))), files
+    sound = [found for found in look.listing.checkpoints if found not in broken]
+    if not sound or sound[-1].version != newest:
+        return (deletion, checkpoint_step(newest, seed)), files
+    if hinted_version(look.store) in {found.version for found in broken}:
+        return (deletion, hint_step(look, sound[-1])), files
+    return (deletion,), files
 
 
 def summary(

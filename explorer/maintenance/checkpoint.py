@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Final
 from uuid import UUID, uuid4
 
-from explorer.log.checkpoint_form import choose_form
+from explorer.log.checkpoint_form import CheckpointForm, choose_form
 from explorer.log.listing import LogListing
 from explorer.maintenance.guards import judge_features, judge_log
 from explorer.maintenance.newer_commits import anchor_of
@@ -55,11 +55,11 @@ def plan_checkpoint(
         subject=look.subject,
         anchor=anchor_of(look.store, snapshot.version),
         planned_at=look.now_ms,
-        summary=_summary(snapshot, form.kind, before, num_actions, has_steps=bool(steps)),
+        summary=_summary(snapshot, form, before, num_actions, has_steps=bool(steps)),
         parameters={"version": snapshot.version},
         effect={
             "before": asdict(before),
-            "after": asdict(_after(snapshot, num_actions) if steps else before),
+            "after": asdict(_after(snapshot, form, num_actions) if steps else before),
             "form": asdict(form),
             "num_actions": num_actions,
         },
@@ -101,24 +101,31 @@ def copy_step(version: int) -> Step:
     )
 
 
-def _after(snapshot: Snapshot, num_actions: int) -> OpeningCost:
-    """What opening will cost: no commits, and a checkpoint of about so many bytes."""
+def _after(snapshot: Snapshot, form: CheckpointForm, num_actions: int) -> OpeningCost:
+    """What opening will cost: no commits, and a checkpoint whose top level has about so many
+    bytes."""
     texts = len(snapshot.metadata.schema_string or "")
-    size = _BYTES_OF_A_CHECKPOINT + texts + _BYTES_OF_AN_ACTION * num_actions
+    inside = num_actions if form.actions_per_sidecar is None else 0
+    size = _BYTES_OF_A_CHECKPOINT + texts + _BYTES_OF_AN_ACTION * inside
     return OpeningCost(commits=0, commit_bytes=0, checkpoint_bytes=size)
 
 
 def _summary(
-    snapshot: Snapshot, kind: str, before: OpeningCost, num_actions: int, *, has_steps: bool
+    snapshot: Snapshot,
+    form: CheckpointForm,
+    before: OpeningCost,
+    num_actions: int,
+    *,
+    has_steps: bool,
 ) -> str:
     version = snapshot.version
     if not has_steps:
         return f"Version {version} has a checkpoint already; nothing is to be done."
-    named = "V2" if kind == "v2" else "classic"
+    named = "V2" if form.kind == "v2" else "classic"
     saved = f"{count(before.commits, 'commit')} ({render_byte_size(before.commit_bytes)})"
     if before.checkpoint_bytes:
         saved += f" and the checkpoint before them ({render_byte_size(before.checkpoint_bytes)})"
-    size = render_byte_size(_after(snapshot, num_actions).checkpoint_bytes)
+    size = render_byte_size(_after(snapshot, form, num_actions).checkpoint_bytes)
     return (
         f"Writes a {named} checkpoint of version {version}: opening reads it (about {size}) "
         f"instead of {saved}; nothing becomes impossible."

@@ -129,8 +129,9 @@ def _widening_off(held: Mapping[str, str]) -> Mapping[str, str | None]:
 
 
 def _classic_checkpoints(held: Mapping[str, str]) -> Mapping[str, str | None]:
-    is_v2 = CHECKPOINT_POLICY.value_of(held) == "v2"
-    return {CHECKPOINT_POLICY.name: "classic"} if is_v2 else {}
+    # where the table says nothing, a large one would get V2 checkpoints again
+    may_be_v2 = CHECKPOINT_POLICY.name not in held or CHECKPOINT_POLICY.value_of(held) == "v2"
+    return {CHECKPOINT_POLICY.name: "classic"} if may_be_v2 else {}
 
 
 def _every_domain(snapshot: Snapshot) -> list[DomainMetadata]:

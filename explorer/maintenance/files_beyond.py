@@ -6,29 +6,36 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import NotFoundError, UnsupportedError
+from explorer.errors import CorruptLogError, NotFoundError, UnsupportedError
 from explorer.log.columns import string_column
 from explorer.rows.data_file import store_path
 from explorer.storage.at_once import each
 from explorer.storage.ports import ReadStore
 from explorer.table.store_paths import file_of_each
 
+_LONGEST = 1024
+"""Characters of a path: stores and file systems refuse to be asked for longer ones."""
+
 _BY_PATH = string_column(["p"])
 
 
 def gone_beyond(store: ReadStore, files: pa.Table) -> pa.Array:
     """Those absolute paths among the data and vector files of `files` (path, deletion_vector)
-    that lie outside of the root and are not there, as the log has them. What may not be asked
-    for (in another store, or outside of what the owner allows) is taken for there."""
+    that lie outside of the root and are not there, as the log has them. What may not or cannot
+    be asked for (in another store or on another machine, outside of what the owner allows, by
+    no path at all) is taken for there."""
     wanted = pc.unique(pa.chunked_array(_beyond(files, store.uri), pa.string()))
     texts: list[str] = wanted.to_pylist()
 
     def is_gone(text: str) -> bool:
         try:
-            store.stat(store_path(store, text))
+            path = store_path(store, text)
+            if "\0" in path or len(path) > _LONGEST:  # no file has such a name
+                return False
+            store.stat(path)
         except NotFoundError:
             return True
-        except UnsupportedError:
+        except (UnsupportedError, CorruptLogError):
             return False
         return False
 

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 from uuid import UUID, uuid5
 
+from explorer.errors import UnsupportedError
 from explorer.log.checkpoint_writer import write_checkpoint
 from explorer.log.checksum_writer import build_checksum, write_checksum
 from explorer.log.classic_copy import write_classic_copy
@@ -15,6 +16,7 @@ from explorer.log.hint_writer import HINT_PATH, hinted_version
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Step
 from explorer.maintenance.run import Run, Tally
+from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.last_checkpoint import LastCheckpoint, render_last_checkpoint
 from explorer.table.table import Table
 from explorer.table.times import render_time
@@ -68,10 +70,19 @@ def copy_checkpoint_step(
     if any(each.kind == "classic" for each in found):
         tally.result = {"was_there": True}
         return
-    named_by_uuid = [each for each in found if each.kind == "v2"]
-    if not named_by_uuid:
+    # the one that readers take: of several, another may be broken
+    snapshot = Table(run.store).snapshot(version=version)
+    _ = snapshot.num_files + snapshot.num_tombstones
+    held = snapshot.segment.checkpoint
+    if held is None or (held.version, held.kind) != (version, "v2"):
         raise stale(f"The checkpoint of version {version} is not there any more.")
-    written = write_classic_copy(run.store, named_by_uuid[-1], run.watch)
+    try:
+        written = write_classic_copy(run.store, held, run.watch)
+    except UnsupportedError as error:
+        # a courtesy to old clients, which nothing else waits for
+        tally.note(f"{LOG_FOLDER}/{held.names[0]}", "refused", error.reason)
+        tally.result = {"was_there": False, "reason": error.reason}
+        return
     tally.done, tally.num_bytes = 1, written.size
     tally.result = {"checkpoint": [written.path], "was_there": False}
 

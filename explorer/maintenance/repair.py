@@ -88,7 +88,7 @@ def _repair_checkpoint(look: Look, seed: UUID) -> Plan:
         return _plan(look, "checkpoint", "No checkpoint of the table is broken.", (), [])
     lost = lost_versions(look, broken)
     steps, files = repair_steps(look, broken, seed)
-    text = summary(look, broken, lost, writes=len(steps) > 1)
+    text = summary(look, broken, lost, writes=steps[-1].kind == "write_checkpoint")
     plan = _plan(look, "checkpoint", text, steps, files)
     return replace(
         plan,

@@ -150,3 +150,16 @@ def test_none_is_written_where_the_newest_version_has_a_sound_one(lake: Lake) ->
     plan = repair(lake)
     assert [step.kind for step in plan.steps] == ["delete_files"]
     assert "writes" not in plan.summary
+
+
+def test_hint_to_a_broken_one_is_led_to_the_sound_one(lake: Lake) -> None:
+    actions = history(lake, 3)
+    (place,) = lake.log.checkpoint(0, actions[:3])
+    lake.log.checkpoint(2, actions)
+    lake.log.hint(0)
+    tear(place)
+    plan = repair(lake)
+    assert [step.kind for step in plan.steps] == ["delete_files", "write_hint"]
+    assert lake.execute(plan).status == "completed"
+    assert b'"version":2' in (lake.log.log / "_last_checkpoint").read_bytes()
+    assert not lake.table.snapshot().problems

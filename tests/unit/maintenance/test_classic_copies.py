@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -126,3 +127,30 @@ def test_checkpoint_of_a_whole_log_is_not_copied_and_one_of_a_cut_log_is(lake: L
     assert hint["v2Checkpoint"]["path"] != f"{3:020}.checkpoint.parquet"
     lake.commit(4, [lake.add("4.parquet")], age_days=0)
     assert kinds(plan_checkpoint(lake.table, clock=lake.clock)) == ["write_checkpoint"]
+
+
+@pytest.mark.parametrize("form", ["v2-parquet", "v2-json"])
+def test_of_two_v2_checkpoints_the_one_that_can_be_read_is_copied(
+    lake: Lake, form: Literal["v2-parquet", "v2-json"]
+) -> None:
+    actions = history(lake, [60, 50, 45, 5])
+    (sound,) = lake.log.checkpoint(2, actions[:-1], form=form)
+    later = f"{2:020}.checkpoint.ffffffff-ffff-4fff-8fff-ffffffffffff{sound.suffix}"
+    broken = sound.with_name(later)
+    broken.write_bytes(sound.read_bytes()[:60])
+    receipt = lake.execute(cleanup(lake))
+    assert receipt.status == "completed", receipt.problem
+    sound.unlink()
+    broken.unlink()
+    assert lake.table.snapshot(version=2).num_files == 3
+
+
+def test_what_no_column_can_hold_does_not_keep_the_log_from_being_cleaned(lake: Lake) -> None:
+    actions = history(lake, [60, 50, 45, 5])
+    odd = {"txn": {"appId": "a", "version": 1, "odd": [1, "x"]}}
+    lake.log.checkpoint(2, [*actions[:-1], odd], form="v2-json")
+    receipt = lake.execute(cleanup(lake))
+    assert receipt.status == "completed", receipt.problem
+    assert receipt.steps[0].result is not None
+    assert "odd" in receipt.steps[0].result["reason"]
+    assert not lake.there(f"_delta_log/{commit_name(1)}")

@@ -86,8 +86,20 @@ def test_repair_takes_out_what_lacks_a_file_of_the_source(
     assert lake.table.snapshot().num_files == 2
 
 
-def test_file_in_another_store_is_not_asked_for(lake: Lake) -> None:
-    body = {"path": "s3://elsewhere/a.parquet", "partitionValues": {}, "size": 1}
+@pytest.mark.parametrize(
+    "path",
+    [
+        "s3://elsewhere/a.parquet",
+        "file://host/a.parquet",
+        "file:relative",
+        "/%FF",
+        "/a%00b",
+        "/" + "a/" * 3000,
+    ],
+    ids=["store", "host", "relative", "no text", "nul", "long"],
+)
+def test_file_that_cannot_be_asked_for_stops_no_plan(lake: Lake, path: str) -> None:
+    body = {"path": path, "partitionValues": {}, "size": 1}
     add = {"add": {**body, "modificationTime": 1, "dataChange": True, "stats": STATS}}
     lake.commit(0, [FEATURE_PROTOCOL, metadata(), add], age_days=9)
     assert plan_repair(lake.table, "files", clock=lake.clock).steps == ()
