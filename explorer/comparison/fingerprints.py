@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from io import BytesIO
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.comparison.numbers import null_mask, values_of
+from explorer.log.text_bytes import offsets_of
 
 Fingerprints = npt.NDArray[np.uint64]
 
@@ -59,7 +61,15 @@ def _column(values: pa.ChunkedArray) -> Fingerprints:
 
 
 def _texts(texts: pa.Array) -> Fingerprints:
-    hashes = np.fromiter(map(hash, texts.to_pylist()), np.int64, len(texts))
+    """Hashes of the bytes, which a text's own hash is made of: none is decoded."""
+    if not len(texts):
+        return np.empty(0, np.uint64)
+    ends = offsets_of(texts)
+    data = texts.buffers()[2] or b""
+    content = BytesIO(memoryview(data)[ends[0] : ends[-1]])
+    # lengths of nothing but what is there come one after the other
+    pieces = map(content.read, np.diff(ends).tolist())
+    hashes = np.fromiter(map(hash, pieces), np.int64, len(texts))
     hashes[hashes == 0] = 1  # 0 is what is not there; the empty string is
     hashes[null_mask(pa.chunked_array([texts]))] = 0
     return hashes.view(np.uint64)

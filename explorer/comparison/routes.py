@@ -17,12 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.comparison.file_pairs import COMPARED_FIELDS
+from explorer.comparison.aligned_files import find_runs, same_texts
+from explorer.comparison.file_pairs import COMPARED_FIELDS, Flags
 from explorer.comparison.fingerprints import Fingerprints, fingerprint
 from explorer.comparison.looked_up_files import HeldFiles, LookedUpFiles, SomeFiles
-from explorer.comparison.numbers import Positions, indices_of, null_mask, values_of
+from explorer.comparison.numbers import Positions, null_mask, values_of
 from explorer.errors import CorruptLogError, NotFoundError
 from explorer.log.file_columns import FileColumns
+from explorer.log.json_tokens import mask_of
 from explorer.log.key_columns import KEY_COLUMNS, decided_keys, keys_of
 from explorer.log.load import LoadedVersion
 from explorer.log.segment import missing_versions
@@ -168,6 +170,13 @@ class _Prints:
     keys: pa.ChunkedArray
     prints: Fingerprints
 
+    def only(self, rows: Flags) -> _Prints:
+        """Those files whose flag is set."""
+        if rows.all():
+            return self
+        # to take them by their places would join all chunks first
+        return _Prints(keys=self.keys.filter(mask_of(rows)), prints=self.prints[rows])
+
 
 def _fingerprints(snapshot: Snapshot, fields: Sequence[str], watch: Watch) -> _Prints:
     columns = [*dict.fromkeys([*KEY_COLUMNS, *fields])]
@@ -184,14 +193,18 @@ def _fingerprints(snapshot: Snapshot, fields: Sequence[str], watch: Watch) -> _P
 
 def _differing_keys(before: _Prints, after: _Prints) -> pa.ChunkedArray:
     """The keys whose files are not one and the same in both."""
-    found = pc.index_in(after.keys, value_set=before.keys)
+    runs = find_runs(before.prints, after.prints)
+    aligned = same_texts(before.keys, after.keys, runs)
+    left, right = before.only(~aligned[0]), after.only(~aligned[1])
+    found = pc.index_in(right.keys, value_set=left.keys)
     at: Positions = values_of(found)
     same = ~null_mask(found)
-    same[same] = before.prints[at[same]] == after.prints[same]
+    same[same] = left.prints[at[same]] == right.prints[same]
     # a broken log may hold a key twice: only one and one are the same
-    times = np.bincount(at[same], minlength=len(before.prints))
+    times = np.bincount(at[same], minlength=len(left.prints))
     same[same] = times[at[same]] == 1
-    left = indices_of(np.flatnonzero(times != 1))
-    came = indices_of(np.flatnonzero(~same))
-    keys = [*before.keys.take(left).chunks, *after.keys.take(came).chunks]
-    return pa.chunked_array(keys, pa.string())
+    keys = [left.only(times != 1).keys, right.only(~same).keys]
+    if same.any() and aligned[0].any():
+        held = before.only(aligned[0]).keys
+        keys.append(held.filter(pc.is_in(held, value_set=right.only(same).keys)))
+    return pa.chunked_array([chunk for part in keys for chunk in part.chunks], pa.string())

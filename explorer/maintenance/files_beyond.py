@@ -13,8 +13,8 @@ from explorer.storage.at_once import each
 from explorer.storage.ports import ReadStore
 from explorer.table.store_paths import file_of_each
 
-_LONGEST = 1024
-"""Characters of a path: stores and file systems refuse to be asked for longer ones."""
+_LONGEST_PATH, _LONGEST_NAME = 4095, 255
+"""In bytes: file systems, and stores, refuse to be asked for longer ones."""
 
 _BY_PATH = string_column(["p"])
 
@@ -30,7 +30,7 @@ def gone_beyond(store: ReadStore, files: pa.Table) -> pa.Array:
     def is_gone(text: str) -> bool:
         try:
             path = store_path(store, text)
-            if "\0" in path or len(path) > _LONGEST:  # no file has such a name
+            if not _can_be_a_name(path):
                 return False
             store.stat(path)
         except NotFoundError:
@@ -41,6 +41,12 @@ def gone_beyond(store: ReadStore, files: pa.Table) -> pa.Array:
 
     gone = each(store, is_gone, texts)
     return string_column([text for text, lost in zip(texts, gone, strict=True) if lost])
+
+
+def _can_be_a_name(path: str) -> bool:
+    data = path.encode(errors="surrogatepass")
+    longest = max(map(len, data.split(b"/")))
+    return b"\0" not in data and len(data) <= _LONGEST_PATH and longest <= _LONGEST_NAME
 
 
 def _beyond(files: pa.Table, root: str) -> list[pa.Array]:

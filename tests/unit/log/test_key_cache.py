@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from explorer.log.checkpoint import read_checkpoint
 from explorer.log.key_cache import KeyCache
 from explorer.log.key_columns import GroupKeys
+from explorer.log.listing import CheckpointFiles
 from explorer.log.parquet_part import ParquetPart, open_part
+from explorer.log.state import LogState
+from explorer.log.tail import EMPTY_TAIL
 from explorer.storage.open import open_read_store
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
@@ -53,3 +57,13 @@ def test_keys_of_parts_actions_and_groups_are_told_apart(tmp_path: Path) -> None
     assert cache.get(second, 0, "add") is None
     assert cache.get(first, 0, "remove") is None
     assert cache.get(first, 1, "add") is None
+
+
+def test_keys_that_are_nothing_but_paths_are_held_once(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path)
+    log.checkpoint(0, [PROTOCOL, metadata(), *(add(f"{number:0100}") for number in range(1000))])
+    store, cache = open_read_store(tmp_path), KeyCache(10**7)
+    files = CheckpointFiles(version=0, kind="classic", names=(f"{0:020}.checkpoint.parquet",))
+    state = LogState(store, read_checkpoint(store, files), EMPTY_TAIL, cache)
+    assert state.count("add") == 1000
+    assert 100_000 < cache.nbytes < 150_000

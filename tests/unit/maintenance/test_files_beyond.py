@@ -95,8 +95,9 @@ def test_repair_takes_out_what_lacks_a_file_of_the_source(
         "/%FF",
         "/a%00b",
         "/" + "a/" * 3000,
+        "/" + "a" * 300,
     ],
-    ids=["store", "host", "relative", "no text", "nul", "long"],
+    ids=["store", "host", "relative", "no text", "nul", "long", "long name"],
 )
 def test_file_that_cannot_be_asked_for_stops_no_plan(lake: Lake, path: str) -> None:
     body = {"path": path, "partitionValues": {}, "size": 1}
