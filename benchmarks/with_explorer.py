@@ -71,13 +71,13 @@ def flat_statistics(table: str) -> Step:
 
 def histograms(table: str) -> Step:
     """How the ranges of two columns lie over the files, as the page draws them."""
-    from explorer.scan.statistics import parsed_statistics  # noqa: PLC0415  # as above
+    from explorer.scan.statistics import parsed_bounds  # noqa: PLC0415  # as above
     from widgets.services.statistics import measure_ranges  # noqa: PLC0415  # as above
 
     importlib.import_module("pandas")  # `to_numpy` brings it, and imports do not count
 
     def step() -> int:
-        found = parsed_statistics(open_ours(table).snapshot(), HISTOGRAM_COLUMNS)
+        found = parsed_bounds(open_ours(table).snapshot(), HISTOGRAM_COLUMNS)
         ranges = [
             measure_ranges(found.column(f"min.{name}"), found.column(f"max.{name}"))
             for name in HISTOGRAM_COLUMNS

@@ -31,8 +31,11 @@ class FileColumns:
         """Those of the files that the mask keeps, without what else could be asked of them."""
         count = sum(flags.true_count for flags in mask.chunks)
         columns = [_kept(values, mask, count) for values in self.table.columns]
+        table = self.table.slice(0, count)  # where there are no columns, there are rows
+        if columns:
+            table = pa.Table.from_arrays(columns, names=self.table.column_names)
         return FileColumns(
-            table=pa.Table.from_arrays(columns, names=self.table.column_names),
+            table=table,
             leaves={path: _kept(values, mask, count) for path, values in self.leaves.items()},
         )
 

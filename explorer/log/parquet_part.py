@@ -21,6 +21,7 @@ from explorer.log.gathered_texts import gather_texts
 from explorer.log.stored_types import as_type
 from explorer.log.unusable_file import unusable, unusable_if_unreadable
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
+from explorer.storage.page_headers import leaves_of
 from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
 from explorer.storage.ports import ReadStore
 
@@ -224,6 +225,13 @@ class ParquetPart:
         names = ["path", "deletion_vector"][: len(leaves)]
         return self._columns(table.num_rows, action, names, table)
 
+    def has_vectors(self, group: int, action: FileAction) -> bool:
+        """Whether any file of a row group has a deletion vector; see `read_keys`."""
+        if not self.has(action, "deletionVector"):
+            return False
+        with self._open([group], [f"{action}.deletionVector"]) as file:
+            return self._has_vectors(file, group, action)
+
     def _read_paths(self, file: pq.ParquetFile, group: int, action: FileAction) -> pa.Table:
         """The column `path` of a large row group; decoded as a whole it would take twice the
         memory that it needs."""
@@ -281,6 +289,8 @@ class ParquetPart:
             if source.file.size() != self.size:
                 raise unusable(self.path, "it was replaced while it was being read")
             source.expect(groups, columns)
+            # what pages claim is asked of the system before it turns out wrong
+            source.check_pages(groups, leaves_of(self.metadata.schema, columns))
             yield _parquet_file(source, self.metadata)
 
     def _read(

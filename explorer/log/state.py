@@ -8,16 +8,14 @@ group, two at a time.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.action_fields import FileAction
 from explorer.log.checkpoint import Checkpoint
-from explorer.log.columns import COLUMNS, DELETION_VECTOR
+from explorer.log.columns import COLUMNS
 from explorer.log.file_columns import FileColumns
 from explorer.log.key_cache import KeyCache
 from explorer.log.key_columns import (
@@ -28,6 +26,16 @@ from explorer.log.key_columns import (
     keys_of_arrays,
 )
 from explorer.log.later_columns import LaterColumns
+from explorer.log.live_groups import (
+    NUM_RECORDS,
+    STATS_PARSED_COUNT,
+    LiveGroup,
+    WantedColumns,
+    assemble,
+    find_live,
+    only_live,
+    select,
+)
 from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
 from explorer.log.record_counts import record_counts
 from explorer.log.tail import EMPTY_TAIL, Tail
@@ -37,29 +45,19 @@ from explorer.storage.ports import RangeStore, ReadStore
 _TYPES = {
     action: {name: rule[2] for name, rule in rules.items()} for action, rules in COLUMNS.items()
 }
-_NUM_RECORDS = "num_records"
 _VECTOR = "deletion_vector"
-_STATS_PARSED_COUNT = ("stats_parsed", "numRecords")
 
 _NEWER_AT_ONCE = 32_768
 """Files of commits, which whoever looks on hears of piece by piece."""
+
+# keys of commits: each look for them sorts them in anew, however few it looks at
+_FEW_DECIDED = 4_096
 
 # decoding releases Python's lock; more than two fight over memory instead
 _READERS = 2
 
 # where most of the time is waiting for the store
 _REMOTE_READERS = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LiveGroup:
-    """The rows of one row group that are in force; `mask` is None where all are."""
-
-    action: FileAction
-    part: ParquetPart
-    group: int
-    mask: pa.ChunkedArray | None
-    count: int
 
 
 class LogState:
@@ -74,7 +72,7 @@ class LogState:
         self._cache = cache
         self._decided = decided_keys(tail) if checkpoint and tail.decides_files else None
         self._lock = threading.RLock()
-        self._live: dict[FileAction, list[_LiveGroup]] = {}
+        self._live: dict[FileAction, list[LiveGroup]] = {}
         self._opened: list[ParquetPart] | None = None
         self._readers = _REMOTE_READERS if isinstance(store, RangeStore) else _READERS
 
@@ -93,7 +91,7 @@ class LogState:
         yield from self._ahead(lambda group: self._read(group, action, columns).table, groups)
         for rows in self._rows(action):
             if rows.num_rows:
-                yield _select(rows, columns)
+                yield select(rows, columns)
 
     def reduce_files(
         self,
@@ -107,13 +105,34 @@ class LogState:
         time, and runs in the threads that read, so that nothing needs to hold every file.
         `columns` are as in `tables`, `leaves` are ways into an `add` action.
         """
+        with self._lock:
+            found = self._live.get("add")
+        if found is None and {"path", _VECTOR} & set(columns):
+            # they are the keys, which are held for whoever asks next
+            found = self._groups("add")
 
-        def read(live: _LiveGroup) -> list[Answer]:
-            return [reduce(piece) for piece in self._pieces(live, columns, leaves)]
+        def read(live: LiveGroup) -> tuple[LiveGroup, list[Answer]]:
+            return live, [reduce(piece) for piece in self._pieces(live, columns, leaves)]
 
-        groups = [group for group in self._groups("add") if group.count]
-        for answers in self._ahead(read, groups):
-            yield from answers
+        def look(job: tuple[ParquetPart, int]) -> tuple[LiveGroup, list[Answer]]:
+            if not self._has_plain_keys(*job):
+                live = self._mask(*job, "add")
+                return read(live) if live.count else (live, [])
+            masks: list[pa.Array] = []
+            every = LiveGroup.of("add", *job, None)
+            answers = [reduce(found) for found in self._new_pieces(every, columns, leaves, masks)]
+            return LiveGroup.of("add", *job, pa.chunked_array(masks, pa.bool_())), answers
+
+        if found is None:
+            looked: list[LiveGroup] = []
+            for live, answers in self._ahead(look, self._row_groups("add")):
+                looked.append(live)
+                yield from answers
+            with self._lock:
+                self._live.setdefault("add", looked)
+        else:
+            for _, answers in self._ahead(read, [group for group in found if group.count]):
+                yield from answers
         yield from map(reduce, self._newer("add", columns))
 
     def stream(
@@ -132,7 +151,7 @@ class LogState:
         for rows in self._rows(action):
             for start in range(0, rows.num_rows, _NEWER_AT_ONCE):
                 some = rows.slice(start, _NEWER_AT_ONCE)
-                yield FileColumns(table=_select(some, columns), leaves={}, further=some.column)
+                yield FileColumns(table=select(some, columns), leaves={}, further=some.column)
 
     def among(
         self,
@@ -160,7 +179,7 @@ class LogState:
                 if live is None or live.mask is not None
             ]
 
-            def read(job: tuple[tuple[ParquetPart, int], _LiveGroup | None]) -> pa.Table | None:
+            def read(job: tuple[tuple[ParquetPart, int], LiveGroup | None]) -> pa.Table | None:
                 return self._read_among(*job, action, open_still, columns)
 
             at_hand = self._holds(action, jobs, columns)
@@ -169,12 +188,12 @@ class LogState:
         for rows in self._rows(action):
             kept = rows.filter(pc.is_in(keys_of(rows), value_set=keys)) if rows.num_rows else rows
             if kept.num_rows:
-                yield _select(kept, columns)
+                yield select(kept, columns)
 
     def _holds(
         self,
         action: FileAction,
-        jobs: Sequence[tuple[tuple[ParquetPart, int], _LiveGroup | None]],
+        jobs: Sequence[tuple[tuple[ParquetPart, int], LiveGroup | None]],
         columns: Sequence[str],
     ) -> bool:
         """Whether these columns need no reading, so that threads would take longer to begin
@@ -192,7 +211,7 @@ class LogState:
 
     def schema(self, action: FileAction, columns: Sequence[str]) -> pa.Schema:
         """The schema of `tables`."""
-        types = _TYPES[action] | {_NUM_RECORDS: pa.int64()}
+        types = _TYPES[action] | {NUM_RECORDS: pa.int64()}
         return pa.schema([(name, types[name]) for name in columns])
 
     def _ahead(self, work: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
@@ -221,7 +240,7 @@ class LogState:
             self._opened = [*self._checkpoint.parts, *sidecars]
         return self._opened
 
-    def _groups(self, action: FileAction) -> list[_LiveGroup]:
+    def _groups(self, action: FileAction) -> list[LiveGroup]:
         with self._lock:
             if (found := self._live.get(action)) is None:
                 jobs = self._row_groups(action)
@@ -238,18 +257,18 @@ class LogState:
                 for group in range(part.num_row_groups)
             ]
 
-    def _mask(self, part: ParquetPart, group: int, action: FileAction) -> _LiveGroup:
+    def _mask(self, part: ParquetPart, group: int, action: FileAction) -> LiveGroup:
         held = self._group_keys(part, group, action)
-        mask: pa.ChunkedArray | None = None
-        if held.paths.null_count:
-            mask = pc.is_valid(held.paths)
-        if self._decided is not None:
-            open_still = pc.invert(pc.is_in(held.keys, value_set=self._decided))
-            mask = open_still if mask is None else pc.and_(mask, open_still)
-        count = len(held.paths) if mask is None else int(pc.sum(mask).as_py() or 0)
-        if count == len(held.paths):
-            mask = None
-        return _LiveGroup(action=action, part=part, group=group, mask=mask, count=count)
+        mask = find_live(held.paths, held.keys, self._decided)
+        return LiveGroup.of(action, part, group, mask)
+
+    def _has_plain_keys(self, part: ParquetPart, group: int) -> bool:
+        """Whether the keys of a row group must be read, are made of its paths alone, and can
+        be looked for some thousand at a time."""
+        if self._decided is not None and len(self._decided) > _FEW_DECIDED:
+            return False
+        held = self._cache.get(part, group, "add")
+        return held is None and not part.has_vectors(group, "add")
 
     def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
         if (held := self._cache.get(part, group, action)) is not None:
@@ -261,8 +280,10 @@ class LogState:
             pairs = zip(paths.chunks, table.column("deletion_vector").chunks, strict=True)
             keys = pa.chunked_array([keys_of_arrays(*pair) for pair in pairs], pa.string())
         else:
-            chunks = [keys_of_arrays(chunk, None) for chunk in paths.chunks]
-            same = all(new is old for new, old in zip(chunks, paths.chunks, strict=True))
+            # each look at `chunks` makes other objects of them
+            stored = paths.chunks
+            chunks = [keys_of_arrays(chunk, None) for chunk in stored]
+            same = all(new is old for new, old in zip(chunks, stored, strict=True))
             keys = paths if same else pa.chunked_array(chunks, pa.string())
         held = GroupKeys(paths=paths, keys=keys, has_vectors=vectors)
         self._cache.put(part, group, action, held)
@@ -271,7 +292,7 @@ class LogState:
     def _read_among(
         self,
         at: tuple[ParquetPart, int],
-        masked: _LiveGroup | None,
+        masked: LiveGroup | None,
         action: FileAction,
         keys: pa.ChunkedArray,
         columns: Sequence[str],
@@ -281,20 +302,20 @@ class LogState:
         hits = find_keys(held, keys, None if masked is None else masked.mask)
         if not (count := int(pc.sum(hits).as_py() or 0)):
             return None
-        live = _LiveGroup(action=action, part=part, group=group, mask=hits, count=count)
-        stored = [name for name in columns if name != _NUM_RECORDS]
+        live = LiveGroup(action=action, part=part, group=group, mask=hits, count=count)
+        stored = [name for name in columns if name != NUM_RECORDS]
         if len(stored) == len(columns):
             return self._read(live, action, columns).table
         # counts of the few that are wanted, where `_read` counts the whole group
         names = [*dict.fromkeys([*stored, "stats"])]
-        found = self._read(live, action, names, [_STATS_PARSED_COUNT])
-        stats, parsed = found.table.column("stats"), found.leaves.get(_STATS_PARSED_COUNT)
-        rows = found.table.append_column(_NUM_RECORDS, record_counts(stats, parsed))
+        found = self._read(live, action, names, [STATS_PARSED_COUNT])
+        stats, parsed = found.table.column("stats"), found.leaves.get(STATS_PARSED_COUNT)
+        rows = found.table.append_column(NUM_RECORDS, record_counts(stats, parsed))
         return rows.select(list(columns))
 
     def _read(
         self,
-        live: _LiveGroup,
+        live: LiveGroup,
         action: FileAction,
         columns: Sequence[str],
         leaves: Sequence[FieldPath] = (),
@@ -304,44 +325,62 @@ class LogState:
         if wanted.stored or wanted.further:
             read = live.part.read_group(live.group, action, wanted.stored, wanted.further)
         rows = live.part.metadata.row_group(live.group).num_rows
-        found = _assemble(wanted, slice(0, rows), *(read or (None, {})))
+        found = assemble(wanted, slice(0, rows), *(read or (None, {})))
         return found if live.mask is None else found.only(live.mask)
 
     def _pieces(
-        self, live: _LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
+        self, live: LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
     ) -> Iterator[FileColumns]:
         """The live files of a row group, some thousand at a time; each piece is to be done
         with before the next one."""
-        later = LaterColumns(
-            lambda name: (found.table.column(0) for _, found in self._stream(live, [name], ()))
-        )
+        later = self._later(live)
         for rows, found in self._stream(live, columns, leaves):
             mask = (
                 None if live.mask is None else live.mask.slice(rows.start, rows.stop - rows.start)
             )
-            further = cache(partial(later.read, rows, mask))
-            if mask is None or pc.all(mask).as_py():
-                yield replace(found, further=further)
-            elif pc.any(mask).as_py():
-                yield replace(found.only(mask), further=further)
+            yield from only_live(found, rows, mask, later)
+
+    def _new_pieces(
+        self,
+        live: LiveGroup,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath],
+        masks: list[pa.Array],
+    ) -> Iterator[FileColumns]:
+        """As `_pieces`, of a row group whose paths, which alone are its keys, are read along
+        with the columns; `masks` takes which of its rows are live."""
+        later = self._later(live)
+        wanted = self._wanted(live, "add", columns, leaves)
+        names = ["path", *wanted.stored]
+        for rows, table, inner in live.part.stream_group(live.group, "add", names, wanted.further):
+            paths = table.column("path")
+            keys = pa.chunked_array([keys_of_arrays(chunk, None) for chunk in paths.chunks])
+            mask = find_live(paths, keys, self._decided)
+            masks += (pc.is_valid(paths) if mask is None else mask).chunks
+            yield from only_live(assemble(wanted, rows, table, inner), rows, mask, later)
+
+    def _later(self, live: LiveGroup) -> LaterColumns:
+        return LaterColumns(
+            lambda name: (found.table.column(0) for _, found in self._stream(live, [name], ()))
+        )
 
     def _stream(
-        self, live: _LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
+        self, live: LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
     ) -> Iterator[tuple[slice, FileColumns]]:
         """All rows of a row group, whether they are live or not, some thousand at a time."""
         wanted = self._wanted(live, live.action, columns, leaves)
         pieces = live.part.stream_group(live.group, live.action, wanted.stored, wanted.further)
         for rows, table, inner in pieces:
-            yield rows, _assemble(wanted, rows, table, inner)
+            yield rows, assemble(wanted, rows, table, inner)
 
     def _wanted(
         self,
-        live: _LiveGroup,
+        live: LiveGroup,
         action: FileAction,
         columns: Sequence[str],
         leaves: Sequence[FieldPath],
-    ) -> _Wanted:
-        stored = [name for name in columns if name not in {"path", _NUM_RECORDS}]
+    ) -> WantedColumns:
+        stored = [name for name in columns if name not in {"path", NUM_RECORDS}]
         further = [*leaves]
         keys: GroupKeys | None = None
         if "path" in columns or _VECTOR in columns:
@@ -349,52 +388,9 @@ class LogState:
             if _VECTOR in stored and not keys.has_vectors:
                 # reading nulls of five leaves takes as long as reading a column with values
                 stored.remove(_VECTOR)
-        if _NUM_RECORDS in columns:
+        if NUM_RECORDS in columns:
             stored = [*dict.fromkeys([*stored, "stats"])]
-            further = [*dict.fromkeys([*leaves, _STATS_PARSED_COUNT])]
-        return _Wanted(columns=columns, leaves=leaves, stored=stored, further=further, keys=keys)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """Columns and leaves of one row group, what must be read for them, and its keys where
-    they are part of the answer."""
-
-    columns: Sequence[str]
-    leaves: Sequence[FieldPath]
-    stored: list[str]
-    further: list[FieldPath]
-    keys: GroupKeys | None
-
-
-def _assemble(
-    wanted: _Wanted,
-    rows: slice,
-    table: pa.Table | None,
-    inner: Mapping[FieldPath, pa.ChunkedArray],
-) -> FileColumns:
-    """Some rows of a row group, of which `table` and `inner` were read."""
-    held = {} if table is None else dict(zip(table.column_names, table.columns, strict=True))
-    arrays: list[pa.ChunkedArray] = []
-    for name in wanted.columns:
-        if name == _NUM_RECORDS:
-            # before they are masked: masking numbers is cheaper than masking statistics
-            arrays.append(record_counts(held["stats"], inner.get(_STATS_PARSED_COUNT)))
-        elif name in held:
-            arrays.append(held[name])
-        elif name == "path" and wanted.keys is not None:
-            arrays.append(wanted.keys.paths.slice(rows.start, rows.stop - rows.start))
-        else:
-            arrays.append(pa.chunked_array([pa.nulls(rows.stop - rows.start, DELETION_VECTOR)]))
-    leaves = {path: inner[path] for path in wanted.leaves if path in inner}
-    return FileColumns(
-        table=pa.Table.from_arrays(arrays, names=list(wanted.columns)), leaves=leaves
-    )
-
-
-def _select(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-    arrays = [
-        record_counts(rows.column("stats"), None) if name == _NUM_RECORDS else rows.column(name)
-        for name in columns
-    ]
-    return pa.Table.from_arrays(arrays, names=list(columns))
+            further = [*dict.fromkeys([*leaves, STATS_PARSED_COUNT])]
+        return WantedColumns(
+            columns=columns, leaves=leaves, stored=stored, further=further, keys=keys
+        )

@@ -54,6 +54,10 @@ def parse_statistics_texts(texts: pa.Array, leaves: Leaves) -> ParsedTexts:
     The types may be int64, float, double, bool, string and decimal128; text that
     means NaN or infinity where a number belongs is null.
     """
+    if texts.null_count == len(texts):
+        return ParsedTexts(
+            columns={path: pa.nulls(len(texts), kind) for path, kind in leaves.items()}, bad=()
+        )
     present = texts.drop_null() if texts.null_count else texts
     step = _step(present)
     pieces = [

@@ -11,6 +11,8 @@ from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
+import pyarrow as pa
+
 from explorer.maintenance.files_coming_back import check_files_come_back
 from explorer.maintenance.gone_files import check_still_gone
 from explorer.maintenance.newer_commits import find_own_commit
@@ -176,7 +178,7 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
             engine_info=engine_info(),
             parameters=arguments["parameters"],
             metrics=metrics,
-            tags=tags_of_kept_ids(snapshot, actions),
+            tags=tags_of_kept_ids(snapshot, actions, files.adds),
             isolation_level=isolation,
         ),
         actions=actions,
@@ -187,17 +189,23 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
 
 
 def tags_of_kept_ids(
-    snapshot: Snapshot, actions: Sequence[Protocol | Metadata | DomainMetadata] = ()
+    snapshot: Snapshot,
+    actions: Sequence[Protocol | Metadata | DomainMetadata] = (),
+    added_again: Sequence[pa.RecordBatch] = (),
 ) -> dict[str, str]:
-    """What `commitInfo` says of a commit upon `snapshot` after which every row has the id that
-    it had: where ids may be relied on, before it and after, that all were kept (spec: Writer
-    Requirements for Row Tracking)."""
+    """What `commitInfo` says of a commit upon `snapshot` that writes no row, or gives each the
+    id that it had: where ids may be relied on, before it and after, whether all were kept
+    (spec: Writer Requirements for Row Tracking). They were not where a file of `added_again`
+    is of a version without ids, and gets new ones."""
     protocol = next((item for item in actions if isinstance(item, Protocol)), snapshot.protocol)
     metadata = next((item for item in actions if isinstance(item, Metadata)), snapshot.metadata)
     kept = is_active("rowTracking", snapshot.protocol, snapshot.metadata, None) and is_active(
         "rowTracking", protocol, metadata, None
     )
-    return {"delta.rowTracking.preserved": "true"} if kept else {}
+    if not kept:
+        return {}
+    anew = any(batch.column("base_row_id").null_count for batch in added_again)
+    return {"delta.rowTracking.preserved": "false" if anew else "true"}
 
 
 def _promises(arguments: Mapping[str, Any], files: FileBatches) -> Promises:

@@ -26,6 +26,7 @@ from explorer.errors import (
 from explorer.maintenance.aftermath import check_promise
 from explorer.maintenance.approval import Approval
 from explorer.maintenance.newer_commits import LogWatch, find_own_commit
+from explorer.maintenance.newest_times import check_clock
 from explorer.maintenance.plan import LOOKING_STEPS, Plan, Step
 from explorer.maintenance.receipt import Check, Receipt, Status, StepReceipt
 from explorer.maintenance.run import Clock, Run, Tally
@@ -157,6 +158,7 @@ class _Execution:
     def _steps_in_order(self) -> None:
         run = self._run
         try:
+            check_clock(run.plan, run.clock())
             run.watch.step(0, len(run.plan.steps), "Listing the log again")
             run.log.check_listed(run.table)
             run.note({"event": "begun", "at": self._started_at})

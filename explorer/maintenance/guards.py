@@ -17,6 +17,7 @@ from explorer.protocol.features.registry import (
     is_catalog_managed,
     is_supported,
 )
+from explorer.table.counts import count
 from explorer.table.times import render_time
 
 UNCOMMITTED_AGE = timedelta(hours=24)
@@ -103,12 +104,14 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
     if not ahead:
         return _allow("clock", "No time of the table is ahead of this clock.")
     what, time = max(ahead.items(), key=lambda item: item[1])
-    minutes = (time - now_ms) // 60_000
+    span = _whole_units(render_time(time) - render_time(now_ms))
+    mend = f" Where this clock is right, correct the modification time of that {what}'s file."
     return _refuse(
         "clock",
-        f"The newest {what}, {shown_time(time)}, is {minutes} minutes ahead of this clock, so "
-        "that no age can be told.",
-        "Correct the clock of this machine, or wait until that time has passed.",
+        f"The newest {what}, {shown_time(time)}, is {span} ahead of this clock, so that no age "
+        "can be told.",
+        "Correct the clock of this machine, or wait until that time has passed."
+        f"{mend if what == 'commit' else ''}",
     )
 
 
@@ -170,9 +173,15 @@ def in_words(duration: timedelta) -> str:
     seconds = duration // timedelta(seconds=1)
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= size and seconds % size == 0:
-            count = seconds // size
-            return f"{count} {unit}{'' if count == 1 else 's'}"
-    return f"{seconds} second{'' if seconds == 1 else 's'}"
+            return count(seconds // size, unit)
+    return count(seconds, "second")
+
+
+def _whole_units(span: timedelta) -> str:
+    """`in_words` of the largest unit that it has two of, what is over left out."""
+    units = (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1))
+    unit = next((unit for unit in units if span >= 2 * unit), units[-1])
+    return in_words(span // unit * unit)
 
 
 def shown_time(milliseconds: int) -> str:

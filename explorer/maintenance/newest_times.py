@@ -6,10 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from explorer.errors import ConflictError
 from explorer.log.commit_info import read_commit_info
 from explorer.log.listing import info_of
-from explorer.maintenance.guards import judge_catalog, judge_clock, judge_features, judge_log
-from explorer.maintenance.plan import Verdict
+from explorer.maintenance.guards import (
+    CLOCK_TOLERANCE_MS,
+    judge_catalog,
+    judge_clock,
+    judge_features,
+    judge_log,
+    shown_time,
+)
+from explorer.maintenance.plan import Plan, StepKind, Verdict
 from explorer.maintenance.planning import Look
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import parse_commit_version, render_commit_name
@@ -20,6 +28,12 @@ _NEWEST: Final = 64
 """Commits whose times are asked for. The last one may be by the very clock that is behind, so
 that those before it tell; on local disk all of them take less than a millisecond, and object
 stores have told with their listing."""
+
+
+_TIMED: Final[frozenset[StepKind]] = frozenset(
+    {"commit", "delete_files", "repair_statistics", "rewrite_files"}
+)
+"""Steps that go by ages, or from whose time on ages count."""
 
 
 def newest_commit_times(look: Look, files: Iterable[ObjectInfo]) -> dict[str, int | None]:
@@ -43,6 +57,24 @@ def judge_committing(look: Look) -> tuple[Verdict, ...]:
         judge_catalog(protocol),
         judge_log(look.listing),
         judge_clock(look.now_ms, _latest_commit_times(look)),
+    )
+
+
+def check_clock(plan: Plan, now_ms: int) -> None:
+    """Raises `ConflictError` (`plan_refused`) where a clock that is asked while a plan is
+    carried out is behind the one that it was made by: what its guards said of ages, and of
+    when tombstones begin, was said of that one."""
+    if now_ms >= plan.planned_at - CLOCK_TOLERANCE_MS:
+        return
+    if _TIMED.isdisjoint(step.kind for step in plan.steps):
+        return
+    raise ConflictError(
+        "The plan was not carried out.",
+        reason=f"It was made at {shown_time(plan.planned_at)}, and this clock says that it is "
+        f"{shown_time(now_ms)}, so that no age can be told.",
+        remedy="Correct the clock of this machine and execute the plan again; where the other "
+        "clock was wrong, make a new plan.",
+        kind="plan_refused",
     )
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from explorer.errors import brief
+from explorer.log.checkpoint_rows import wants_structs
 from explorer.maintenance.guards import in_words
 from explorer.protocol import known_properties as known
 from explorer.protocol.properties import PROPERTIES
@@ -50,6 +51,15 @@ _SHORTER: Final[tuple[tuple[TableProperty[timedelta], str], ...]] = (
     (known.DELETED_FILE_RETENTION, _FILES_GO),
     (known.LOG_RETENTION, _HISTORY_GOES),
 )
+_STATISTICS_GO: Final = (
+    "the next checkpoint drops the statistics of every file, and queries can then no longer skip "
+    "files by them"
+)
+_FORMATS: Final = {
+    "iceberg": "readers of Iceberg no longer see what later commits change",
+    "hudi": "readers of Hudi no longer see what later commits change",
+}
+"""What goes with a format whose metadata is no longer written."""
 _KNOWN: Final = {name for found in PROPERTIES.values() for name in (found.name, *found.aliases)}
 
 
@@ -94,6 +104,7 @@ def _impossible(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
     for switch, text in _SWITCHED_OFF:
         if switch.value_of(before) and not switch.value_of(after):
             yield text
+    yield from _no_longer_written(before, after)
     for duration, text in _SHORTER:
         if (left := duration.value_of(after)) < duration.value_of(before):
             yield text.format(in_words(left))
@@ -104,3 +115,21 @@ def _impossible(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
             f"an application that writes nothing for {in_words(remembered)} is forgotten, and may "
             "then write rows a second time unseen"
         )
+
+
+def _no_longer_written(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    if _keeps_statistics(before) and not _keeps_statistics(after):
+        yield _STATISTICS_GO
+    gone = _formats(before) - _formats(after)
+    yield from (text for name, text in _FORMATS.items() if name in gone)
+
+
+def _keeps_statistics(configuration: Mapping[str, str]) -> bool:
+    """Whether checkpoints keep statistics of files, in one form or the other."""
+    return known.CHECKPOINT_STATS_AS_JSON.value_of(configuration) or wants_structs(configuration)
+
+
+def _formats(configuration: Mapping[str, str]) -> set[str]:
+    """The other formats whose metadata is written, in small letters."""
+    text = known.UNIVERSAL_FORMATS.value_of(configuration)
+    return {name.strip().lower() for name in text.split(",")}

@@ -195,7 +195,7 @@ def _staged(snapshot: Snapshot, step: Step, adds: tuple[pa.RecordBatch, ...]) ->
             engine_info=engine_info(),
             parameters={"predicate": "[]"},
             metrics={"numFiles": str(step.num_files)},
-            tags=tags_of_kept_ids(snapshot),
+            tags=tags_of_kept_ids(snapshot, added_again=adds),
         ),
         adds=adds,
         promises=FILES_OF_THE_TABLE,

@@ -225,9 +225,10 @@ def _with_numbers_given_out(newest: Snapshot, target: Snapshot) -> str | None:
     schema = orjson.loads(wanted)
     changed = False
     for field in schema["fields"]:
-        number = last.get(field["name"])
-        if number is not None and field["metadata"].get(_LAST_NUMBER) != number:
-            field["metadata"][_LAST_NUMBER] = number
+        number, said = last.get(field["name"]), field.get("metadata")
+        # a second column of that name may have none
+        if number is not None and isinstance(said, dict) and said.get(_LAST_NUMBER) != number:
+            said[_LAST_NUMBER] = number
             changed = True
     return orjson.dumps(schema).decode() if changed else wanted
 

@@ -133,14 +133,7 @@ def parsed_leaves(columns: Iterable[StatisticsColumn]) -> list[FieldPath]:
 def read_facts(files: FileColumns, columns: Sequence[StatisticsColumn]) -> FileFacts:
     """The statistics of `files`, which were read with `parsed_leaves`; their `stats`
     only where those do not say everything."""
-    wanted = _leaves(columns)
-    parsed = {
-        path: _combined(files.leaves[_PARSED, *path])
-        for path in wanted
-        if (_PARSED, *path) in files.leaves
-    }
-    found = parse_statistics_texts(_texts(files, parsed, columns), wanted)
-    said = _Said(parsed=parsed, texts=found.columns, bad=set(found.bad))
+    said = _read(files, columns)
     num_records = said.count((_NUM_RECORDS,))
     facts: dict[tuple[str, ...], ColumnFacts] = {}
     for column in columns:
@@ -154,6 +147,21 @@ def read_facts(files: FileColumns, columns: Sequence[StatisticsColumn]) -> FileF
         is_wide=said.is_wide(),
         bad=tuple(sorted(said.bad)),
     )
+
+
+def bound_leaves(columns: Iterable[StatisticsColumn]) -> list[FieldPath]:
+    """Those of `parsed_leaves` that the bounds need."""
+    wanted = (_NUM_RECORDS, _LEAST, _MOST)
+    return [leaf for leaf in parsed_leaves(columns) if leaf[1] in wanted]
+
+
+def read_bounds(
+    files: FileColumns, columns: Sequence[StatisticsColumn]
+) -> list[tuple[pa.Array, pa.Array]]:
+    """The `minimum` and `maximum` of `read_facts` for each column, of files that were read
+    with `bound_leaves`."""
+    said = _read(files, columns)
+    return [said.bounds(column, files.table.num_rows) for column in columns]
 
 
 def count_wide(facts: ColumnFacts, is_wide: pa.Array) -> int:
@@ -232,6 +240,17 @@ class _Said:
             return values
         self.bad.update(pc.indices_nonzero(pc.coalesce(wrong, _FALSE)).to_pylist())
         return _emptied(values, pc.coalesce(wrong, _FALSE))
+
+
+def _read(files: FileColumns, columns: Sequence[StatisticsColumn]) -> _Said:
+    wanted = _leaves(columns)
+    parsed = {
+        path: _combined(files.leaves[_PARSED, *path])
+        for path in wanted
+        if (_PARSED, *path) in files.leaves
+    }
+    found = parse_statistics_texts(_texts(files, parsed, columns), wanted)
+    return _Said(parsed=parsed, texts=found.columns, bad=set(found.bad))
 
 
 def _leaves(columns: Iterable[StatisticsColumn]) -> Leaves:

@@ -3,7 +3,7 @@ condition leaves to be read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -14,12 +14,14 @@ import pyarrow.compute as pc
 
 import explorer
 import explorer.inspect as look
+from explorer.log.columns import int32_column, int64_column
+from explorer.log.plain_arrays import read_values
 from explorer.log.statistics_columns import indexed_places
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.scan.column_statistics import statistics_columns
 from explorer.scan.plan import kept_by_partitions
 from explorer.scan.predicate import parse_predicate
-from explorer.scan.statistics import parsed_statistics
+from explorer.scan.statistics import parsed_bounds
 from explorer.table.snapshot import Snapshot
 from widgets.services.tables import TableService
 from widgets.text import format_many
@@ -112,37 +114,39 @@ class _Hooks(TypedDict):
 def read_ranges(service: TableService, version: int, column: str, watch: Watch) -> ColumnRanges:
     """The ranges of one column, by its path; raises `InvalidArgumentError` where there is
     none that statistics may speak of."""
-    frame = parsed_statistics(
-        service.snapshot(version, watch), [column], progress=watch.progress, cancel=watch.cancel
-    )
-    if f"min.{column}" not in frame.column_names:
-        return _without_ranges(frame.num_rows)
-    return measure_ranges(frame.column(f"min.{column}"), frame.column(f"max.{column}"))
+    snapshot = service.snapshot(version, watch)
+    bounds = parsed_bounds(snapshot, [column], progress=watch.progress, cancel=watch.cancel)
+    if not bounds.num_columns:
+        return _without_ranges(snapshot.num_files)
+    return measure_ranges(*bounds.columns)
 
 
 def measure_ranges(least: pa.ChunkedArray, most: pa.ChunkedArray) -> ColumnRanges:
     """Ranges of files by their bounds, one row a file; a file without one of them has no
     range."""
     num_files = len(least)
-    both = pc.and_(least.is_valid(), most.is_valid())
-    low, high = (side.filter(both).combine_chunks() for side in (least, most))
+    low, high = least, most
+    if least.null_count or most.null_count:
+        both = pc.and_(least.is_valid(), most.is_valid())
+        low, high = least.filter(both), most.filter(both)
     if not len(low):
         return _without_ranges(num_files)
     scale = _text_scale(low, high) if pa.types.is_string(low.type) else _NumberScale(low.type)
     low_at, high_at = scale.places(low), scale.places(high)
-    edges = np.linspace(low_at.min(), high_at.max(), BINS + 1)
+    first = min(float(read_values(some).min()) for some in low_at)
+    last = max(float(read_values(some).max()) for some in high_at)
+    edges = np.linspace(first, last, BINS + 1)
     if scale.is_stepped:
         edges = np.unique(np.round(edges))
     starts, ends = (edges[:-1], edges[1:]) if len(edges) > 1 else (edges, edges)
     unbounded = num_files - len(low)
-    # a file reaches into a part unless it begins behind it or ends before it
-    low_at.sort()
-    high_at.sort()
-    over = _count_over(low_at, high_at, starts, ends) + unbounded
     points = (starts + ends) / 2
     if scale.is_stepped:
         points = np.floor(points)
-    at_points = _count_over(low_at, high_at, points, points) + unbounded
+    over, at_points = (
+        found + unbounded
+        for found in _count_over(low_at, high_at, [(starts, ends), (points, points)])
+    )
     parts = tuple(
         RangePart(first=scale.label(start), last=scale.label(end), num_files=int(count))
         for start, end, count in zip(starts, ends, over, strict=True)
@@ -156,10 +160,26 @@ def measure_ranges(least: pa.ChunkedArray, most: pa.ChunkedArray) -> ColumnRange
     )
 
 
-def _count_over(low: Floats, high: Floats, starts: Floats, ends: Floats) -> npt.NDArray[np.int64]:
-    begun = np.searchsorted(low, ends, side="right")
-    ended = np.searchsorted(high, starts, side="left")
-    return np.asarray(begun - ended, dtype=np.int64)
+def _count_over(
+    low: Sequence[pa.Array], high: Sequence[pa.Array], parts: Sequence[tuple[Floats, Floats]]
+) -> list[npt.NDArray[np.int64]]:
+    """How many files reach into each part, of several divisions by starts and ends."""
+    counts = [np.zeros(len(starts), np.int64) for starts, _ in parts]
+    # a file reaches into a part unless it begins behind it or ends before it; a chunk at a
+    # time, because what a processor's cache holds is sorted sooner
+    for held in map(_in_order, low):
+        for at, (_, ends) in enumerate(parts):
+            counts[at] += np.searchsorted(held, ends, side="right")
+    for held in map(_in_order, high):
+        for at, (starts, _) in enumerate(parts):
+            counts[at] -= np.searchsorted(held, starts, side="left")
+    return counts
+
+
+def _in_order(places: pa.Array) -> Floats:
+    found: Floats = read_values(places).astype(np.float64)
+    found.sort()
+    return found
 
 
 class _NumberScale:
@@ -169,23 +189,24 @@ class _NumberScale:
         self._kind = kind
         self.is_stepped = pa.types.is_integer(kind) or pa.types.is_date(kind)
 
-    def places(self, values: pa.Array) -> Floats:
-        """Where values lie."""
-        if pa.types.is_timestamp(values.type):
+    def places(self, values: pa.ChunkedArray) -> list[pa.Array]:
+        """Where values lie, as numbers."""
+        if pa.types.is_timestamp(self._kind):
             values = values.cast(pa.int64())
-        elif pa.types.is_date(values.type):
+        elif pa.types.is_date(self._kind):
             values = values.cast(pa.int32())
-        elif pa.types.is_boolean(values.type):
+        elif pa.types.is_boolean(self._kind):
             values = values.cast(pa.uint8())
-        return np.array(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+        elif pa.types.is_decimal(self._kind):
+            values = values.cast(pa.float64())
+        return [chunk for chunk in values.chunks if len(chunk)]
 
     def label(self, place: float) -> str:
         """A place as a person reads it."""
-        whole = pa.array([round(place)], pa.int64())
         if pa.types.is_timestamp(self._kind):
-            return _in_calendar(whole, self._kind)
+            return _in_calendar(int64_column([round(place)]), self._kind)
         if pa.types.is_date(self._kind):
-            return _in_calendar(whole.cast(pa.int32()), self._kind)
+            return _in_calendar(int32_column([round(place)]), self._kind)
         return f"{round(place):,}" if self.is_stepped else f"{place:,.6g}"
 
 
@@ -197,18 +218,18 @@ class _TextScale:
     def __init__(self, known: pa.Array) -> None:
         self._known = known
 
-    def places(self, values: pa.Array) -> Floats:
-        """Where values lie."""
+    def places(self, values: pa.ChunkedArray) -> list[pa.Array]:
+        """Where values lie, as numbers."""
         found = pc.index_in(values, value_set=self._known)
-        return np.array(found.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return [chunk for chunk in found.chunks if len(chunk)]
 
     def label(self, place: float) -> str:
         """A place as a person reads it."""
         return str(self._known[round(place)].as_py())
 
 
-def _text_scale(low: pa.Array, high: pa.Array) -> _TextScale:
-    known = pc.unique(pa.concat_arrays([low, high]))
+def _text_scale(low: pa.ChunkedArray, high: pa.ChunkedArray) -> _TextScale:
+    known = pc.unique(pa.chunked_array([*low.chunks, *high.chunks]))
     return _TextScale(known.take(pc.array_sort_indices(known)))
 
 
@@ -217,7 +238,7 @@ def _in_calendar(value: pa.Array, kind: pa.DataType) -> str:
     return str(pc.cast(value.cast(kind), pa.string())[0].as_py())
 
 
-def _count_cut(low: pa.Array, high: pa.Array) -> int:
+def _count_cut(low: pa.ChunkedArray, high: pa.ChunkedArray) -> int:
     lengths = (pc.utf8_length(side) for side in (low, high))
     limit = pa.scalar(CUT_LENGTH, pa.int32())
     long_ones = pc.or_(*(pc.greater_equal(length, limit) for length in lengths))

@@ -158,3 +158,69 @@ def test_time_ahead_of_the_clock_refuses_where_ages_decide_or_begin(
     check_refused(lake, PLANNERS[name](lake), "clock")
     lake.now_ms += 2 * 60_000
     assert outcome(PLANNERS[name](lake), "clock") == "allow"
+
+
+@pytest.mark.parametrize("name", sorted(PLANNERS.keys() - TIMELESS - {"repair files"}))
+def test_clock_that_is_behind_when_a_plan_is_carried_out_refuses_as_it_does_before(
+    tmp_path: Path, name: str
+) -> None:
+    lake = build(tmp_path)
+    plan = PLANNERS[name](lake)
+    before = names_below(lake.log)
+    lake.now_ms -= 6 * 60_000
+    approval = maintenance.Approval(plan.digest, "me", plan.subject.name, "a reason")
+    receipt = lake.execute(plan, approval=approval)
+    assert receipt.status == "refused"
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "plan_refused"
+    assert "this clock" in receipt.problem.reason
+    assert {step.status for step in receipt.steps} == {"not begun"}
+    assert names_below(lake.log) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "behind_min"), [("set", 4), ("checkpoint", 6), ("compact-log", 6)]
+)
+def test_clock_that_is_hardly_behind_or_is_not_asked_refuses_nothing(
+    tmp_path: Path, name: str, behind_min: int
+) -> None:
+    lake = build(tmp_path)
+    plan = PLANNERS[name](lake)
+    lake.now_ms -= behind_min * 60_000
+    assert lake.execute(plan).status == "completed"
+
+
+def test_plan_that_a_clock_refused_is_carried_out_once_it_is_right(tmp_path: Path) -> None:
+    lake = build(tmp_path)
+    plan = PLANNERS["restore"](lake)
+    lake.now_ms = ms_ago(20)
+    assert lake.execute(plan).status == "refused"
+    lake.now_ms = NOW_MS
+    assert lake.execute(plan).status == "completed"
+    (removed,) = lake.table.snapshot().tombstones(["deletion_timestamp"]).to_pylist()
+    assert removed["deletion_timestamp"].timestamp() * 1000 == NOW_MS
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [(3650, "3,650 days"), (2.9, "2 days"), (1.5, "36 hours"), (0.0625, "90 minutes")],
+)
+def test_how_far_a_commit_is_ahead_is_told_in_the_largest_unit(
+    tmp_path: Path, days: float, said: str
+) -> None:
+    lake = build(tmp_path)
+    lake.log.time(5, ms_ago(-days))
+    (refusal,) = PLANNERS["set"](lake).refusals
+    assert f"is {said} ahead of this clock" in refusal.message
+    assert refusal.remedy.endswith("correct the modification time of that commit's file.")
+
+
+def test_time_beyond_every_calendar_refuses_in_words(tmp_path: Path) -> None:
+    lake = build(tmp_path, **{"delta.enableInCommitTimestamps": "true"})
+    info = {"commitInfo": {"inCommitTimestamp": 2**61}}
+    lake.commit(6, [info, lake.add("6.parquet")], age_days=1)
+    (refusal,) = (found for found in PLANNERS["set"](lake).refusals if found.guard == "clock")
+    assert "in-commit timestamp, 9999-12-31 23:59:59 UTC, is 2,912,295 days ahead" in (
+        refusal.message
+    )
+    assert "file" not in refusal.remedy, "it says its time itself"

@@ -80,6 +80,56 @@ def test_sentence_names_what_is_set_and_to_which_value(tmp_path: Path) -> None:
     )
 
 
+JSON_OFF = {"delta.checkpoint.writeStatsAsJson": "false"}
+STRUCT_OFF = {"delta.checkpoint.writeStatsAsStruct": "false"}
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "unset", "goes"),
+    [
+        ({}, {**JSON_OFF, **STRUCT_OFF}, (), True),
+        (STRUCT_OFF, JSON_OFF, (), True),
+        (JSON_OFF, STRUCT_OFF, (), True),
+        ({}, JSON_OFF, (), False),
+        ({}, STRUCT_OFF, (), False),
+        ({**JSON_OFF, **STRUCT_OFF}, {"owner": "me"}, (), False),
+        ({**JSON_OFF, **STRUCT_OFF}, {}, tuple(STRUCT_OFF), False),
+    ],
+)
+def test_statistics_that_no_checkpoint_keeps_any_more_are_told(
+    tmp_path: Path,
+    held: Mapping[str, str],
+    wanted: Mapping[str, str],
+    unset: tuple[str, ...],
+    goes: bool,
+) -> None:
+    text = summary_of(tmp_path, held, wanted, unset)
+    assert ("drops the statistics of every file" in text) is goes
+    assert (HARMLESS in text) is (not goes)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone"),
+    [
+        ("iceberg", None, ["Iceberg"]),
+        ("iceberg", "", ["Iceberg"]),
+        ("Iceberg, hudi", "hudi", ["Iceberg"]),
+        ("iceberg,hudi", "", ["Iceberg", "Hudi"]),
+        ("iceberg", "hudi,iceberg", []),
+        ("other", "", []),
+    ],
+)
+def test_formats_that_are_no_longer_written_are_told(
+    tmp_path: Path, before: str, after: str | None, gone: list[str]
+) -> None:
+    name = "delta.universalFormat.enabledFormats"
+    wanted = {} if after is None else {name: after}
+    text = summary_of(tmp_path, {name: before}, wanted, () if wanted else (name,))
+    told = [each for each in ("Iceberg", "Hudi") if f"readers of {each} no longer see" in text]
+    assert told == gone
+    assert (HARMLESS in text) is (not gone)
+
+
 def test_vectors_that_are_switched_off_stay_and_nothing_is_lost(tmp_path: Path) -> None:
     name = "delta.enableDeletionVectors"
     text = summary_of(tmp_path, {name: "true"}, {name: "false"})

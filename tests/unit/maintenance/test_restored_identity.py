@@ -71,6 +71,26 @@ def test_column_that_was_renamed_since_keeps_the_numbers_that_it_gave_out(tmp_pa
     assert (field.name, field.metadata["delta.identity.highWaterMark"]) == ("id", 44)
 
 
+@pytest.mark.parametrize("more", [{}, {"metadata": None}], ids=["absent", "null"])
+def test_second_column_of_that_name_without_metadata_refuses_the_plan(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    lake = Lake(tmp_path)
+    mapped = {"id": 1, "physicalName": "col-1"}
+    conf = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
+    then, now = (json.loads(identity_schema(last, **mapped)) for last in (None, 44))
+    for schema in (then, now):
+        schema["fields"].append({"name": "id", "type": "long", "nullable": True, **more})
+    protocol = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 6}}
+    for version, schema in enumerate((then, now)):
+        described = metadata(schemaString=json.dumps(schema), configuration=conf)
+        head = [] if version else [protocol]
+        lake.commit(version, [*head, described], age_days=9 - version)
+    plan = plan_restore(lake.table, 0, clock=lake.clock)
+    (refusal,) = plan.refusals
+    assert "2 columns of the table are called `id`" in refusal.message
+
+
 def test_real_table_goes_back_to_before_its_first_row(corpus: Path, tmp_path: Path) -> None:
     place = tmp_path / "copy"
     shutil.copytree(corpus / "tables" / "spark44-columns-with-rules", place)

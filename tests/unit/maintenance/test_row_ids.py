@@ -151,6 +151,22 @@ def test_commit_that_copies_no_row_says_that_ids_are_kept(
 
 
 @pytest.mark.rule("row-write-preserved-tag")
+def test_files_of_a_version_before_its_rows_had_ids_come_back_with_others(tmp_path: Path) -> None:
+    place = tmp_path / "t"
+    table = DataTable(place, struct(field("a", "long")), features=FEATURES, configuration=ENABLED)
+    table.add("x", pa.table({"a": [1, 2]}), stats='{"numRecords":2}')
+    table.write()
+    later = [remove("x"), domain('{"rowIdHighWaterMark":99}')]
+    lines = "".join(json.dumps(line) + "\n" for line in later)
+    (place / "_delta_log" / commit_name(1)).write_text(lines)
+    done(plan_restore(explorer.open_table(place), 0), tmp_path)
+    (back,) = newest(place, "add")
+    assert (back["baseRowId"], back["defaultRowCommitVersion"]) == (100, 2)
+    (info,) = newest(place, "commitInfo")
+    assert info["tags"] == {"delta.rowTracking.preserved": "false"}
+
+
+@pytest.mark.rule("row-write-preserved-tag")
 def test_ids_that_are_dropped_are_not_called_kept(tmp_path: Path) -> None:
     place = tracked(tmp_path / "t", ENABLED)
     plan = plan_drop_feature(explorer.open_table(place), "rowTracking")
