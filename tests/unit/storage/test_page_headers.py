@@ -53,8 +53,10 @@ def test_first_pages_of_real_files_claim_what_they_hold(corpus: Path) -> None:
         pa.array(["x" * 100_000, "y" * 100_000]),
         pa.nulls(10_000, pa.string()),
         pa.array([[], [1, 2], None] * 100),
+        pa.array([], pa.int8()),
+        pa.array([], pa.string()),
     ],
-    ids=lambda values: str(values.type),
+    ids=lambda values: f"{len(values)} {values.type}",
 )
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
