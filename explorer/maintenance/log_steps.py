@@ -13,6 +13,7 @@ from explorer.log.checksum_writer import build_checksum, write_checksum
 from explorer.log.classic_copy import write_classic_copy
 from explorer.log.compaction_writer import write_compaction
 from explorer.log.hint_writer import HINT_PATH, hinted_version
+from explorer.maintenance.broken_checkpoints import why_broken
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Step
 from explorer.maintenance.run import Run, Tally
@@ -70,12 +71,11 @@ def copy_checkpoint_step(
     if any(each.kind == "classic" for each in found):
         tally.result = {"was_there": True}
         return
-    # the one that readers take: of several, another may be broken
-    snapshot = Table(run.store).snapshot(version=version)
-    _ = snapshot.num_files + snapshot.num_tombstones
-    held = snapshot.segment.checkpoint
-    if held is None or (held.version, held.kind) != (version, "v2"):
-        raise stale(f"The checkpoint of version {version} is not there any more.")
+    # of several, another may be broken; a store that fails says nothing of either
+    named = (each for each in found if each.kind == "v2")
+    held = next((each for each in named if why_broken(run.store, each) is None), None)
+    if held is None:
+        raise stale(f"Version {version} has no V2 checkpoint any more that can be read.")
     try:
         written = write_classic_copy(run.store, held, run.watch)
     except UnsupportedError as error:

@@ -18,7 +18,7 @@ from explorer.log.commit_info import read_commit_info
 from explorer.maintenance import Plan, StateFolder
 from tests.data_tables import DataTable, field, struct
 from tests.row_values import counted_rows
-from tests.tables import FEATURE_PROTOCOL, metadata, vector
+from tests.tables import FEATURE_PROTOCOL, CheckpointForm, metadata, vector
 from tests.unit.maintenance.lake import Lake, ms_ago
 
 CONFIGURATION = {"delta.checkpointInterval": "2"}
@@ -51,6 +51,21 @@ def build_table(scratch: Path) -> Lake:
     lake.log.hint(6)
     lake.file("stray-1.parquet")
     lake.file("part=1/stray-2.parquet")
+    return lake
+
+
+def build_v2(scratch: Path, form: CheckpointForm) -> Lake:
+    """Five versions, of which the log is to be cut at the third, whose checkpoint has a name
+    that clients without V2 do not know."""
+    lake = Lake(scratch)
+    lake.file(f"ab/{VECTOR_FILE}")
+    head = [FEATURE_PROTOCOL, metadata(configuration={"delta.checkpointPolicy": "v2"})]
+    marked = lake.add("marked.parquet", age_days=60, deletionVector=vector())
+    files = [lake.add(f"{at}.parquet", age_days=age) for at, age in enumerate((60, 50, 45, 9, 5))]
+    lake.commit(0, [*head, marked, files[0]], age_days=60)
+    for version, age in enumerate((50, 45, 9, 5), 1):
+        lake.commit(version, [files[version]], age_days=age)
+    lake.log.checkpoint(2, [*head, marked, *files[:3]], form=form, sidecars=2)
     return lake
 
 
@@ -100,6 +115,18 @@ def _plan_files(lake: Lake) -> Plan:
     return maintenance.plan_repair(lake.table, "files", clock=lake.clock)
 
 
+def _plan_copy(lake: Lake) -> Plan:
+    plan = maintenance.plan_log_cleanup(lake.table, clock=lake.clock)
+    assert plan.steps[0].kind == "copy_checkpoint"
+    return plan
+
+
+V2_FORMS: dict[str, CheckpointForm] = {
+    "clean-log at v2-json": "v2-json",
+    "clean-log at v2-parquet": "v2-parquet",
+}
+"""Cleanups that also give a checkpoint the classic name, and how theirs is written."""
+
 PLANNERS: dict[str, Planner] = {
     "checkpoint": lambda lake: maintenance.plan_checkpoint(lake.table, clock=lake.clock),
     "compact-log": lambda lake: maintenance.plan_log_compaction(lake.table, 3, 7, clock=lake.clock),
@@ -120,6 +147,7 @@ PLANNERS: dict[str, Planner] = {
     "drop-feature": lambda lake: maintenance.plan_drop_feature(
         lake.table, "v2Checkpoint", clock=lake.clock
     ),
+    **dict.fromkeys(V2_FORMS, _plan_copy),
 }
 
 
@@ -213,6 +241,8 @@ def build(scratch: Path, operation: str) -> Lake:
         return build_rows(scratch, **{"delta.constraints.positive": "id >= 0"})
     if operation.endswith("row ids"):
         return build_rows(scratch, silent=0)
+    if operation in V2_FORMS:
+        return build_v2(scratch, V2_FORMS[operation])
     return build_rows(scratch) if operation in ROW_PLANNERS else build_table(scratch)
 
 
