@@ -41,6 +41,9 @@ _EXTRAS = {
     "az": "azure",
 }
 
+# the options that say which account of Azure; abfss:// has it in its address
+_ACCOUNTS = frozenset({"account_name", "connection_string"})
+
 
 class RemoteStore:
     """A `RangeStore` over an fsspec file system."""
@@ -59,10 +62,13 @@ class RemoteStore:
         except (ValueError, TypeError) as error:
             if location.scheme in _EXTRAS and str(error).startswith("Protocol not known"):
                 raise _missing(location) from error
+            if _EXTRAS.get(location.scheme) == "azure" and not _ACCOUNTS & storage_options.keys():
+                raise _without_account(location) from error
             raise InvalidArgumentError(
                 f"{self._shown} cannot be opened.",
-                reason=f"The scheme {location.scheme}:// or a storage option is not known.",
-                remedy="Check the URL and the names of the storage options.",
+                reason=f"The scheme {location.scheme}:// or a storage option is not known, or the "
+                "value of an option is not understood.",
+                remedy="Check the URL, and the names and values of the storage options.",
             ) from error
         self._fs: Any = file_system
         self._root = str(root).rstrip("/")
@@ -206,6 +212,16 @@ def _missing(location: Location) -> UnsupportedError:
         if extra
         else "Install the fsspec implementation of this scheme.",
         kind="missing_dependency",
+    )
+
+
+def _without_account(location: Location) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{location.shown} cannot be opened.",
+        reason="Neither the address nor an option says which account of Azure this is.",
+        remedy="Give account_name, with account_key or sas_token where the account asks for one, "
+        "or connection_string as storage options, or set AZURE_STORAGE_CONNECTION_STRING or "
+        "AZURE_STORAGE_ACCOUNT_NAME.",
     )
 
 

@@ -282,6 +282,19 @@ def test_scheme_that_nobody_knows_is_refused() -> None:
         open_read_store("nosuch://bucket/t")
 
 
+def test_address_of_azure_without_an_account_says_what_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("ACCOUNT_NAME", "ACCOUNT_KEY", "CONNECTION_STRING", "SAS_TOKEN"):
+        monkeypatch.delenv(f"AZURE_STORAGE_{name}", raising=False)
+    with pytest.raises(InvalidArgumentError, match="which account") as caught:
+        open_read_store("az://container/table")
+    assert "account_name" in caught.value.remedy
+    with pytest.raises(InvalidArgumentError, match="not understood"):
+        open_read_store("az://container/table", {"connection_string": "hidden"})
+    assert "hidden" not in str(caught.value)
+
+
 def test_scheme_whose_package_is_missing_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for scheme, package, extra in (
         ("s3", "s3fs", "s3"),
