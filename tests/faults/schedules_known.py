@@ -22,6 +22,8 @@ from explorer.log import checkpoint_encoding, hint, hint_writer, joined_parquet
 from explorer.log.parquet_part import ParquetPart
 from explorer.maintenance import commit_step
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
+from explorer.storage import page_headers
+from explorer.storage.column_chunks import follow_chunks
 
 _ParquetFile = pq.ParquetFile
 _MOST_FILES = 300
@@ -137,6 +139,8 @@ def answers_kept() -> Iterator[None]:
             checkpoint_encoding, "encode_chunks", _encoded_once(joined_parquet.encode_chunks)
         )
         patch.setattr(joined_parquet, "_empty_footer", _encoded_once(joined_parquet._empty_footer))
+        # what the footer of a checkpoint claims; its pages are looked at each time
+        patch.setattr(page_headers, "follow_chunks", lru_cache(_MOST_FILES)(follow_chunks))
         patch.setattr(commit_step, "version", lru_cache(commit_step.version))
         # as Python does itself from 3.12 on
         patch.setattr(typing, "_get_protocol_attrs", lru_cache(typing._get_protocol_attrs))  # type: ignore[attr-defined]
