@@ -21,7 +21,6 @@ from explorer.log.gathered_texts import gather_texts
 from explorer.log.stored_types import as_type
 from explorer.log.unusable_file import unusable, unusable_if_unreadable
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
-from explorer.storage.page_headers import leaves_of
 from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
 from explorer.storage.ports import ReadStore
 
@@ -290,7 +289,7 @@ class ParquetPart:
                 raise unusable(self.path, "it was replaced while it was being read")
             source.expect(groups, columns)
             # what pages claim is asked of the system before it turns out wrong
-            source.check_pages(groups, leaves_of(self.metadata.schema, columns))
+            source.check_pages(groups, self.metadata.schema, columns)
             yield _parquet_file(source, self.metadata)
 
     def _read(

@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from explorer.errors import CorruptDataError, DeltaError, NotFoundError
 from explorer.rows.data_file import DataFile, store_path
-from explorer.storage.page_headers import leaves_of
 from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
 from explorer.storage.ports import ReadStore
 
@@ -67,7 +66,7 @@ class ParquetDataFile:
             size = min(batch_rows, self._fitting_rows(group))
             with reading(self.file, self.version):
                 self.source.expect_from(group, names)
-                self.source.check_pages([group], leaves_of(footer.schema, names))
+                self.source.check_pages([group], footer.schema, names)
             for batch in self._read(group, names, size):
                 yield start, batch.num_rows, [batch.column(pick) for pick in picks]
                 start += batch.num_rows

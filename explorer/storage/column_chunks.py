@@ -9,24 +9,23 @@ is not taken, because it ends the process where what a stranger's footer says of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 from explorer.storage.ports import ByteRange
-from explorer.storage.thrift_compact import BINARY, I16, I32, I64, LIST, STRUCT, CompactReader
+from explorer.storage.thrift_fields import Fields, number_in, read_fields
 
-_NUMBERS = frozenset({I16, I32, I64})
+_T = TypeVar("_T")
 
 # the fields that lead to a chunk: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData
 _ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
 _TYPE, _PATH, _NUM_VALUES, _SIZE, _COMPRESSED_SIZE = 1, 3, 5, 6, 7
 _DATA_PAGE, _DICTIONARY_PAGE = 9, 11
 
-# following a byte takes about a quarter of a microsecond: more than this costs more than it saves
+# following a byte takes about a tenth of a microsecond: more than this costs more than it saves
 _LARGEST = 2**19
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnChunk:
+class ColumnChunk(NamedTuple):  # made by the hundred for each file, three times as fast
     """One leaf in one row group: `path` is dotted, `start` and `end` are bytes of the file,
     the same for a chunk that says of none; `size` is that of its pages before compression,
     `physical_type` the number of Parquet's type, and both are as the footer claims."""
@@ -52,7 +51,8 @@ def parse_chunks(footer: bytes) -> list[list[ColumnChunk]]:
 def follow_chunks(footer: bytes) -> list[list[ColumnChunk]]:
     """The chunks of each row group, one for each leaf of the schema in its order; raises
     `IndexError` or `ValueError` where the footer cannot be followed."""
-    return _Footer(footer).row_groups()
+    fields, _ = read_fields(footer)
+    return [_chunks_of(group) for group in _elements(fields, _ROW_GROUPS, dict)]
 
 
 def ranges_of(
@@ -79,63 +79,31 @@ def prefixes(path: str) -> Iterator[str]:
         at = path.find(".", at + 1)
 
 
-class _Footer(CompactReader):
-    """A `FileMetaData`."""
+def _chunks_of(group: Fields) -> list[ColumnChunk]:
+    return [_chunk_of(column) for column in _elements(group, _COLUMNS, dict)]
 
-    def row_groups(self) -> list[list[ColumnChunk]]:
-        groups: list[list[ColumnChunk]] = []
-        for field, kind in self.fields():
-            if field == _ROW_GROUPS and kind == LIST:
-                groups = [self._row_group() for _ in self._elements(STRUCT)]
-            else:
-                self.skip(kind)
-        return groups
 
-    def _row_group(self) -> list[ColumnChunk]:
-        chunks: list[ColumnChunk] = []
-        for field, kind in self.fields():
-            if field == _COLUMNS and kind == LIST:
-                chunks = [self._chunk() for _ in self._elements(STRUCT)]
-            else:
-                self.skip(kind)
-        return chunks
+def _chunk_of(column: Fields) -> ColumnChunk:
+    said = column.get(_META_DATA)
+    if not isinstance(said, dict):
+        said = {}
+    start, size = number_in(said, _DATA_PAGE), max(number_in(said, _COMPRESSED_SIZE), 0)
+    if 0 < (dictionary := number_in(said, _DICTIONARY_PAGE)) < start:
+        start = dictionary
+    start = max(start, 0)
+    return ColumnChunk(
+        path=b".".join(_elements(said, _PATH, bytes)).decode("utf-8", "replace"),
+        start=start,
+        end=start + size,
+        size=number_in(said, _SIZE),
+        num_values=number_in(said, _NUM_VALUES),
+        physical_type=number_in(said, _TYPE, -1),
+    )
 
-    def _chunk(self) -> ColumnChunk:
-        path = ""
-        numbers: dict[int, int] = {}
-        for field, kind in self.fields():
-            if field == _META_DATA and kind == STRUCT:
-                path = self._meta_data(numbers)
-            else:
-                self.skip(kind)
-        start, size = numbers.get(_DATA_PAGE, 0), max(numbers.get(_COMPRESSED_SIZE, 0), 0)
-        if 0 < numbers.get(_DICTIONARY_PAGE, 0) < start:
-            start = numbers[_DICTIONARY_PAGE]
-        start = max(start, 0)
-        return ColumnChunk(
-            path=path,
-            start=start,
-            end=start + size,
-            size=numbers.get(_SIZE, 0),
-            num_values=numbers.get(_NUM_VALUES, 0),
-            physical_type=numbers.get(_TYPE, -1),
-        )
 
-    def _meta_data(self, numbers: dict[int, int]) -> str:
-        path = ""
-        for field, kind in self.fields():
-            if field == _PATH and kind == LIST:
-                path = ".".join(
-                    self.binary().decode("utf-8", "replace") for _ in self._elements(BINARY)
-                )
-            elif kind in _NUMBERS:
-                numbers[field] = self.number()
-            else:
-                self.skip(kind)
-        return path
-
-    def _elements(self, wanted: int) -> range:
-        kind, count = self.elements()
-        if count and kind != wanted:
-            raise ValueError("a list of another type")
-        return range(count)
+def _elements(fields: Fields, field: int, kind: type[_T]) -> list[_T]:
+    """Those of a list; where they are something else, pyarrow reads them as if they were not."""
+    found = fields.get(field, [])
+    if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
+        raise ValueError("a list of another type")
+    return found

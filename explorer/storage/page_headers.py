@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from explorer.storage.column_chunks import ColumnChunk, follow_chunks, prefixes
-from explorer.storage.thrift_compact import I16, I32, I64, STRUCT, CompactReader
+from explorer.storage.thrift_fields import Fields, number_in, read_fields
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,18 +22,18 @@ if TYPE_CHECKING:
 # PageHeader
 _PAGE_TYPE, _PAGE_SIZE, _COMPRESSED_PAGE_SIZE = 1, 2, 3
 
-# the field that holds the header of each kind of page; all begin with the number of values
+# the field that holds the header of each kind of page, and what they all begin with
 _IS_DICTIONARY = 2
 _OF_KIND = {0: 5, _IS_DICTIONARY: 7, 3: 8}
-
-_NUMBERS = frozenset({I16, I32, I64})
+_NUM_VALUES = 1
 
 # the least that a value of a physical type takes in a dictionary: a text has its length before
 # it, and how wide values of fixed length are, only the schema says
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 12, 4: 4, 5: 8, 6: 4, 7: 1}
 
-# headers have some 30 bytes, and more with extremes of long texts
-_FIRST_LOOK, _LONG_LOOK = 2**8, 2**16
+# headers have some 30 bytes, and more with extremes of long texts; pyarrow reads none that is
+# longer than the last of these
+_LOOKS = (2**8, 2**16, 2**24)
 
 # what does no harm: totals of footers are not always exact, and need not be for it
 _HARMLESS = 2**24
@@ -65,13 +64,13 @@ def read_claims(file: pa.NativeFile) -> list[list[ColumnChunk]]:
         raise ValueError("its footer cannot be followed") from error
 
 
-def leaves_of(schema: pq.ParquetSchema, names: Iterable[str] | None) -> list[int]:
-    """The places of the leaves that pyarrow reads for these names, None for all."""
-    if names is None:
-        return list(range(len(schema)))
-    wanted = frozenset(names)
-    paths = (schema.column(at).path for at in range(len(schema)))
-    return [at for at, path in enumerate(paths) if not wanted.isdisjoint(prefixes(path))]
+def leaves_by_name(schema: pq.ParquetSchema) -> dict[str, list[int]]:
+    """For each name by which pyarrow can be asked for leaves of a schema, their places."""
+    places: dict[str, list[int]] = {}
+    for at in range(len(schema)):
+        for name in prefixes(schema.column(at).path):
+            places.setdefault(name, []).append(at)
+    return places
 
 
 def check_first_pages(file: pa.NativeFile, columns: Iterable[ColumnChunk]) -> None:
@@ -89,79 +88,29 @@ def check_first_pages(file: pa.NativeFile, columns: Iterable[ColumnChunk]) -> No
 
 def _check_page(file: pa.NativeFile, chunk: ColumnChunk, start: int) -> tuple[int, int]:
     """Where the page at `start` ends, and its kind."""
-    page = _read_header(file, start, chunk.end)
-    end = start + page.length + page.compressed_size
-    if min(page.size, page.compressed_size, page.num_values) < 0 or end > chunk.end + _LEFT_OUT:
-        raise ValueError("a page header claims a size that its column cannot have")
-    if page.size > max(chunk.size, _HARMLESS):
-        raise ValueError("a page header claims a larger page than the footer says")
-    if page.kind != _IS_DICTIONARY:
-        if page.num_values > max(chunk.num_values, _HARMLESS):
-            raise ValueError("a page header claims more values than the footer says")
-    elif page.num_values * _WIDTHS.get(chunk.physical_type, 1) > page.size:
-        raise ValueError("a dictionary claims more values than its page can hold")
-    return end, page.kind
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Page:
-    """What the header of a page says; `length` is its own, `size` after decompression."""
-
-    kind: int
-    length: int
-    size: int
-    compressed_size: int
-    num_values: int
-
-
-def _read_header(file: pa.NativeFile, start: int, end: int) -> _Page:
-    header = _Header(b"")
-    for look in (_FIRST_LOOK, _LONG_LOOK):
-        header = _Header(bytes(file.read_at(max(min(look, end - start), 0), start)))
-        with contextlib.suppress(IndexError):
-            header.read()
-            return header.page()
-    # extremes may be very long, and the sizes stand before them; dictionaries have none
-    page = header.page()
-    if page.kind == _IS_DICTIONARY:
+    header, length = _read_header(file, start, chunk.end)
+    kind = number_in(header, _PAGE_TYPE, -1)
+    if kind not in _OF_KIND:
         raise ValueError(_NOT_FOLLOWED)
-    return replace(page, length=0)
+    size, compressed = number_in(header, _PAGE_SIZE), number_in(header, _COMPRESSED_PAGE_SIZE)
+    counts = header.get(_OF_KIND[kind])
+    num_values = number_in(counts, _NUM_VALUES) if isinstance(counts, dict) else 0
+    end = start + length + compressed
+    if min(size, compressed, num_values) < 0 or end > chunk.end + _LEFT_OUT:
+        raise ValueError("a page header claims a size that its column cannot have")
+    if size > max(chunk.size, _HARMLESS):
+        raise ValueError("a page header claims a larger page than the footer says")
+    if kind != _IS_DICTIONARY:
+        if num_values > max(chunk.num_values, _HARMLESS):
+            raise ValueError("a page header claims more values than the footer says")
+    elif num_values * _WIDTHS.get(chunk.physical_type, 1) > size:
+        raise ValueError("a dictionary claims more values than its page can hold")
+    return end, kind
 
 
-class _Header(CompactReader):
-    """A `PageHeader`."""
-
-    def __init__(self, data: bytes) -> None:
-        super().__init__(data)
-        self._sizes: dict[int, int] = {}
-        self._counts: dict[int, int] = {}
-
-    def page(self) -> _Page:
-        """What was read of it."""
-        kind = self._sizes.get(_PAGE_TYPE, -1)
-        if kind not in _OF_KIND:
-            raise ValueError(_NOT_FOLLOWED)
-        return _Page(
-            kind=kind,
-            length=self._at,
-            size=self._sizes.get(_PAGE_SIZE, 0),
-            compressed_size=self._sizes.get(_COMPRESSED_PAGE_SIZE, 0),
-            num_values=self._counts.get(_OF_KIND[kind], 0),
-        )
-
-    def read(self) -> None:
-        """Go through all of it; raises `IndexError` where it ends too early."""
-        for field, kind in self.fields():
-            if kind in _NUMBERS:
-                self._sizes[field] = self.number()
-            elif kind == STRUCT:
-                self._read_counts(field)
-            else:
-                self.skip(kind)
-
-    def _read_counts(self, of: int) -> None:
-        for field, kind in self.fields():
-            if field == 1 and kind in _NUMBERS:
-                self._counts[of] = self.number()
-            else:
-                self.skip(kind)
+def _read_header(file: pa.NativeFile, start: int, end: int) -> tuple[Fields, int]:
+    """The header of the page at `start` of a column that reaches to `end`, and its length."""
+    for look in _LOOKS:
+        with contextlib.suppress(IndexError):
+            return read_fields(file.read_at(max(min(look, end - start), 0), start))
+    raise ValueError(_NOT_FOLLOWED)

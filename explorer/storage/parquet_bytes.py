@@ -8,18 +8,19 @@ are fetched before pyarrow asks for one after the other.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.errors import NotFoundError, StorageError
 from explorer.storage.column_chunks import ColumnChunk, parse_chunks, ranges_of
-from explorer.storage.page_headers import check_first_pages, read_claims
+from explorer.storage.page_headers import check_first_pages, leaves_by_name, read_claims
 from explorer.storage.ports import RangeStore, ReadStore
 from explorer.storage.ranged_file import RangedFile
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 _MAGIC = b"PAR1"
 
@@ -46,13 +47,14 @@ class ParquetBytes:
         self._claimed = size
         self._end: _End | None = None
         self._claims: list[list[ColumnChunk]] | None = None
+        self._leaves: dict[str, list[int]] = {}
 
     @contextlib.contextmanager
     def open(self) -> Iterator[ParquetSource]:
         """The file for random access."""
         if not isinstance(self._store, RangeStore):
             with self._store.open_input(self._path) as source:
-                yield ParquetSource(file=source, claims=self._read_claims)
+                yield ParquetSource(file=source, stored=self)
             return
         import pyarrow as pa  # noqa: PLC0415  # opening a table does without it
 
@@ -61,22 +63,30 @@ class ParquetBytes:
         ranged = RangedFile(self._store, self._path, self._end.size)
         ranged.keep(self._end.start, self._end.data)
         with pa.PythonFile(ranged, mode="r") as source:
-            yield ParquetSource(
-                file=source, claims=self._read_claims, ranged=ranged, chunks=self._end.chunks
-            )
+            yield ParquetSource(file=source, stored=self, ranged=ranged, chunks=self._end.chunks)
 
-    def _read_claims(self, source: pa.NativeFile) -> list[list[ColumnChunk]]:
+    def claims(self, source: pa.NativeFile) -> list[list[ColumnChunk]]:
+        """What the footer says of the columns of each row group; read once."""
         if self._claims is None:
             self._claims = (self._end and self._end.chunks) or read_claims(source)
         return self._claims
 
+    def leaves(self, schema: pq.ParquetSchema, names: Iterable[str] | None) -> list[int]:
+        """The places in the file's schema of the leaves that pyarrow reads for these names,
+        None for all."""
+        if names is None:
+            return list(range(len(schema)))
+        if not self._leaves:
+            self._leaves = leaves_by_name(schema)
+        return sorted({at for name in names for at in self._leaves.get(name, ())})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetSource:
-    """An open file; `file` is for pyarrow, `claims` is what its footer says of each chunk."""
+    """An open file; `file` is for pyarrow."""
 
     file: pa.NativeFile
-    claims: Callable[[pa.NativeFile], list[list[ColumnChunk]]]
+    stored: ParquetBytes
     ranged: RangedFile | None = None
     chunks: list[list[ColumnChunk]] | None = None
 
@@ -86,21 +96,17 @@ class ParquetSource:
         if self.ranged is not None and self.chunks is not None:
             self.ranged.expect(ranges_of(self.chunks, groups, columns))
 
-    def check_pages(self, groups: Iterable[int], leaves: Sequence[int]) -> None:
-        """Raise `ValueError` where the first pages of columns of some row groups, by their
-        places among the leaves of the schema, claim what they cannot hold. Where requests
-        take long, only what is held already is looked at."""
-        claims = self.claims(self.file)
+    def check_pages(
+        self, groups: Iterable[int], schema: pq.ParquetSchema, columns: Iterable[str] | None
+    ) -> None:
+        """Raise `ValueError` where the first pages of columns, named as for `expect`, of some
+        row groups claim what they cannot hold; `schema` is the file's. Where requests take
+        long, only what is held already is looked at."""
+        leaves, claims = self.stored.leaves(schema, columns), self.stored.claims(self.file)
         for group in groups:
-            columns = claims[group] if group < len(claims) else []
-            check_first_pages(
-                self.file,
-                [
-                    columns[leaf]
-                    for leaf in leaves
-                    if leaf < len(columns) and self._has(columns[leaf])
-                ],
-            )
+            chunks = claims[group] if group < len(claims) else []
+            held = (chunks[leaf] for leaf in leaves if leaf < len(chunks))
+            check_first_pages(self.file, (chunk for chunk in held if self._has(chunk)))
 
     def _has(self, chunk: ColumnChunk) -> bool:
         return self.ranged is None or self.ranged.holds([(chunk.start, chunk.end)])

@@ -1,13 +1,12 @@
 """Thrift's compact protocol, in which the footer of a Parquet file is written
 (Parquet: File Metadata).
 
-`CompactReader` walks through one; `parse_struct` turns one into a value that can be changed,
-and `render_struct` is the way back. Both know ids and types, and no names.
+`parse_struct` turns one into a value that can be changed, and `render_struct` is the way back.
+Both know ids and types, and no names. Who only looks has `thrift_fields`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 STOP, TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(13)
@@ -22,14 +21,16 @@ Struct: TypeAlias = dict[int, tuple[int, Value]]
 
 _NUMBERS: Final = frozenset({I16, I32, I64})
 _TRUTH: Final = frozenset({TRUE, FALSE})
-_MAX_DEPTH: Final = 32
+MAX_DEPTH: Final = 32
+"""How deep values may lie in each other."""
+
 _LONG: Final = 0x0F
 
 
 def parse_struct(data: bytes) -> Struct:
     """The struct that `data` is, from its first byte to its last; raises `ValueError` where
     it is none."""
-    reader = _ValueReader(data)
+    reader = _Reader(data)
     try:
         found = reader.struct(0)
     except IndexError as error:
@@ -46,114 +47,28 @@ def render_struct(struct: Struct) -> bytes:
     return bytes(out)
 
 
-class CompactReader:
-    """Bytes in Thrift's compact protocol, read from their beginning.
+class _Reader:
+    """Walks through bytes in Thrift's compact protocol, from their beginning; raises
+    `IndexError` where they end too early.
 
-    Every value takes at least one byte, so that no claimed count outlasts them. What cannot
-    be followed raises `IndexError` or `ValueError`.
+    Every value takes at least one byte, so that no claimed count outlasts them.
     """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
-    def fields(self) -> Iterator[tuple[int, int]]:
-        """The id and type of each field of a struct; its value must be read before the next."""
-        field, data = 0, self._data
-        while (head := data[self._at]) != STOP:
-            self._at += 1
-            field = field + (head >> 4) if head >> 4 else self.number()
-            yield field, head & 0x0F
-        self._at += 1
-
-    def elements(self) -> tuple[int, int]:
-        """The type of the elements of a list, and how many there are."""
-        head = self.byte()
-        count = head >> 4
-        return head & 0x0F, self.varint() if count == _LONG else count
-
-    def byte(self) -> int:
-        """The next byte."""
-        value = self._data[self._at]
-        self._at += 1
-        return value
-
-    def varint(self) -> int:
-        """A number without a sign."""
-        # nearly all have one byte
-        at = self._at
-        byte = self._data[at]
-        value, shift = byte & 0x7F, 7
-        while byte & 0x80:
-            if shift > 63:
-                raise ValueError("a number of more than 64 bits")
-            at += 1
-            byte = self._data[at]
-            value |= (byte & 0x7F) << shift
-            shift += 7
-        self._at = at + 1
-        return value
-
-    def number(self) -> int:
-        """A number with a sign."""
-        value = self.varint()
-        return (value >> 1) ^ -(value & 1)
-
-    def binary(self) -> bytes:
-        """Bytes, or what there is of them."""
-        return self._take(self.varint())
-
-    def skip(self, kind: int, depth: int = 0) -> None:
-        """Go past a value of a type."""
-        if depth > _MAX_DEPTH:
-            raise ValueError("nested too deep")
-        if kind in _NUMBERS:
-            self.varint()
-        elif kind == BINARY:
-            length = self.varint()
-            self._at += length
-        elif kind in {BYTE, DOUBLE}:
-            self._at += 1 if kind == BYTE else 8
-        elif kind == STRUCT:
-            for _, inner in self.fields():
-                self.skip(inner, depth + 1)
-        elif kind in {LIST, SET, MAP}:
-            self._skip_container(kind, depth)
-        elif kind not in _TRUTH:  # whose field's type is all there is
-            raise ValueError("a type that Thrift does not have")
-
-    def _skip_container(self, kind: int, depth: int) -> None:
-        if kind != MAP:
-            inner, count = self.elements()
-            for _ in range(count):
-                self._skip_element(inner, depth)
-        elif count := self.varint():
-            kinds = self.byte()
-            for _ in range(count):
-                self._skip_element(kinds >> 4, depth)
-                self._skip_element(kinds & 0x0F, depth)
-
-    def _skip_element(self, kind: int, depth: int) -> None:
-        # in a list a truth value has a byte of its own
-        self.skip(BYTE if kind in _TRUTH else kind, depth + 1)
-
-    def _take(self, length: int) -> bytes:
-        start = self._at
-        self._at = start + length
-        return self._data[start : self._at]
-
-
-class _ValueReader(CompactReader):
-    """What it reads it keeps."""
-
     def is_at_end(self) -> bool:
         return self._at == len(self._data)
 
     def struct(self, depth: int) -> Struct:
-        if depth > _MAX_DEPTH:
+        if depth > MAX_DEPTH:
             raise ValueError("nested too deep")
+        field = 0
         found: Struct = {}
-        for field, kind in self.fields():
+        while (head := self._byte()) != STOP:
+            field = field + (head >> 4) if head >> 4 else self._number()
+            kind = head & 0x0F
             if field in found:
                 raise ValueError("a field that stands there twice")
             found[field] = kind, None if kind in _TRUTH else self._value(kind, depth)
@@ -161,11 +76,11 @@ class _ValueReader(CompactReader):
 
     def _value(self, kind: int, depth: int) -> Value:
         if kind in _NUMBERS:
-            return self.number()
+            return self._number()
         if kind == BINARY:
-            return self._exactly(self.varint())
+            return self._exactly(self._varint())
         if kind in {BYTE, TRUE, FALSE}:
-            return self.byte()
+            return self._byte()
         if kind == DOUBLE:
             return self._exactly(8)
         if kind == STRUCT:
@@ -173,27 +88,46 @@ class _ValueReader(CompactReader):
         return self._container(kind, depth + 1)
 
     def _container(self, kind: int, depth: int) -> Value:
-        if depth > _MAX_DEPTH:
+        if depth > MAX_DEPTH:
             raise ValueError("nested too deep")
         if kind in {LIST, SET}:
-            inner, count = self.elements()
+            head = self._byte()
+            inner, count = head & 0x0F, head >> 4
+            if count == _LONG:
+                count = self._varint()
             return inner, [self._value(inner, depth) for _ in range(count)]
         if kind != MAP:
             raise ValueError("a type that Thrift does not have")
-        if not (count := self.varint()):
+        if not (count := self._varint()):
             return 0, 0, []
-        kinds = self.byte()
+        kinds = self._byte()
         key, item = kinds >> 4, kinds & 0x0F
-        return (
-            key,
-            item,
-            [(self._value(key, depth), self._value(item, depth)) for _ in range(count)],
-        )
+        pairs = [(self._value(key, depth), self._value(item, depth)) for _ in range(count)]
+        return key, item, pairs
+
+    def _byte(self) -> int:
+        value = self._data[self._at]
+        self._at += 1
+        return value
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) > 0x7F:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > 63:
+                raise ValueError("a number of more than 64 bits")
+        return value | byte << shift
+
+    def _number(self) -> int:
+        value = self._varint()
+        return (value >> 1) ^ -(value & 1)
 
     def _exactly(self, length: int) -> bytes:
-        found = self._take(length)
+        found = self._data[self._at : self._at + length]
         if len(found) < length:
-            raise ValueError("it ends too early")
+            raise IndexError(length)
+        self._at += length
         return found
 
 

@@ -22,10 +22,12 @@ from explorer.storage.thrift_compact import (
     SET,
     STRUCT,
     TRUE,
-    CompactReader,
+    Struct,
+    Value,
     parse_struct,
     render_struct,
 )
+from explorer.storage.thrift_fields import Fields, read_fields
 
 _WIDTHS = {I16: 16, I32: 32, I64: 64}
 
@@ -74,10 +76,21 @@ def _structs(
 def test_struct_comes_back_as_it_was_written(struct: dict[int, tuple[int, object]]) -> None:
     text = render_struct(struct)
     assert parse_struct(text) == struct
-    reader = CompactReader(text)
-    reader.skip(STRUCT)
-    with pytest.raises(IndexError):
-        reader.byte()  # it went past all of it and no further
+    # from any place on, past all of it and no further
+    assert read_fields(b"\x15" + text + b"\x15", 1) == (_without_types(struct), len(text) + 1)
+
+
+def _without_types(struct: Struct) -> Fields:
+    return {field: _plain_value(*held) for field, held in struct.items()}
+
+
+def _plain_value(kind: int, value: Value) -> object:
+    if kind == STRUCT:
+        return _without_types(value)
+    if kind in {LIST, SET}:
+        inner, values = value
+        return [_plain_value(inner, each) for each in values]
+    return value if kind in {I16, I32, I64, BINARY} else None
 
 
 def test_footers_of_real_files_are_written_byte_for_byte_as_they_were(corpus: Path) -> None:
@@ -89,6 +102,7 @@ def test_footers_of_real_files_are_written_byte_for_byte_as_they_were(corpus: Pa
         footer = data[-8 - int.from_bytes(data[-8:-4], "little") : -8]
         parsed = parse_struct(footer)
         assert parse_struct(render_struct(parsed)) == parsed, place
+        assert read_fields(footer) == (_without_types(parsed), len(footer))
         if render_struct(parsed) == footer:
             same += 1
         else:
@@ -111,11 +125,18 @@ def test_footers_of_real_files_are_written_byte_for_byte_as_they_were(corpus: Pa
         b"\x1c" * 100 + b"\x00" * 101,  # nested too deep
         b"\x19\x19" * 100 + b"\x00" * 101,  # lists of lists as deep
         b"\x19\xf5\xff\xff\xff\xff\x0f\x00",  # four billion numbers of which one is there
+        *(  # a million million of anything, of which none is there
+            b"\x19" + bytes([0xF0 | kind]) + b"\x80\x80\x80\x80\x80\x20" for kind in range(16)
+        ),
+        *(b"\x1b\x80\x80\x80\x80\x80\x20" + bytes([kind << 4 | kind]) for kind in range(16)),
     ],
 )
 def test_what_is_no_struct_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         parse_struct(text)
+    if text != b"\x00\x00":  # who only looks at a struct does not mind what follows
+        with pytest.raises((ValueError, IndexError)):
+            read_fields(text)
 
 
 def test_struct_that_was_changed_is_another_or_refused(corpus: Path) -> None:
