@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -22,8 +22,9 @@ from explorer.log import checkpoint_encoding, hint, hint_writer, joined_parquet
 from explorer.log.parquet_part import ParquetPart
 from explorer.maintenance import commit_step
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
-from explorer.storage import page_headers
-from explorer.storage.column_chunks import follow_chunks
+from explorer.storage import page_headers, parquet_bytes
+from explorer.storage.column_chunks import ColumnChunk, follow_chunks
+from explorer.storage.page_headers import check_first_pages
 
 _ParquetFile = pq.ParquetFile
 _MOST_FILES = 300
@@ -33,11 +34,8 @@ _MOST_FILES = 300
 class _Decoded:
     """A file and what was read of it. The bytes are held, so that their place is theirs."""
 
-    def __init__(self, data: pa.Buffer, options: dict[str, Any]) -> None:
+    def __init__(self, data: pa.Buffer) -> None:
         self.data = data
-        self.file = _ParquetFile(pa.BufferReader(data), **options)
-        self.metadata = self.file.metadata
-        self.schema_arrow = self.file.schema_arrow
         self._answers: dict[tuple[Any, ...], Any] = {}
 
     def once(self, asked: tuple[Any, ...], ask: Callable[[], Any]) -> Any:
@@ -51,13 +49,13 @@ _known: OrderedDict[tuple[int, int], _Decoded] = OrderedDict()
 _encoded: OrderedDict[tuple[str, bytes, str], Any] = OrderedDict()
 
 
-def _decoded(source: pa.NativeFile, options: dict[str, Any]) -> _Decoded:
+def _decoded(source: pa.NativeFile) -> _Decoded:
     source.seek(0)
     data = source.read_buffer()
     place = (data.address, data.size)
     found = _known.get(place)
     if found is None:
-        found = _known[place] = _Decoded(data, options)
+        found = _known[place] = _Decoded(data)
         if len(_known) > _MOST_FILES:
             _known.popitem(last=False)
     _known.move_to_end(place)
@@ -69,16 +67,20 @@ class _KnownFile:
 
     def __init__(self, source: pa.NativeFile, *, metadata: Any = None, **options: Any) -> None:
         del metadata  # it is that of these bytes
-        self.held = _decoded(source, options)
-        self.metadata = self.held.metadata
-        self.schema_arrow = self.held.schema_arrow
+        self.held = _decoded(source)
+        self.file = self.held.once(
+            ("file", *options.items()),
+            lambda: _ParquetFile(pa.BufferReader(self.held.data), **options),
+        )
+        self.metadata = self.held.once(("metadata",), lambda: self.file.metadata)
+        self.schema_arrow = self.held.once(("schema",), lambda: self.file.schema_arrow)
 
     def read_row_group(self, group: int, *, columns: list[str], use_threads: bool) -> pa.Table:
         """Columns of a row group."""
         del use_threads
 
         def read() -> pa.Table:
-            return self.held.file.read_row_group(group, columns=columns, use_threads=False)
+            return self.file.read_row_group(group, columns=columns, use_threads=False)
 
         return self.held.once((group, *columns), read)
 
@@ -89,9 +91,19 @@ class _KnownFile:
         del use_threads
 
         def read() -> list[pa.RecordBatch]:
-            return list(self.held.file.iter_batches(size, groups, columns, use_threads=False))
+            return list(self.file.iter_batches(size, groups, columns, use_threads=False))
 
         return iter(self.held.once((size, *groups, *columns), read))
+
+
+def _pages_once(check: Callable[..., None]) -> Callable[..., None]:
+    """What is wrong with pages is wrong each time; of most nothing is."""
+
+    def check_once(source: pa.NativeFile, columns: Iterable[ColumnChunk]) -> None:
+        chunks = tuple(columns)
+        _decoded(source).once(("pages", chunks), lambda: check(source, chunks))
+
+    return check_once
 
 
 def _small_actions_once(read: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
@@ -139,7 +151,8 @@ def answers_kept() -> Iterator[None]:
             checkpoint_encoding, "encode_chunks", _encoded_once(joined_parquet.encode_chunks)
         )
         patch.setattr(joined_parquet, "_empty_footer", _encoded_once(joined_parquet._empty_footer))
-        # what the footer of a checkpoint claims; its pages are looked at each time
+        # what the footer and the pages of a checkpoint claim
+        patch.setattr(parquet_bytes, "check_first_pages", _pages_once(check_first_pages))
         patch.setattr(page_headers, "follow_chunks", lru_cache(_MOST_FILES)(follow_chunks))
         patch.setattr(commit_step, "version", lru_cache(commit_step.version))
         # as Python does itself from 3.12 on
