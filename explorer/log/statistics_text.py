@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ def parse_statistics_texts(texts: pa.Array, leaves: Leaves) -> ParsedTexts:
     """
     if texts.null_count == len(texts):
         return ParsedTexts(
-            columns={path: pa.nulls(len(texts), kind) for path, kind in leaves.items()}, bad=()
+            columns={path: _nothing(len(texts), kind) for path, kind in leaves.items()}, bad=()
         )
     present = texts.drop_null() if texts.null_count else texts
     step = _step(present)
@@ -74,6 +75,17 @@ def parse_statistics_texts(texts: pa.Array, leaves: Leaves) -> ParsedTexts:
     spread = {path: _spread(mask, column, column.type) for path, column in columns.items()}
     places = pc.indices_nonzero(mask).take(int32_column(bad)).to_pylist() if bad else ()
     return ParsedTexts(columns=spread, bad=tuple(places))
+
+
+def _nothing(size: int, kind: pa.DataType) -> pa.Array:
+    return _kept_nothing(size, kind) if size <= _AT_ONCE else pa.nulls(size, kind)
+
+
+@lru_cache(maxsize=32)
+def _kept_nothing(size: int, kind: pa.DataType) -> pa.Array:
+    """Nulls; where a checkpoint has all statistics as structs, each of its pieces asks for the
+    same ones, and making them takes longer than looking at them."""
+    return pa.nulls(size, kind)
 
 
 def _joined(pieces: list[pa.Array], kind: pa.DataType) -> pa.Array:

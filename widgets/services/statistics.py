@@ -167,17 +167,22 @@ def _count_over(
     counts = [np.zeros(len(starts), np.int64) for starts, _ in parts]
     # a file reaches into a part unless it begins behind it or ends before it; a chunk at a
     # time, because what a processor's cache holds is sorted sooner
-    for held in map(_in_order, low):
+    # one room for all of them: new memory takes longer than sorting what is in it
+    room = np.empty(max(map(len, [*low, *high])), np.float64)
+    for places in low:
+        held = _in_order(places, room)
         for at, (_, ends) in enumerate(parts):
             counts[at] += np.searchsorted(held, ends, side="right")
-    for held in map(_in_order, high):
+    for places in high:
+        held = _in_order(places, room)
         for at, (starts, _) in enumerate(parts):
             counts[at] -= np.searchsorted(held, starts, side="left")
     return counts
 
 
-def _in_order(places: pa.Array) -> Floats:
-    found: Floats = read_values(places).astype(np.float64)
+def _in_order(places: pa.Array, room: Floats) -> Floats:
+    found = room[: len(places)]
+    found[:] = read_values(places)
     found.sort()
     return found
 
