@@ -287,9 +287,10 @@ class ParquetPart:
         with unusable_if_unreadable(self.path), self.stored.open() as source:
             if source.file.size() != self.size:
                 raise unusable(self.path, "it was replaced while it was being read")
-            source.expect(groups, columns)
+            leaves = source.leaves(self.metadata.schema, columns)
+            source.expect(groups, leaves)
             # what pages claim is asked of the system before it turns out wrong
-            source.check_pages(groups, self.metadata.schema, columns)
+            source.check_pages(groups, leaves)
             yield _parquet_file(source, self.metadata)
 
     def _read(
@@ -335,6 +336,7 @@ def open_part(
         length = source.file.size()
         if size is not None and length != size:
             raise unusable(path, f"it has {length} bytes, and the checkpoint says {size}")
+        source.check_footer()
         file = _parquet_file(source, None)
         part = ParquetPart(
             stored=stored,

@@ -65,8 +65,9 @@ class ParquetDataFile:
             end = start + footer.row_group(group).num_rows
             size = min(batch_rows, self._fitting_rows(group))
             with reading(self.file, self.version):
-                self.source.expect_from(group, names)
-                self.source.check_pages([group], footer.schema, names)
+                leaves = self.source.leaves(footer.schema, names)
+                self.source.expect_from(group, leaves)
+                self.source.check_pages([group], leaves)
             for batch in self._read(group, names, size):
                 yield start, batch.num_rows, [batch.column(pick) for pick in picks]
                 start += batch.num_rows
@@ -76,7 +77,8 @@ class ParquetDataFile:
     def expect(self, columns: Sequence[int]) -> None:
         """Ask for what `batches` reads first, where requests take long."""
         with reading(self.file, self.version):
-            self.source.expect_from(0, self._wanted(columns)[0])
+            names, _ = self._wanted(columns)
+            self.source.expect_from(0, self.source.leaves(self.reader.metadata.schema, names))
 
     def _wanted(self, columns: Sequence[int]) -> tuple[list[str] | None, list[str] | list[int]]:
         """The names to ask pyarrow for, None for all, and how to pick `columns` from what
@@ -133,6 +135,7 @@ def open_data_file(store: ReadStore, file: DataFile, version: int) -> Iterator[P
     with contextlib.ExitStack() as stack:
         source = _open(store, file, version, stack)
         with reading(file, version):
+            source.check_footer()
             reader = pyarrow.parquet.ParquetFile(
                 source.file, coerce_int96_timestamp_unit="us", page_checksum_verification=True
             )

@@ -4,37 +4,67 @@ For fetching bytes before they are asked for, where what is missed or wrong cost
 request and nothing else, so that a footer that cannot be followed has no chunks; and for
 looking at pages before they are decoded, where it is an error. pyarrow's own view of a chunk
 is not taken, because it ends the process where what a stranger's footer says of one is broken.
+Whose chunk one is, its place says: pyarrow does not look at the name that it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from explorer.storage.ports import ByteRange
-from explorer.storage.thrift_fields import Fields, number_in, read_fields
-
-_T = TypeVar("_T")
+from explorer.storage.thrift_compact import BINARY, I32, I64, LIST, STRUCT
+from explorer.storage.thrift_fields import Fields, Wire, number_in, read_fields
 
 # the fields that lead to a chunk: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData
 _ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
-_TYPE, _PATH, _NUM_VALUES, _SIZE, _COMPRESSED_SIZE = 1, 3, 5, 6, 7
+_TYPE, _CODEC, _NUM_VALUES, _SIZE, _COMPRESSED_SIZE = 1, 4, 5, 6, 7
 _DATA_PAGE, _DICTIONARY_PAGE = 9, 11
+
+# all others that are lists, or have some inside: a list whose elements were of another type than
+# Parquet has there would be read otherwise by pyarrow
+_NUMBERS, _LONG_NUMBERS = Wire(LIST, I32), Wire(LIST, I64)
+_TEXTS, _STRUCTS = Wire(LIST, BINARY), Wire(LIST, STRUCT)
+_COLUMN_META_DATA = {
+    **dict.fromkeys((_TYPE, _CODEC), Wire(I32)),
+    **dict.fromkeys((_NUM_VALUES, _SIZE, _COMPRESSED_SIZE), Wire(I64)),
+    **dict.fromkeys((_DATA_PAGE, _DICTIONARY_PAGE), Wire(I64)),
+    2: _NUMBERS,  # encodings
+    3: _TEXTS,  # path_in_schema
+    8: _STRUCTS,  # key_value_metadata
+    13: _STRUCTS,  # encoding_stats
+    16: Wire(STRUCT, fields={2: _LONG_NUMBERS, 3: _LONG_NUMBERS}),  # size_statistics
+    17: Wire(STRUCT, fields={2: _NUMBERS}),  # geospatial_statistics
+}
+_COLUMN_CHUNK = {
+    _META_DATA: Wire(STRUCT, fields=_COLUMN_META_DATA),
+    8: Wire(STRUCT, fields={2: Wire(STRUCT, fields={1: _TEXTS})}),  # crypto_metadata
+}
+_ROW_GROUP = {
+    _COLUMNS: Wire(LIST, STRUCT, _COLUMN_CHUNK),
+    4: _STRUCTS,  # sorting_columns
+}
+_FILE_META_DATA = {
+    2: _STRUCTS,  # schema
+    _ROW_GROUPS: Wire(LIST, STRUCT, _ROW_GROUP),
+    5: _STRUCTS,  # key_value_metadata
+    7: _STRUCTS,  # column_orders
+}
 
 # following a byte takes about a tenth of a microsecond: more than this costs more than it saves
 _LARGEST = 2**19
 
 
-class ColumnChunk(NamedTuple):  # made by the hundred for each file, three times as fast
-    """One leaf in one row group: `path` is dotted, `start` and `end` are bytes of the file,
-    the same for a chunk that says of none; `size` is that of its pages before compression,
-    `physical_type` the number of Parquet's type, and both are as the footer claims."""
+class ColumnChunk(NamedTuple):  # made by the hundred for each file
+    """One leaf in one row group: `start` and `end` are bytes of the file, the same for a chunk
+    that says of none; `size` is that of its pages before compression, `codec` and
+    `physical_type` are Parquet's numbers, and all of it is as the footer claims."""
 
-    path: str
     start: int
     end: int
     size: int
     num_values: int
+    codec: int
     physical_type: int
 
 
@@ -51,59 +81,36 @@ def parse_chunks(footer: bytes) -> list[list[ColumnChunk]]:
 def follow_chunks(footer: bytes) -> list[list[ColumnChunk]]:
     """The chunks of each row group, one for each leaf of the schema in its order; raises
     `IndexError` or `ValueError` where the footer cannot be followed."""
-    fields, _ = read_fields(footer)
-    return [_chunks_of(group) for group in _elements(fields, _ROW_GROUPS, dict)]
+    fields, _ = read_fields(footer, _FILE_META_DATA)
+    groups = fields.get(_ROW_GROUPS, ())
+    return [[_chunk_of(column) for column in group.get(_COLUMNS, ())] for group in groups]
 
 
 def ranges_of(
-    chunks: Sequence[Sequence[ColumnChunk]], groups: Iterable[int], columns: Iterable[str] | None
+    chunks: Sequence[Sequence[ColumnChunk]], groups: Iterable[int], leaves: Sequence[int]
 ) -> list[ByteRange]:
-    """The bytes of some row groups' columns; a name is a leaf or what leaves lie in, and
-    None stands for all."""
-    names = None if columns is None else frozenset(columns)
-    return [
-        (chunk.start, chunk.end)
+    """The bytes of some row groups' columns, by their places among the leaves."""
+    found = (
+        chunks[group][leaf]
         for group in groups
         if group < len(chunks)
-        for chunk in chunks[group]
-        if chunk.start < chunk.end and (names is None or not names.isdisjoint(prefixes(chunk.path)))
-    ]
-
-
-def prefixes(path: str) -> Iterator[str]:
-    """A dotted path and what it lies in: by these names pyarrow can be asked for it."""
-    yield path
-    at = path.find(".")
-    while at >= 0:
-        yield path[:at]
-        at = path.find(".", at + 1)
-
-
-def _chunks_of(group: Fields) -> list[ColumnChunk]:
-    return [_chunk_of(column) for column in _elements(group, _COLUMNS, dict)]
+        for leaf in leaves
+        if leaf < len(chunks[group])
+    )
+    return [(chunk.start, chunk.end) for chunk in found if chunk.start < chunk.end]
 
 
 def _chunk_of(column: Fields) -> ColumnChunk:
-    said = column.get(_META_DATA)
-    if not isinstance(said, dict):
-        said = {}
+    said: Fields = column.get(_META_DATA, {})
     start, size = number_in(said, _DATA_PAGE), max(number_in(said, _COMPRESSED_SIZE), 0)
     if 0 < (dictionary := number_in(said, _DICTIONARY_PAGE)) < start:
         start = dictionary
     start = max(start, 0)
     return ColumnChunk(
-        path=b".".join(_elements(said, _PATH, bytes)).decode("utf-8", "replace"),
         start=start,
         end=start + size,
         size=number_in(said, _SIZE),
         num_values=number_in(said, _NUM_VALUES),
+        codec=number_in(said, _CODEC),
         physical_type=number_in(said, _TYPE, -1),
     )
-
-
-def _elements(fields: Fields, field: int, kind: type[_T]) -> list[_T]:
-    """Those of a list; where they are something else, pyarrow reads them as if they were not."""
-    found = fields.get(field, [])
-    if not isinstance(found, list) or not all(isinstance(each, kind) for each in found):
-        raise ValueError("a list of another type")
-    return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from explorer.errors import NotFoundError, StorageError
 from explorer.storage.column_chunks import ColumnChunk, parse_chunks, ranges_of
-from explorer.storage.page_headers import check_first_pages, leaves_by_name, read_claims
+from explorer.storage.page_headers import check_first_pages, leaves_among, read_claims
 from explorer.storage.ports import RangeStore, ReadStore
 from explorer.storage.ranged_file import RangedFile
 
@@ -47,7 +47,9 @@ class ParquetBytes:
         self._claimed = size
         self._end: _End | None = None
         self._claims: list[list[ColumnChunk]] | None = None
-        self._leaves: dict[str, list[int]] = {}
+        self._paths: list[str] = []
+        # the last answer: files are asked for the same columns again and again
+        self._leaves: tuple[tuple[str, ...], list[int]] = ((), [])
 
     @contextlib.contextmanager
     def open(self) -> Iterator[ParquetSource]:
@@ -71,14 +73,18 @@ class ParquetBytes:
             self._claims = (self._end and self._end.chunks) or read_claims(source)
         return self._claims
 
-    def leaves(self, schema: pq.ParquetSchema, names: Iterable[str] | None) -> list[int]:
+    def leaves(self, schema: pq.ParquetSchema, names: Sequence[str] | None) -> list[int]:
         """The places in the file's schema of the leaves that pyarrow reads for these names,
         None for all."""
         if names is None:
             return list(range(len(schema)))
-        if not self._leaves:
-            self._leaves = leaves_by_name(schema)
-        return sorted({at for name in names for at in self._leaves.get(name, ())})
+        asked, leaves = self._leaves
+        if asked != tuple(names):
+            if not self._paths:
+                self._paths = [schema.column(at).path for at in range(len(schema))]
+            leaves = leaves_among(self._paths, names)
+            self._leaves = tuple(names), leaves
+        return leaves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,19 +96,27 @@ class ParquetSource:
     ranged: RangedFile | None = None
     chunks: list[list[ColumnChunk]] | None = None
 
-    def expect(self, groups: Iterable[int], columns: Iterable[str] | None) -> None:
-        """Fetch these columns, named as for pyarrow or None for all, of some row groups, if
-        it helps; what was expected before is let go."""
-        if self.ranged is not None and self.chunks is not None:
-            self.ranged.expect(ranges_of(self.chunks, groups, columns))
+    def check_footer(self) -> None:
+        """Raise `ValueError` where the footer cannot be followed. To be called before pyarrow
+        opens it, which makes room for as many columns as a list says that it has."""
+        self.stored.claims(self.file)
 
-    def check_pages(
-        self, groups: Iterable[int], schema: pq.ParquetSchema, columns: Iterable[str] | None
-    ) -> None:
-        """Raise `ValueError` where the first pages of columns, named as for `expect`, of some
-        row groups claim what they cannot hold; `schema` is the file's. Where requests take
-        long, only what is held already is looked at."""
-        leaves, claims = self.stored.leaves(schema, columns), self.stored.claims(self.file)
+    def leaves(self, schema: pq.ParquetSchema, names: Sequence[str] | None) -> list[int]:
+        """The places of the leaves that pyarrow reads for these names, None for all; `schema`
+        is the file's."""
+        return self.stored.leaves(schema, names)
+
+    def expect(self, groups: Iterable[int], leaves: Sequence[int]) -> None:
+        """Fetch these columns of some row groups, if it helps; what was expected before is
+        let go."""
+        if self.ranged is not None and self.chunks is not None:
+            self.ranged.expect(ranges_of(self.chunks, groups, leaves))
+
+    def check_pages(self, groups: Iterable[int], leaves: Sequence[int]) -> None:
+        """Raise `ValueError` where the first pages of these columns of some row groups claim
+        what they cannot hold. Where requests take long, only what is held already is looked
+        at."""
+        claims = self.stored.claims(self.file)
         for group in groups:
             chunks = claims[group] if group < len(claims) else []
             held = (chunks[leaf] for leaf in leaves if leaf < len(chunks))
@@ -111,18 +125,18 @@ class ParquetSource:
     def _has(self, chunk: ColumnChunk) -> bool:
         return self.ranged is None or self.ranged.holds([(chunk.start, chunk.end)])
 
-    def expect_from(self, group: int, columns: Sequence[str] | None) -> None:
+    def expect_from(self, group: int, leaves: Sequence[int]) -> None:
         """`expect` of one row group, unless it is held, and of those after it as long as all
         are small: for reading one after the other."""
         if self.ranged is None or self.chunks is None:
             return
-        if self.ranged.holds(ranges_of(self.chunks, [group], columns)):
+        if self.ranged.holds(ranges_of(self.chunks, [group], leaves)):
             return
         size, end = 0, group
         while end < len(self.chunks) and (end == group or size < _RUN):
-            size += sum(stop - start for start, stop in ranges_of(self.chunks, [end], columns))
+            size += sum(stop - start for start, stop in ranges_of(self.chunks, [end], leaves))
             end += 1
-        self.expect(range(group, end), columns)
+        self.expect(range(group, end), leaves)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

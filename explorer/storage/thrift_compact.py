@@ -117,7 +117,10 @@ class _Reader:
             shift += 7
             if shift > 63:
                 raise ValueError("a number of more than 64 bits")
-        return value | byte << shift
+        value |= byte << shift
+        if value >> 64:  # other readers keep a part of it
+            raise ValueError("a number of more than 64 bits")
+        return value
 
     def _number(self) -> int:
         value = self._varint()

@@ -1,42 +1,64 @@
-"""What the fields of a struct in Thrift's compact protocol hold, without their types: for
-looking at the footers and page headers of Parquet files, of which there are many.
+"""Known fields of structs in Thrift's compact protocol: for looking at the footers and page
+headers of Parquet files before a reader that Thrift has generated decodes them.
 
-A footer has thousands of small numbers, and a call for each takes longer than reading it does.
-So they are read where they stand, about twice as fast as by `parse_struct`, which keeps the types
-and is for whoever writes.
+That reader takes a field of another type than it knows for one that is not there, and the
+elements of a list for those that it knows, whatever the list says. To see the same as it does,
+and not what a stranger would have us see, known fields must have their type. Numbers are read
+where they stand, because a call for each takes longer than reading it.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from explorer.storage.thrift_compact import (
     BINARY,
     BYTE,
     DOUBLE,
+    FALSE,
     I16,
+    I32,
+    I64,
+    LIST,
+    MAP,
     MAX_DEPTH,
+    SET,
     STOP,
+    STRUCT,
+    TRUE,
 )
 
 Fields: TypeAlias = dict[int, Any]
-"""By id: an int of a number, bytes of a text (as many as there are of them), a list of a list or
-a set, `Fields` of a struct, and None of everything else."""
+"""By id: an int of a number, `Fields` of a struct, a list of `Fields` of a list of structs, and
+None of everything else."""
 
 _MORE: Final = 0x80
 _LONG: Final = 0x0F
-_TOO_DEEP: Final = "nested too deep"
+_GREATEST: Final = 2**15 - 1
+_LIMITS: Final = {I16: 2**16, I32: 2**32, I64: 2**64}
 
 
-def read_fields(data: bytes, at: int = 0, depth: int = 0) -> tuple[Fields, int]:
-    """The struct that begins at a place, and where it ends.
+class Wire(NamedTuple):
+    """What a known field is, a number, a struct or a list: its type, of a list also that of its
+    elements, and what is known of the structs that it has or is. Of a list without any, nothing
+    is kept."""
+
+    kind: int
+    element: int = STOP
+    fields: Mapping[int, Wire] | None = None
+
+
+def read_fields(
+    data: bytes, known: Mapping[int, Wire], at: int = 0, depth: int = 0
+) -> tuple[Fields, int]:
+    """The known fields of the struct that begins at a place, and where it ends.
 
     Every value takes at least one byte, so that no claimed count outlasts them. Raises
-    `IndexError` where the bytes end too early, `ValueError` where they cannot be followed, and
-    where a field stands there twice: which of the two counts, readers do not agree upon.
+    `IndexError` where the bytes end too early, and `ValueError` where they cannot be followed,
+    where a known field is of another type or stands there twice, and for numbers that do not
+    fit into their type, of which other readers keep a part.
     """
-    if depth > MAX_DEPTH:
-        raise ValueError(_TOO_DEEP)
     found: Fields = {}
     field = 0
     while (head := data[at]) != STOP:
@@ -44,29 +66,36 @@ def read_fields(data: bytes, at: int = 0, depth: int = 0) -> tuple[Fields, int]:
         if head >> 4:
             field += head >> 4
         else:
-            field, at = _read_number(data, at, depth)
-        if field in found:
-            raise ValueError("a field that stands there twice")
+            field, at = _read_number(data, at, I16)
+        if field > _GREATEST:
+            raise ValueError("a field whose number is too large")
         kind = head & 0x0F
-        if not I16 <= kind <= BINARY or kind == DOUBLE:
-            found[field], at = _AS_FIELD[kind](data, at, depth)
-            continue
-        value = data[at]
-        at += 1
-        if value >= _MORE:
-            value, at = _read_varint(data, at - 1)
-        if kind == BINARY:
-            found[field] = data[at : at + value]
-            at += value
+        if (wire := known.get(field)) is None:
+            at = _skip_field(data, at, kind, depth)
+        elif kind != wire.kind or field in found:
+            raise ValueError("a field of another type, or one that stands there twice")
+        elif I16 <= kind <= I64:
+            found[field], at = _read_number(data, at, kind)
         else:
-            found[field] = (value >> 1) ^ -(value & 1)
+            found[field], at = _read_structs(data, at, wire, depth)
     return found, at + 1
 
 
 def number_in(fields: Fields, field: int, otherwise: int = 0) -> int:
-    """The number that a field holds, or `otherwise` where it is not there or is no number."""
-    found = fields.get(field)
-    return found if isinstance(found, int) else otherwise
+    """The number that a field holds, or `otherwise` where it is not there."""
+    found = fields.get(field, otherwise)
+    assert isinstance(found, int)
+    return found
+
+
+def _read_number(data: bytes, at: int, kind: int) -> tuple[int, int]:
+    value = data[at]
+    at += 1
+    if value >= _MORE:
+        value, at = _read_varint(data, at - 1)
+        if value >= _LIMITS[kind]:
+            raise ValueError("a number that is too large")
+    return (value >> 1) ^ -(value & 1), at
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:
@@ -80,83 +109,108 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
     return value | byte << shift, at + 1
 
 
-def _read_number(data: bytes, at: int, _: int) -> tuple[int, int]:
-    value = data[at]
-    at += 1
-    if value >= _MORE:
-        value, at = _read_varint(data, at - 1)
-    return (value >> 1) ^ -(value & 1), at
-
-
-def _read_text(data: bytes, at: int, depth: int) -> tuple[bytes, int]:
-    del depth
-    length, at = _read_varint(data, at)
-    return data[at : at + length], at + length
-
-
-def _read_truth(data: bytes, at: int, depth: int) -> tuple[None, int]:
-    del data, depth  # the type of the field is all there is of it
-    return None, at
-
-
-def _pass_byte(data: bytes, at: int, depth: int) -> tuple[None, int]:
-    del depth
-    if at >= len(data):  # or no count would be outlasted
-        raise IndexError(at)
-    return None, at + 1
-
-
-def _pass_double(data: bytes, at: int, depth: int) -> tuple[None, int]:
-    _pass_byte(data, at + 7, depth)
-    return None, at + 8
-
-
-def _read_list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
-    if depth >= MAX_DEPTH:
-        raise ValueError(_TOO_DEEP)
-    head = data[at]
-    count, at = head >> 4, at + 1
-    if count == _LONG:
-        count, at = _read_varint(data, at)
-    read = _AS_ELEMENT[head & 0x0F]
-    found: list[Any] = []
+def _read_structs(data: bytes, at: int, wire: Wire, depth: int) -> tuple[Any, int]:
+    """A struct, or those of a list; in a list of other things, past them."""
+    if wire.kind == STRUCT:
+        return read_fields(data, wire.fields or {}, at, depth + 1)
+    kind, count, at = _read_head(data, at)
+    if count and kind != wire.element:
+        raise ValueError("a list of another type")
+    if wire.fields is None:
+        return None, _skip(data, at, wire.element, count, depth + 1)
+    found: list[Fields] = []
     for _ in range(count):
-        value, at = read(data, at, depth + 1)
+        value, at = read_fields(data, wire.fields, at, depth + 1)
         found.append(value)
     return found, at
 
 
-def _pass_map(data: bytes, at: int, depth: int) -> tuple[None, int]:
-    if depth >= MAX_DEPTH:
-        raise ValueError(_TOO_DEEP)
-    count, at = _read_varint(data, at)
-    if count:
-        key, item = _AS_ELEMENT[data[at] >> 4], _AS_ELEMENT[data[at] & 0x0F]
+def _read_head(data: bytes, at: int) -> tuple[int, int, int]:
+    """The type of the elements of a list, how many there are, and where they begin."""
+    head = data[at]
+    if head >> 4 != _LONG:
+        return head & 0x0F, head >> 4, at + 1
+    count, at = _read_varint(data, at + 1)
+    return head & 0x0F, count, at
+
+
+def _skip_field(data: bytes, at: int, kind: int, depth: int) -> int:
+    if kind in {TRUE, FALSE}:  # the type is all there is of the field
+        return at
+    return _skip(data, at, kind, 1, depth)
+
+
+def _skip(data: bytes, at: int, kind: int, count: int, depth: int) -> int:
+    """Where so many values end that stand one after the other."""
+    if depth > MAX_DEPTH:
+        raise ValueError("nested too deep")
+    if (past := _PAST.get(kind)) is None:
+        raise ValueError("a type that Thrift does not have")
+    return past(data, at, count, depth)
+
+
+def _past_numbers(data: bytes, at: int, count: int, _: int) -> int:
+    for _ in range(count):
+        while data[at] >= _MORE:
+            at += 1
         at += 1
-        for _ in range(count):
-            _, at = key(data, at, depth + 1)
-            _, at = item(data, at, depth + 1)
-    return None, at
+    return at
 
 
-def _read_inner(data: bytes, at: int, depth: int) -> tuple[Fields, int]:
-    return read_fields(data, at, depth + 1)
+def _past_bytes(data: bytes, at: int, count: int, _: int) -> int:
+    if at + count > len(data):  # or a count would outlast them
+        raise IndexError(at + count)
+    return at + count
 
 
-def _refuse(_data: bytes, _at: int, _: int) -> tuple[None, int]:
-    raise ValueError("a type that Thrift does not have")
+def _past_doubles(data: bytes, at: int, count: int, depth: int) -> int:
+    return _past_bytes(data, at, 8 * count, depth)
 
 
-# by the number of a type
-_AS_ELEMENT: Final = (
-    _refuse,
-    *[_pass_byte] * 3,  # in a list a truth value has a byte of its own
-    *[_read_number] * 3,
-    _pass_double,
-    _read_text,
-    *[_read_list] * 2,
-    _pass_map,
-    _read_inner,
-    *[_refuse] * 3,
-)
-_AS_FIELD: Final = (_refuse, _read_truth, _read_truth, *_AS_ELEMENT[BYTE:])
+def _past_texts(data: bytes, at: int, count: int, _: int) -> int:
+    for _ in range(count):
+        length, at = _read_varint(data, at)
+        at += length
+    return at
+
+
+def _past_structs(data: bytes, at: int, count: int, depth: int) -> int:
+    for _ in range(count):
+        while (head := data[at]) != STOP:
+            at += 1
+            if not head >> 4:
+                _, at = _read_varint(data, at)
+            at = _skip_field(data, at, head & 0x0F, depth + 1)
+        at += 1
+    return at
+
+
+def _past_lists(data: bytes, at: int, count: int, depth: int) -> int:
+    for _ in range(count):
+        kind, inner, at = _read_head(data, at)
+        at = _skip(data, at, kind, inner, depth + 1)
+    return at
+
+
+def _past_maps(data: bytes, at: int, count: int, depth: int) -> int:
+    for _ in range(count):
+        pairs, at = _read_varint(data, at)
+        if not pairs:
+            continue
+        kinds = data[at]
+        at += 1
+        for _ in range(pairs):
+            at = _skip(data, at, kinds >> 4, 1, depth + 1)
+            at = _skip(data, at, kinds & 0x0F, 1, depth + 1)
+    return at
+
+
+_PAST: Final = {
+    **dict.fromkeys((TRUE, FALSE, BYTE), _past_bytes),  # in a list a truth value has a byte
+    **dict.fromkeys((I16, I32, I64), _past_numbers),
+    DOUBLE: _past_doubles,
+    BINARY: _past_texts,
+    **dict.fromkeys((LIST, SET), _past_lists),
+    MAP: _past_maps,
+    STRUCT: _past_structs,
+}

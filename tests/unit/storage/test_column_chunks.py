@@ -10,11 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.storage.column_chunks import ColumnChunk, parse_chunks, ranges_of
+from explorer.storage.page_headers import leaves_among
 
 _TYPES = [
     *("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE"),
     *("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"),
 ]
+
+_CODECS = ["UNCOMPRESSED", "SNAPPY", "GZIP", "LZO", "BROTLI", "LZ4_HADOOP", "ZSTD", "LZ4"]
 
 
 def _footer(data: bytes) -> bytes:
@@ -34,11 +37,11 @@ def _as_pyarrow_says(place: Path) -> list[list[ColumnChunk]]:
         found.append(
             [
                 ColumnChunk(
-                    path=leaf.path_in_schema,
                     start=start,
                     end=start + leaf.total_compressed_size,
                     size=leaf.total_uncompressed_size,
                     num_values=leaf.num_values,
+                    codec=_CODECS.index(leaf.compression),
                     physical_type=_TYPES.index(leaf.physical_type),
                 )
                 for leaf, start in starts
@@ -65,19 +68,30 @@ def nested(tmp_path: Path) -> Path:
 
 
 def test_name_stands_for_a_leaf_and_for_what_lies_in_it(nested: Path) -> None:
-    chunks = parse_chunks(_footer(nested.read_bytes()))
-    paths = [chunk.path for chunk in chunks[0]]
+    schema = pq.read_metadata(nested).schema
+    paths = [schema.column(at).path for at in range(len(schema))]
     assert paths == ["a", "s.x", "s.y.z", "l.list.element", "s.x"]
+    assert leaves_among(paths, ["a"]) == [0]
+    assert leaves_among(paths, ["l"]) == [3]
+    assert leaves_among(paths, ["s.y", "nothing"]) == [2]
+    assert leaves_among(paths, ["s"]) == [1, 2, 4]
 
-    def asked(groups: range, names: list[str] | None) -> list[str]:
-        by_range = {(chunk.start, chunk.end): chunk.path for group in chunks for chunk in group}
-        return [by_range[found] for found in ranges_of(chunks, groups, names)]
 
-    assert asked(range(1), ["a"]) == ["a"]
-    assert asked(range(2), ["l"]) == ["l.list.element"] * 2
-    assert asked(range(1), ["s.y", "nothing"]) == ["s.y.z"]
-    assert asked(range(1), ["s"]) == ["s.x", "s.y.z", "s.x"]
-    assert asked(range(1, 9), None) == paths
+def test_ranges_are_those_of_the_leaves_in_each_row_group(nested: Path) -> None:
+    chunks = parse_chunks(_footer(nested.read_bytes()))
+
+    def asked(groups: range, leaves: list[int]) -> list[tuple[int, int]]:
+        where = {
+            (chunk.start, chunk.end): (group, leaf)
+            for group, columns in enumerate(chunks)
+            for leaf, chunk in enumerate(columns)
+        }
+        return [where[found] for found in ranges_of(chunks, groups, leaves)]
+
+    assert asked(range(1), [0]) == [(0, 0)]
+    assert asked(range(2), [3]) == [(0, 3), (1, 3)]
+    assert asked(range(1), [1, 9]) == [(0, 1)]
+    assert asked(range(1, 9), [*range(5)]) == [(1, leaf) for leaf in range(5)]
 
 
 def test_footer_that_was_changed_has_other_chunks_or_none(nested: Path) -> None:
