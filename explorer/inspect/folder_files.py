@@ -149,6 +149,7 @@ def foreign_files(
         [removals_by_commits(events)],
         partition_names(snapshot),
         Ages(cutoff_ms=cutoff_ms, retention_ms=retention_ms),
+        listed.tables,
     )
     known = judged.reasons == REASONS.index(REMOVED)
     known |= _recorded_changes(unkept.column("path"), events, table.uri)

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import ConflictError, DeltaError, NotFoundError
+from explorer.errors import ConflictError, DeltaError, NotFoundError, UnsupportedError
 from explorer.maintenance.broken_checkpoints import check_still_broken
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.files_coming_back import VACUUM_START, announced_until
@@ -56,6 +56,8 @@ def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
         _delete_batch(run, files.slice(start, size), tally, until_ms)
         line = {"event": "batch", "step": index, "next": start + size, "counts": tally.counts()}
         run.note(line)
+    # what came while the last of them went: no commit may say that all is well
+    run.log.check_ahead()
     tally.result = {"num_deleted": tally.done}
     run.watch.step(files.num_rows, files.num_rows, step.reason)
 
@@ -183,6 +185,8 @@ def _remove(run: Run, path: str, size: int) -> int | str | DeltaError:
         run.store.delete(path)
     except NotFoundError:
         return _GONE
+    except UnsupportedError as error:
+        return error.reason
     except DeltaError as error:
         return error
     return size

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.errors import NotFoundError
 from explorer.log.columns import string_column
 from explorer.maintenance.files_beyond import gone_beyond, vector_places
 from explorer.maintenance.newer_commits import stale
+from explorer.storage.at_once import each
 from explorer.storage.ports import ReadStore
 from explorer.table.listed_files import stat_files
 from explorer.table.store_paths import file_of_each
@@ -22,8 +24,8 @@ def are_gone(store: ReadStore, files: pa.Table) -> pa.ChunkedArray:
             continue
         every = pa.chunked_array([pc.unique(names.drop_null())], pa.string())
         there = stat_files(store, every)
-        gone = every.filter(there.column("bytes").is_null())
-        found = pc.is_in(names, value_set=gone if len(gone) else string_column([]))
+        gone = leading_nowhere(store, every.filter(there.column("bytes").is_null()))
+        found = pc.is_in(names, value_set=gone)
         missing = found if missing is None else pc.or_(missing, found)
     if missing is None:
         raise AssertionError("every file has a name")
@@ -32,6 +34,23 @@ def are_gone(store: ReadStore, files: pa.Table) -> pa.ChunkedArray:
     for texts in (files.column("path"), vector_places(files)):
         missing = pc.or_(missing, pc.is_in(texts, value_set=beyond))
     return missing
+
+
+def leading_nowhere(store: ReadStore, names: pa.ChunkedArray) -> pa.Array:
+    """Those of some names that lead to nothing: readers follow a link, which is no plain file."""
+
+    def is_gone(name: str) -> bool:
+        if "\0" in name:  # which no file has in its name
+            return True
+        try:
+            store.stat(name)
+        except NotFoundError:
+            return True
+        return False
+
+    texts = names.to_pylist()
+    gone = each(store, is_gone, texts)
+    return string_column([text for text, lost in zip(texts, gone, strict=True) if lost])
 
 
 def check_still_gone(store: ReadStore, staged: StagedCommit) -> None:

@@ -159,6 +159,19 @@ def judge_routes(only_first: int, only_second: int, examples: list[str]) -> Verd
     )
 
 
+def judge_cut(version: int, number: int, examples: list[str]) -> Verdict:
+    """The verdict where the checkpoint at which a log would be cut is not what the commits
+    say."""
+    shown = ", ".join(repr(path[:100]) for path in examples[:3])
+    return _refuse(
+        "second route",
+        f"The checkpoint of version {version}, at which the log would be cut, and the commits up "
+        f"to it disagree about {count(number, 'file')}, among them {shown}.",
+        "Do not cut the log: afterwards nobody can tell which of them is right. Look at the "
+        "checkpoint first, and write a new one if it is wrong.",
+    )
+
+
 def unknown_route(reason: str) -> Verdict:
     """The verdict where the second way could not be gone."""
     return _refuse(

@@ -27,6 +27,7 @@ from explorer.maintenance.guards import (
     in_words,
     judge_catalog,
     judge_clock,
+    judge_cut,
     judge_features,
     judge_log,
     shown_time,
@@ -35,6 +36,7 @@ from explorer.maintenance.log_cut import LogCut, LogReach, find_cut, reach_after
 from explorer.maintenance.newest_times import newest_commit_times
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.second_route import go_second_route
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import (
@@ -49,6 +51,9 @@ from explorer.protocol.filenames import (
 from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ObjectInfo
 from explorer.table.counts import count
+from explorer.table.decoded_paths import decode_as_text
+from explorer.table.kept_files import kept_files
+from explorer.table.name_index import NameIndex
 from explorer.table.retention import DAY_MS
 from explorer.table.table import Table
 from explorer.table.times import render_time
@@ -58,6 +63,7 @@ _MS = timedelta(milliseconds=1)
 _BEFORE = "before the checkpoint at which the log is cut"
 _SPANS = "a log compaction that begins before the cut"
 _SIDECAR = "no checkpoint that stays names this sidecar"
+_ALL_EXPIRED_MS = 2**62
 _UNFINISHED = "a writer began it more than a day ago and never finished it"
 
 
@@ -92,10 +98,37 @@ def plan_log_cleanup(
         judge_clock(look.now_ms, newest_commit_times(look, stored.values())),
         _judge_retention(look, cut, wanted, own),
         _judge_property(look),
+        *_judge_cut(look, cut),
     )
     plan = _build(look, cut, files, stored, wanted, verdicts)
     at = None if cut.checkpoint is None else cut.checkpoint.version
     return replace(plan, verdicts=(*verdicts, judge_protection(look, plan, at)))
+
+
+def _judge_cut(look: Look, cut: LogCut) -> tuple[Verdict, ...]:
+    """A refusal where the checkpoint at the cut and the commits before it speak of other live
+    files: once the commits are gone nobody can tell, and a vacuum takes what it leaves out."""
+    if cut.checkpoint is None:
+        return ()
+    version = cut.checkpoint.version
+    listing = replace(
+        look.listing,
+        commits=tuple(found for found in look.listing.commits if found <= version),
+        checkpoints=tuple(found for found in look.listing.checkpoints if found.version < version),
+        compactions=(),
+    )
+    try:
+        snapshot = look.table.snapshot(version=version)
+        kept = kept_files(snapshot, _ALL_EXPIRED_MS)
+    except DeltaError:  # gone meanwhile: whoever carries the plan out looks again
+        return ()
+    then = replace(look, listing=listing, snapshot=snapshot)
+    names = NameIndex(kept.places.inside)
+    second = go_second_route(then, names, _ALL_EXPIRED_MS, _ALL_EXPIRED_MS)
+    if not second.evidence:  # they agree, or commits are gone that would have to be asked
+        return ()
+    shown = [path for part in second.evidence for path in part.column("path")[:2].to_pylist()]
+    return (judge_cut(version, sum(part.num_rows for part in second.evidence), shown),)
 
 
 def _files(look: Look, cut: LogCut, stored: dict[str, ObjectInfo]) -> pa.Table:
@@ -112,7 +145,7 @@ def _files(look: Look, cut: LogCut, stored: dict[str, ObjectInfo]) -> pa.Table:
     if named is not None:
         midnight = look.now_ms - look.now_ms % DAY_MS
         old = [info for info in sidecars if info.modified_ms <= midnight - DAY_MS]
-        free = [info for info in old if f"{SIDECAR_FOLDER}/{info.name}" not in named]
+        free = [info for info in old if info.name not in named]
         parts.append(_listed(SIDECAR_FOLDER, free, _SIDECAR))
     for folder, infos in (
         (LOG_FOLDER, stored.values()),
@@ -163,12 +196,15 @@ def _folder(look: Look, folder: str) -> list[ObjectInfo]:
 
 
 def _named_sidecars(look: Look, kept: list[CheckpointFiles]) -> set[str] | None:
-    """The sidecars of every checkpoint that stays; None where one of them cannot be read, so
-    that nobody knows, and none may go."""
+    """The names of the sidecars of every checkpoint that stays; None where one of them cannot
+    be read, so that nobody knows, and none may go. Names alone: a checkpoint may name a place in
+    many ways, and another place may be the same one."""
     named: set[str] = set()
     for files in [*kept, *look.listing.incomplete_checkpoints]:
         try:
-            named |= {sidecar.path for sidecar in read_checkpoint(look.store, files).sidecars}
+            sidecars = read_checkpoint(look.store, files).sidecars
+            for path in (sidecar.path for sidecar in sidecars):
+                named |= {form.rpartition("/")[2] for form in (path, decode_as_text(path))}
         except DeltaError:
             return None
     return named

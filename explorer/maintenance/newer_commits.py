@@ -11,7 +11,6 @@ from hashlib import sha256
 from typing import Any
 
 import orjson
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import ConflictError, NotFoundError
@@ -23,6 +22,7 @@ from explorer.maintenance.file_list import without_action
 from explorer.maintenance.plan import Anchor, Plan
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.storage.ports import ReadStore
+from explorer.table.kept_files import is_kept
 from explorer.table.store_paths import data_places, places_of
 from explorer.table.table import Table
 
@@ -106,15 +106,13 @@ class LogWatch:
 
     def _names_a_planned_file(self, data: bytes, version: int, tail: Any) -> bool:
         root = self.store.uri
-        found = [places_of(tail.adds, root).names, places_of(tail.removes, root).names]
+        named = places_of(tail.adds, root).joined(places_of(tail.removes, root))
         if changes := _change_files(data, version):
-            found.append(data_places(string_column(changes), root).names)
-        named = pa.chunked_array([chunk for each in found for chunk in each.chunks], pa.string())
-        if not len(named):
-            return False
+            named = named.joined(data_places(string_column(changes), root))
         # what is listed and left alone may be committed, as by a slow writer
         touched = without_action(self.plan.files, "leave").column("path")
-        return bool(pc.any(pc.is_in(named, value_set=touched)).as_py())
+        # as for whoever plans: by any of its names, and another place may be the same one
+        return bool(len(touched) and pc.any(is_kept(touched, named)).as_py())
 
 
 def _change_files(data: bytes, version: int) -> list[str]:

@@ -61,8 +61,11 @@ def removed_files(
 
 
 def _once(found: pa.Table, places: Places) -> pa.Table:
-    """Each file once, those left out that are kept or lie elsewhere."""
+    """Each file once, those left out that are kept or lie elsewhere, or to which a way round
+    leads, for it may be a kept one by another of its names."""
     found = found.filter(found.column("path").is_valid())
+    if len(found.column("path")):
+        found = found.filter(pc.invert(pc.match_substring_regex(found.column("path"), _NOT_PLAIN)))
     paths = found.column("path")
     found = found.filter(pc.invert(is_kept(paths, places))) if len(paths) else found
     codes = pc.dictionary_encode(found.column("path").combine_chunks())
@@ -76,5 +79,8 @@ def _with_sizes(store: ReadStore, found: pa.Table) -> pa.Table:
         found = found.append_column(name, known.column(name))
     return found
 
+
+# an empty part, `.` or `..`
+_NOT_PLAIN = r"(?:^|/)\.{0,2}(?:/|$)"
 
 _YES = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x01")])[0]

@@ -39,7 +39,7 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.table.counts import count
-from explorer.table.kept_files import KeptFiles, kept_files
+from explorer.table.kept_files import KeptFiles, kept_files, names_through_links
 from explorer.table.listed_files import list_files
 from explorer.table.name_index import NameIndex
 from explorer.table.reach import Flags, events_of_files
@@ -140,7 +140,8 @@ def _judged(
     removals = removals_of(second.events, kept)
     # what is left of the listing is none of those that the first way names
     inside = second.further.joined(young).inside
-    further = replace(places, inside=inside)
+    links = names_through_links(look.store, found.rest.others, places.names)
+    further = replace(places, inside=inside).joined(links)
     return judge_listed(found, look.store, further, kept, removals, columns, ages)
 
 

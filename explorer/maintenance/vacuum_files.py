@@ -74,7 +74,7 @@ def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of
     listed = found.rest
     unkept = listed.select(pc.invert(is_kept(listed.paths, further)), store)
     unkept = unkept.filter(unkept.column("bytes").is_valid())  # others went away meanwhile
-    judged = judge_unkept(unkept, store.uri, removals, partition_columns, ages)
+    judged = judge_unkept(unkept, store.uri, removals, partition_columns, ages, listed.tables)
     goes, since = judged.may_go, judged.since_ms
     return Verdicts(
         delete=_rows(unkept, goes, "delete", judged.reasons, since, np.zeros_like(goes)),

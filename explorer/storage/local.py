@@ -11,7 +11,7 @@ from stat import S_ISFIFO
 from typing import TYPE_CHECKING, BinaryIO
 
 from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
-from explorer.protocol.filenames import TEMPORARY_PREFIX
+from explorer.protocol.filenames import LOG_FOLDER, TEMPORARY_PREFIX
 from explorer.storage.ports import Content, FolderStamp, Heads, ObjectInfo, PutOutcome
 
 if TYPE_CHECKING:
@@ -234,9 +234,20 @@ class LocalStore:
                     os.unlink(temporary)
 
     def delete(self, path: str) -> None:
-        """Remove one file; one that is already gone is no error."""
+        """Remove one file; one that is already gone is no error. A folder of the path that is a
+        link, `_delta_log` apart, is one, because it leads to what may be another table's."""
         with _speaking_of(path), contextlib.suppress(FileNotFoundError):
-            os.unlink(self._full(path))
+            folder, _, name = path.rpartition("/")
+            log, _, below = folder.partition("/")
+            start, rest = (log, below) if log == LOG_FOLDER else ("", folder)
+            wanted = os.path.join(self.real_path(start), rest).rstrip("/")
+            if self.real_path(folder) != wanted:
+                raise _leads_away(path)
+            os.unlink(os.path.join(wanted, name))
+
+    def real_path(self, path: str) -> str:
+        """Where a path leads, links followed."""
+        return os.path.realpath(self._full(path))
 
 
 def _text(name: str) -> str:
@@ -290,6 +301,14 @@ def _link(temporary: str, target: str, root: str) -> bool:
             raise _no_links(root) from error
         raise
     return True
+
+
+def _leads_away(path: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{path} was not deleted.",
+        reason="A folder of its path is a link, so that it lies at another place.",
+        remedy="Delete it where it lies, if nothing else needs it.",
+    )
 
 
 def _no_links(root: str) -> UnsupportedError:

@@ -54,6 +54,15 @@ class TreeStore(ReadStore, Protocol):
         ...
 
 
+@runtime_checkable
+class LinkStore(Protocol):
+    """A store in which one file may have several names."""
+
+    def real_path(self, path: str) -> str:
+        """Where a path leads, links followed."""
+        ...
+
+
 def walk(store: TreeStore, without: Sequence[str] = ()) -> Iterator[FolderPiece]:
     """All folders below the root, those named in `without` left out; links to folders are not
     followed. A folder that goes away meanwhile is one without files."""
@@ -144,7 +153,7 @@ def stat_local(place: str) -> tuple[int, int] | None:
     """Size and time of one local file, as `TreeStore.stat_many` has them."""
     try:
         found = os.lstat(place)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # a NUL character is in no name
         return None
     return (found.st_size, found.st_mtime_ns // 1_000_000) if S_ISREG(found.st_mode) else None
 

@@ -7,7 +7,8 @@ current within retention. (Change files are in commits alone: `explorer.table.fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,8 +16,10 @@ import pyarrow.compute as pc
 from explorer.log.columns import string_column
 from explorer.log.expiry import is_unexpired
 from explorer.log.text_bytes import holds_byte
+from explorer.storage.ports import ReadStore
+from explorer.storage.tree import LinkStore
 from explorer.table.snapshot import Snapshot
-from explorer.table.store_paths import Places, last_parts, places_of
+from explorer.table.store_paths import NOWHERE, Places, last_parts, places_of
 
 _TOMBSTONE_COLUMNS = ("path", "deletion_vector", "size", "deletion_timestamp")
 
@@ -72,6 +75,19 @@ def is_kept(paths: pa.ChunkedArray, places: Places) -> pa.ChunkedArray:
     if not len(outside):
         return kept
     return pc.or_(kept, pc.is_in(last_parts(paths), value_set=outside))
+
+
+def names_through_links(store: ReadStore, links: Sequence[str], names: pa.ChunkedArray) -> Places:
+    """For those of the kept `names` that are one of these links or lie below one: the names of
+    the files to which they lead, wherever these are."""
+    found: set[str] = set()
+    for link in links:
+        below = pc.or_(pc.equal(names, string_column([link])[0]), pc.starts_with(names, f"{link}/"))
+        found.update(names.filter(below).to_pylist())
+    if isinstance(store, LinkStore):
+        found |= {store.real_path(name) for name in found}
+    last = string_column([name.rpartition("/")[2] for name in sorted(found)])
+    return replace(NOWHERE, outside=pa.chunked_array([last]))
 
 
 def _whole(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -11,7 +11,7 @@ with a log of its own: the files of another table.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,13 +40,15 @@ _ZERO = np.zeros(1, np.int32)
 class ListedFiles:
     """Everything below the root but the log: `paths` of plain files; `sizes` and
     `modified_ms` of the same, None where the store tells them only when asked. `others` are
-    paths of links and the like, `folders` counts what was looked into."""
+    paths of links and the like, `folders` counts what was looked into; `tables` are those of
+    them, the root left out, in which a log lies, or a link to one."""
 
     paths: pa.ChunkedArray
     sizes: pa.ChunkedArray | None
     modified_ms: pa.ChunkedArray | None
     others: tuple[str, ...]
     folders: int
+    tables: tuple[str, ...] = ()
 
     def select(self, mask: pa.ChunkedArray, store: ReadStore) -> pa.Table:
         """The files that `mask` names, with path, bytes and modified (milliseconds); both
@@ -75,8 +77,11 @@ def list_files(store: ReadStore, watch: Watch = UNWATCHED) -> ListedFiles:
     times: list[pa.Array] = []
     others: list[str] = []
     folders, count = set(), 0
+    tables: set[str] = set()
     for piece in walk(_tree(store), without=(LOG_FOLDER,)):
         folders.add(piece.folder)
+        if piece.folder and LOG_FOLDER in (*piece.folders, *piece.others):
+            tables.add(piece.folder)
         count += len(piece.files)
         watch.step(count, None, "Listing files")
         start = f"{piece.folder}/" if piece.folder else ""
@@ -92,6 +97,7 @@ def list_files(store: ReadStore, watch: Watch = UNWATCHED) -> ListedFiles:
         modified_ms=pa.chunked_array(times, pa.int64()) if known else None,
         others=tuple(others),
         folders=len(folders),
+        tables=tuple(sorted(tables)),
     )
 
 
@@ -165,13 +171,16 @@ def is_stray_by_name(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     )
 
 
-def in_other_tables(paths: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Which files lie below a folder that has a log of its own among `paths`, and so belong
-    to another table."""
+def in_other_tables(paths: pa.ChunkedArray, tables: Collection[str] = ()) -> pa.ChunkedArray:
+    """Which files lie below a folder that has a log of its own, by `tables` or among `paths`,
+    and so belong to another table."""
     logs = paths.filter(pc.match_substring(paths, f"/{LOG_FOLDER}/")) if len(paths) else paths
-    if not len(logs):
+    if not len(logs) and not tables:
         return pa.chunked_array([build_array(np.zeros(len(paths), np.bool_))])
-    roots = set(pc.unique(pc.replace_substring_regex(logs, rf"/{LOG_FOLDER}/.*$", "")).to_pylist())
+    roots = set(tables)
+    if len(logs):
+        found = pc.replace_substring_regex(logs, rf"/{LOG_FOLDER}/.*$", "")
+        roots.update(pc.unique(found).to_pylist())
     whole = pc.replace_substring_regex(paths, r"/?[^/]*$", "").combine_chunks()
     folders = pc.dictionary_encode(whole)
     inside = [not roots.isdisjoint(_with_parents(text)) for text in folders.dictionary.to_pylist()]

@@ -8,6 +8,7 @@ per file. What only a folder or a name with escapes needs is done once per folde
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,9 @@ _NOTHING = string_column([""])[0]
 _NO_NAMES = string_column([])
 _FALSE = bool_column([False])[0]
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)"
+# relative paths, as they stand or decoded, that may lead out of the root and back into it
+_LEADS_OUT = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)|(?:^|/)\.\.(?:/|$)"
+_LEADS_ROUND = re.compile(r"(?:^|[^:/])//|(?:^|/)\.{1,2}(?:/|$)|^/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +107,13 @@ def _named_places(paths: pa.ChunkedArray, names: pa.ChunkedArray, root: str) -> 
     is_written = any(holds_byte(chunk, "%") for chunk in paths.chunks)
     spelled = [*paths.chunks, *(names.chunks if is_written else ())]
     around = [_normalised_parts(chunk) for chunk in spelled]
-    return elsewhere.joined(_places([*names.chunks, *around], paths.chunks if is_written else ()))
+    return elsewhere.joined(
+        _places(
+            [*names.chunks, *around],
+            paths.chunks if is_written else (),
+            [_names_led_out(chunk) for chunk in spelled],
+        )
+    )
 
 
 def data_places(paths: pa.Array, root: str) -> Places:
@@ -112,8 +122,9 @@ def data_places(paths: pa.Array, root: str) -> Places:
     relative, others = _split(paths, absolute)
     inside = decode_in_pieces(pa.chunked_array([relative])).chunks
     written = [relative] if holds_byte(relative, "%") else []
-    inside += [_normalised_parts(chunk) for chunk in (relative, *(inside if written else ()))]
-    outside: list[pa.Array] = []
+    spelled = [relative, *(inside if written else ())]
+    inside += [_normalised_parts(chunk) for chunk in spelled]
+    outside = [_names_led_out(chunk) for chunk in spelled]
     if len(others):
         below, beyond = _below_root(others, root)
         inside.append(below)
@@ -177,8 +188,10 @@ def _vector_file(place: str, root: str) -> str | None:
 
 def _each_below(paths: pa.Array, root: str) -> pa.Array:
     starts = _starts(root)
+    found = (_below(_normalised(decode_as_text(text)), starts) for text in paths.to_pylist())
+    # what a way round leads to is not for us to say: the store is asked for it as it stands
     return string_column(
-        [_below(_normalised(decode_as_text(text)), starts) for text in paths.to_pylist()]
+        [None if name is None or _LEADS_ROUND.search(name) else name for name in found]
     )
 
 
@@ -207,6 +220,14 @@ def _normalised_parts(paths: pa.Array) -> pa.Array:
     return string_column([posixpath.normpath(path) for path in found.to_pylist()])
 
 
+def _names_led_out(paths: pa.Array) -> pa.Array:
+    """The names of files whose relative paths may lead out of the root."""
+    odd = may_need_normalising(paths) or may_begin_with(paths, "/") or holds_byte(paths, ":")
+    if not odd:
+        return _NO_NAMES
+    return last_parts(paths.filter(pc.match_substring_regex(paths, _LEADS_OUT)))
+
+
 def _split(paths: pa.Array, absolute: pa.Array) -> tuple[pa.Array, pa.Array]:
     if not pc.any(absolute).as_py():
         return paths, paths.slice(0, 0)
@@ -221,10 +242,12 @@ def _below_root(paths: pa.Array, root: str) -> tuple[pa.Array, pa.Array]:
     beyond: list[str] = []
     for text in paths.to_pylist():
         for form in {_normalised(text), _normalised(decode_as_text(text))}:
-            if (inside := _below(form, starts)) is None:
-                beyond.append(form.rpartition("/")[2])
-            else:
+            inside = _below(form, starts)
+            if inside is not None:
                 below.append(inside)
+            # a way round may lead below the root, or out of it again
+            if inside is None or _LEADS_ROUND.search(form):
+                beyond.append(form.rpartition("/")[2])
     return string_column(below), string_column(beyond)
 
 

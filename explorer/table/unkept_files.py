@@ -118,8 +118,9 @@ def judge_unkept(
     removals: Sequence[pa.Table],
     partition_columns: Sequence[str],
     ages: Ages,
+    tables: Sequence[str] = (),
 ) -> UnkeptFiles:
-    """The fate of `files`, none of which a kept version references.
+    """The fate of `files`, none of which a kept version references; below `tables` lie others.
 
     `removals` say what left the table and when: tables with path, deletion_vector and
     deletion_timestamp.
@@ -130,7 +131,7 @@ def judge_unkept(
     hidden = unseen & ~unfinished
     removed_at = _removal_times(paths, removals, root)
     removed = ~hidden & (removed_at >= 0)
-    theirs = ~hidden & ~removed & flags_of(in_other_tables(paths))
+    theirs = ~hidden & ~removed & flags_of(in_other_tables(paths, tables))
     like_ours = unfinished | flags_of(is_stray_by_name(paths))
     stray = ~hidden & ~removed & ~theirs & like_ours
     old = flags_of(is_older(times, ages.cutoff_ms))
