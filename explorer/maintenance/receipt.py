@@ -12,8 +12,9 @@ FORMAT = 1
 
 Status = Literal["completed", "partly", "cancelled", "refused", "failed"]
 """`refused`: nothing was changed, because a guard forbids it, the approval does not fit or
-the plan is stale. `failed`: an error before the first change. `partly` and `cancelled`:
-an error, or a person, ended it between two changes."""
+the plan is stale. `failed`: an error before the first change, or a promise that does not
+hold after the last. `partly` and `cancelled`: an error, or a person, ended it between two
+changes."""
 
 StepStatus = Literal["done", "partly", "not begun"]
 

@@ -73,6 +73,8 @@ def test_calculation_on_one_row_passes(text: str, columns: tuple[str, ...]) -> N
         ("spark_partition_id() = 0", "spark_partition_id"),
         ("my_function(id) > 0", "my_function"),
         ("spark_catalog.default.my_function(id) > 0", "my_function"),
+        ("evil.upper(region) = 'A'", "upper"),
+        ("spark_catalog.db.upper(region) = 'A'", "upper"),
         ("`reflect`('java.lang.System', 'exit', 1)", "reflect"),
         ("system.builtin.reflect('java.lang.System', 'exit', 1)", "reflect"),
         ("id = (select max(id) from other)", "select"),

@@ -11,7 +11,7 @@ import explorer
 from explorer.protocol.actions import DomainMetadata, Transaction
 from explorer.transaction.conflicts import Conflict, find_conflict, find_conflicts
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_files, read_where
-from explorer.transaction.staged import IsolationLevel, StagedCommit
+from explorer.transaction.staged import IsolationLevel, Promises, StagedCommit
 from explorer.transaction.winner import WinningCommit
 from tests.tables import LogFolder
 from tests.unit.transaction.stages import (
@@ -296,3 +296,18 @@ def test_rules_come_in_the_order_of_the_reference() -> None:
     first = find_conflict(staged, won)
     assert first is not None
     assert first.rule == "protocol changed"
+
+
+def test_what_a_restore_brings_back_conflicts_with_a_vacuum_that_began() -> None:
+    won = winner(operation="VACUUM START")
+    coming_back = stage(add("old.parquet"), promises=Promises(recommits=True))
+    assert rules(coming_back, won) == ["vacuum began"]
+    assert only(coming_back, won).overlap.values == ("old.parquet",)
+    assert rules(stage(add("new.parquet")), won) == []
+    assert rules(coming_back, winner(operation="VACUUM END")) == []
+
+
+def test_protocol_that_nobody_could_read_is_another_one() -> None:
+    won = replace(winner(), changes_protocol=True, protocol=None)
+    staged = stage(reads=replace(NOTHING, metadata=True))
+    assert rules(staged, won) == ["protocol changed"]
