@@ -197,25 +197,34 @@ def main(first: int, count: int) -> int:
     ends = range(first, first + count, BLOCK)
     blocks = [range(start, min(start + BLOCK, first + count)) for start in ends]
     so_far = Counts()
-    with ProcessPoolExecutor(
-        len(os.sched_getaffinity(0)),
-        mp_context=get_context("spawn"),
-        initializer=_leave_stopping_to_main,
-        max_tasks_per_child=_BLOCKS_OF_A_PROCESS,
-    ) as processes:
-        try:
-            for block, ran in zip(blocks, processes.map(_run_block, blocks), strict=True):
-                so_far += ran.counts
-                if ran.wrong:
-                    sys.stdout.write(f"{ran.wrong[0]}\n")
-                    return 1
-                sys.stdout.write(f"{so_far}; next seed: {block.stop}\n")
-                sys.stdout.flush()
-        except KeyboardInterrupt:
-            return 130
-        finally:
-            processes.shutdown(wait=False, cancel_futures=True)
+    try:
+        for block, ran in _run_blocks(blocks):
+            so_far += ran.counts
+            if ran.wrong:
+                sys.stdout.write(f"{ran.wrong[0]}\n")
+                return 1
+            sys.stdout.write(f"{so_far}; next seed: {block.stop}\n")
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
     return 0
+
+
+def _run_blocks(blocks: list[range]) -> Iterator[tuple[range, Ran]]:
+    """Each block in its turn, on all cores."""
+    cores = len(os.sched_getaffinity(0))
+    # not `max_tasks_per_child`: a pool of Python 3.11 that was given more tasks than its first
+    # processes take waits for ever (python/cpython#115634)
+    at_once = cores * _BLOCKS_OF_A_PROCESS
+    for start in range(0, len(blocks), at_once):
+        some = blocks[start : start + at_once]
+        with ProcessPoolExecutor(
+            cores, mp_context=get_context("spawn"), initializer=_leave_stopping_to_main
+        ) as processes:
+            try:
+                yield from zip(some, processes.map(_run_block, some), strict=True)
+            finally:
+                processes.shutdown(wait=False, cancel_futures=True)
 
 
 if __name__ == "__main__":
