@@ -23,7 +23,7 @@ from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
 from explorer.storage.ports import ObjectInfo
 from explorer.table.commit_times import commit_times
-from explorer.table.listed_files import CHANGE_FOLDER, is_hidden, other_table_of
+from explorer.table.listed_files import CHANGE_FOLDER, is_hidden, is_in_other_table
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.times import in_commit_times, render_time
@@ -76,7 +76,8 @@ class FileReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLook:
-    """What was found of a file: the live rows and tombstones that name it, and every line."""
+    """What was found of a file: the live rows and tombstones that name it, and every line;
+    `is_behind_link` says of one that nothing names whether a link leads to such a name."""
 
     snapshot: Snapshot
     listing: LogListing
@@ -86,6 +87,7 @@ class FileLook:
     live: list[dict[str, Any]]
     removed: list[dict[str, Any]]
     now_ms: int
+    is_behind_link: bool
 
     @property
     def is_outside(self) -> bool:
@@ -229,11 +231,17 @@ def _unknown(look: FileLook) -> FileReason:
     )
     names = partition_names(look.snapshot)
     judged = judge_unkept(files, look.snapshot.uri, (), names, ages)
-    is_other = other_table_of(look.snapshot.store, look.wanted.name) is not None
+    is_other = is_in_other_table(look.snapshot.store, look.wanted.name)
     reason = OTHER_TABLE if is_other else REASONS[int(judged.reasons[0])]
     theirs = None if judged.is_hidden[0] else look.info.modified_ms + look.own_ms
     if reason.startswith("foreign"):
         return _reason(look, "foreign", _foreign(look, reason, theirs), None, theirs)
+    if look.is_behind_link:
+        text = (
+            f"No line of the log that is left names {name}, but a file that is kept lies behind a "
+            "link, and has this name there: our vacuum never touches it."
+        )
+        return _reason(look, "behind a link", text, None, theirs)
     is_change = look.wanted.name.startswith(f"{CHANGE_FOLDER}/")
     kind = "orphaned change data" if is_change else "orphaned file"
     text = f"{name} looks like a file of a table, and no line of the log that is left names it"

@@ -27,7 +27,12 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.ports import ObjectInfo, ReadStore
-from explorer.table.store_paths import data_places
+from explorer.storage.tree import LinkStore
+from explorer.table.kept_files import is_kept, kept_files, names_through_links
+from explorer.table.listed_files import list_files
+from explorer.table.retention import milliseconds, retention_floor
+from explorer.table.snapshot import Snapshot
+from explorer.table.store_paths import NOWHERE, data_places
 from explorer.table.table import Table
 from explorer.table.times import parse_timestamp, render_time
 
@@ -60,20 +65,35 @@ def why_here(
             remedy="Give a path below the table's folder, as `files` or `foreign` shows it.",
         )
     mentions = tuple(find_mentions(table.store, listing.commits, wanted, watch))
+    live = _matching(snapshot.physical_files("add", ["path", "deletion_vector"]), wanted)
+    removed = _matching(
+        snapshot.physical_files("remove", ["path", "deletion_vector", "deletion_timestamp"]),
+        wanted,
+    )
+    is_unknown = info is not None and not (live or removed or mentions)
     look = FileLook(
         snapshot=snapshot,
         listing=listing,
         wanted=wanted,
         info=info,
         mentions=mentions,
-        live=_matching(snapshot.physical_files("add", ["path", "deletion_vector"]), wanted),
-        removed=_matching(
-            snapshot.physical_files("remove", ["path", "deletion_vector", "deletion_timestamp"]),
-            wanted,
-        ),
+        live=live,
+        removed=removed,
+        is_behind_link=is_unknown and _is_behind_link(snapshot, name, now_ms, watch),
         now_ms=now_ms,
     )
     return judge_file(look)
+
+
+def _is_behind_link(snapshot: Snapshot, name: str, now_ms: int, watch: Watch) -> bool:
+    """Whether a link may lead to this file by the path of one that vacuum keeps."""
+    if is_absolute(name) or not isinstance(snapshot.store, LinkStore):
+        return False
+    links = list_files(snapshot.store, watch).others
+    cutoff_ms = now_ms - milliseconds(retention_floor(snapshot.metadata.configuration))
+    names = kept_files(snapshot, cutoff_ms).places.names if links else NOWHERE.names
+    led_to = names_through_links(snapshot.store, links, names)
+    return bool(is_kept(pa.chunked_array([[name]], pa.string()), led_to)[0].as_py())
 
 
 def _find(table: Table, file: str) -> tuple[str, ObjectInfo | None]:

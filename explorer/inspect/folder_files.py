@@ -4,6 +4,7 @@ folder go (spec: Data Files, Deletion Vector File Storage Format, Change Data Fi
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -23,8 +24,8 @@ from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.storage.ports import ReadStore
 from explorer.table.file_events import CHANGE, FileEvents, read_events
 from explorer.table.frames import sum_of
-from explorer.table.kept_files import is_kept, kept_files
-from explorer.table.listed_files import CHANGE_FOLDER, ListedFiles, in_other_tables, list_files
+from explorer.table.kept_files import is_kept, kept_files, names_through_links
+from explorer.table.listed_files import CHANGE_FOLDER, ListedFiles, lie_below, list_files
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import NOWHERE, Places, file_of_each
@@ -169,7 +170,7 @@ def foreign_files(
     return Folder(
         uri=table.uri,
         version=snapshot.version,
-        files=_frame(judged, ~known, own_ms, listed.others),
+        files=_frame(judged, ~known, own_ms, listed),
         sizes=build_frame(SIZES, [(*row, _MEANINGS[row[0]]) for row in sizes]),
     )
 
@@ -178,8 +179,13 @@ def _needed(snapshot: Snapshot, listed: ListedFiles, cutoff_ms: int) -> tuple[Fl
     """Which files the newest version needs, and which its tombstones keep."""
     kept = kept_files(snapshot, cutoff_ms)
     pa.default_memory_pool().release_unused()  # reading a checkpoint leaves much of it
-    live = _flags(listed, kept.live)
-    return live, _flags(listed, kept.removed) & ~live
+
+    def found(places: Places) -> Flags:
+        links = names_through_links(snapshot.store, listed.others, places.names)
+        return _flags(listed, places.joined(links))
+
+    live = found(kept.live)
+    return live, found(kept.removed) & ~live
 
 
 def _events_of_others(
@@ -264,7 +270,7 @@ def _log_size(table: Table) -> tuple[int, int]:
 
 
 def _frame(
-    judged: UnkeptFiles, unknown: Flags, reference_cutoff_ms: int, others: tuple[str, ...]
+    judged: UnkeptFiles, unknown: Flags, reference_cutoff_ms: int, listed: ListedFiles
 ) -> pa.Table:
     mask = pa.array(unknown)
     files = judged.files.filter(mask)
@@ -275,7 +281,7 @@ def _frame(
     frame = pa.table(
         {
             "path": files.column("path"),
-            "kind": _kinds(files.column("path"), reasons),
+            "kind": _kinds(files.column("path"), reasons, listed.tables),
             "bytes": files.column("bytes"),
             "modified": files.column("modified").cast(TIME),
             "vacuum_deletes": pa.array(reasons < MAY_GO),
@@ -295,16 +301,18 @@ def _frame(
             None,
             ODD,
         )
-        for path in others
+        for path in listed.others
     ]
     both = pa.concat_tables([frame.select(list(COLUMNS)), build_frame(COLUMNS, odd)])
     return both.sort_by([("bytes", "descending"), ("path", "ascending")])
 
 
-def _kinds(paths: pa.ChunkedArray, reasons: npt.NDArray[np.int64]) -> pa.Array:
+def _kinds(
+    paths: pa.ChunkedArray, reasons: npt.NDArray[np.int64], tables: Collection[str]
+) -> pa.Array:
     """What each file seems to be, by its name and by what lies above it."""
     names = [OTHER_TABLE]
-    masks = [flags_of(in_other_tables(paths))]
+    masks = [flags_of(lie_below(paths, tables))]
     stray = np.isin(reasons, [REASONS.index(reason) for reason in _STRAYS])
     for kind, pattern in (
         (ORPHANED_CHANGES, rf"^{CHANGE_FOLDER}/"),

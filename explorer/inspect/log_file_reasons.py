@@ -139,11 +139,11 @@ def _sidecar(store: ReadStore, path: str, listing: LogListing, watch: Watch) -> 
     for done, found in enumerate(candidates):
         watch.step(done, len(candidates), "Reading checkpoints")
         try:
-            sidecars = read_checkpoint(store, found).sidecars
+            names = read_checkpoint(store, found).sidecar_names
         except DeltaError:
             unread += 1
             continue
-        if any(sidecar.path == path for sidecar in sidecars):
+        if path.rpartition("/")[2] in names:
             named.append(found.version)
     if named:
         shown = ", ".join(map(str, named[:3])) + (" and others" if len(named) > 3 else "")

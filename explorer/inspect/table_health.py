@@ -29,7 +29,6 @@ from explorer.log.hint import validate_hint
 from explorer.log.hint_writer import hinted_version
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.protocol.filenames import LOG_FOLDER
 from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost
 from explorer.table.snapshot import Snapshot
@@ -245,11 +244,11 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
     named: set[str] = set()
     for found in look.facts.listing.checkpoints:
         try:
-            named |= {sidecar.path for sidecar in read_checkpoint(look.table.store, found).sidecars}
+            named |= read_checkpoint(look.table.store, found).sidecar_names
         except DeltaError:
             return  # of a broken one nobody knows which it named
     rows = [row for row in look.files.to_pylist() if row["kind"] == "sidecar"]
-    free = [row for row in rows if f"{LOG_FOLDER}/{row['name']}" not in named]
+    free = [row for row in rows if row["name"].rpartition("/")[2] not in named]
     if free:
         size = render_byte_size(sum(row["size"] for row in free))
         yield Finding(

@@ -25,10 +25,12 @@ _MAX_DEPTH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sidecar:
-    """A file of actions that a checkpoint names; `size` in bytes, where it says so."""
+    """A file of actions that a checkpoint names; `size` in bytes, where it says so; `written`
+    is the path as it stands there."""
 
     path: str
     size: int | None
+    written: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,14 @@ class Checkpoint:
     parts: tuple[ParquetPart, ...]
     sidecars: tuple[Sidecar, ...]
     from_hint: bool = False
+
+    @property
+    def sidecar_names(self) -> set[str]:
+        """The names of its sidecars without folders, also as they would be if they were not
+        encoded. Whoever looks for those that nobody names compares these alone: a path may lead
+        to its place in many ways, and another place may be the same one."""
+        paths = (path for one in self.sidecars for path in (one.path, one.written))
+        return {path.rpartition("/")[2] for path in paths}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +232,7 @@ def _named(body: Any) -> tuple[Any, Any]:
 def _sidecar(path: str, size: int | None) -> Sidecar:
     decoded = decode_path(path)
     place = decoded if is_absolute(path) else f"{SIDECAR_FOLDER}/{decoded}"
-    return Sidecar(path=place, size=size)
+    return Sidecar(path=place, size=size, written=path)
 
 
 def _as_json(value: Any, depth: int = 0) -> Any:

@@ -287,7 +287,7 @@ class ParquetPart:
         with unusable_if_unreadable(self.path), self.stored.open() as source:
             if source.file.size() != self.size:
                 raise unusable(self.path, "it was replaced while it was being read")
-            leaves = source.leaves(self.metadata.schema, columns)
+            leaves = source.stored.leaves(self.metadata.schema, columns)
             source.expect(groups, leaves)
             # what pages claim is asked of the system before it turns out wrong
             source.check_pages(groups, leaves)

@@ -12,7 +12,6 @@ from explorer.maintenance.gone_files import leading_nowhere
 from explorer.maintenance.receipt import Check
 from explorer.maintenance.run import Run
 from explorer.progress import Watch
-from explorer.storage.ports import ReadStore
 from explorer.table.listed_files import list_files
 from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
@@ -32,14 +31,15 @@ def check_promise(run: Run) -> tuple[Check, ...]:
     except DeltaError as error:
         return (Check(what="the table", holds=False, detail=f"{error.problem} {error.reason}"),)
     deleted = of_action(run.plan.files, "delete").column("path")
+    table = Table(run.store)
     return tuple(
-        _check(run.store, version, count, present, deleted)
+        _check(table, version, count, present, deleted)
         for version, count in [*wanted, (None, None)]
     )
 
 
 def _check(
-    store: ReadStore,
+    table: Table,
     version: int | None,
     count: int | None,
     present: pa.ChunkedArray | None,
@@ -47,7 +47,7 @@ def _check(
 ) -> Check:
     what = "the newest version" if version is None else f"version {version}"
     try:
-        snapshot = Table(store).snapshot(version=version)
+        snapshot = table.snapshot(version=version)
         found = snapshot.num_files
         if count is not None and found != count:
             detail = f"It has {found} files, and had {count} when the plan was made."
@@ -62,7 +62,7 @@ def _check(
     if len(lost):
         detail = f"{len(lost)} of its files are gone, among them {lost[0].as_py()[:200]!r}."
         return Check(what=what, holds=False, detail=detail)
-    if len(missing := leading_nowhere(store, missing)):
+    if len(missing := leading_nowhere(table.store, missing)):
         detail = f"It opens; {len(missing)} of its files were missing before."
         return Check(what=what, holds=True, detail=detail)
     return Check(what=what, holds=True, detail=f"It opens, and its {found} files are there.")

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import ConflictError, DeltaError, NotFoundError, UnsupportedError
+from explorer.errors import ConflictError, DeltaError, NotFoundError
 from explorer.maintenance.broken_checkpoints import check_still_broken
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.files_coming_back import VACUUM_START, announced_until
@@ -28,6 +28,7 @@ from explorer.maintenance.run import Run, Tally
 from explorer.protocol.filenames import LOG_FOLDER, LogFileKind, parse_log_file_name
 from explorer.protocol.paths import is_absolute
 from explorer.storage.at_once import AT_ONCE, each
+from explorer.storage.tree import leads_through_link
 
 _BATCH = 1000
 _BATCH_OF_COMMITS = 100
@@ -164,7 +165,7 @@ def _delete(run: Run, row: _Row, until_ms: int | None) -> int | str | DeltaError
 def _look(run: Run, row: _Row) -> int | str | DeltaError:
     """The size of a file that may go, in bytes; else why it stays, or what went wrong."""
     path, size, modified = row
-    if is_absolute(path) or ".." in path.split("/"):
+    if is_absolute(path) or ".." in path.split("/") or leads_through_link(run.store, path):
         return "Its path leads out of the table."
     try:
         found = run.store.stat(path)
@@ -185,8 +186,6 @@ def _remove(run: Run, path: str, size: int) -> int | str | DeltaError:
         run.store.delete(path)
     except NotFoundError:
         return _GONE
-    except UnsupportedError as error:
-        return error.reason
     except DeltaError as error:
         return error
     return size

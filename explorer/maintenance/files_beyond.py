@@ -30,7 +30,7 @@ def gone_beyond(store: ReadStore, files: pa.Table) -> pa.Array:
     def is_gone(text: str) -> bool:
         try:
             path = store_path(store, text)
-            if not _can_be_a_name(path):
+            if not can_be_a_name(path):
                 return False
             store.stat(path)
         except NotFoundError:
@@ -43,7 +43,8 @@ def gone_beyond(store: ReadStore, files: pa.Table) -> pa.Array:
     return string_column([text for text, lost in zip(texts, gone, strict=True) if lost])
 
 
-def _can_be_a_name(path: str) -> bool:
+def can_be_a_name(path: str) -> bool:
+    """Whether a file may lie at such a path of a store."""
     data = path.encode(errors="surrogatepass")
     longest = max(map(len, data.split(b"/")))
     return b"\0" not in data and len(data) <= _LONGEST_PATH and longest <= _LONGEST_NAME

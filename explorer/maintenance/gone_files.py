@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from explorer.errors import NotFoundError
 from explorer.log.columns import string_column
-from explorer.maintenance.files_beyond import gone_beyond, vector_places
+from explorer.maintenance.files_beyond import can_be_a_name, gone_beyond, vector_places
 from explorer.maintenance.newer_commits import stale
 from explorer.storage.at_once import each
 from explorer.storage.ports import ReadStore
@@ -40,7 +40,7 @@ def leading_nowhere(store: ReadStore, names: pa.ChunkedArray) -> pa.Array:
     """Those of some names that lead to nothing: readers follow a link, which is no plain file."""
 
     def is_gone(name: str) -> bool:
-        if "\0" in name:  # which no file has in its name
+        if not can_be_a_name(name):
             return True
         try:
             store.stat(name)

@@ -149,11 +149,11 @@ def judge_routes(only_first: int, only_second: int, examples: list[str]) -> Verd
     """Whether two independent ways to the kept files agree."""
     if not only_first and not only_second:
         return _allow("second route", "A second, independent way to the kept files agrees.")
-    shown = ", ".join(repr(path[:100]) for path in examples[:3])
     return _refuse(
         "second route",
         f"Two independent ways to the kept files disagree: {only_first} are kept by the "
-        f"checkpoint alone, {only_second} by the commits alone, among them {shown}.",
+        f"checkpoint alone, {only_second} by the commits alone, among them "
+        f"{_some_of(examples)}.",
         "Do not delete anything. The plan's file list is the evidence; look at the checkpoint "
         "first, and write a new one if it is wrong.",
     )
@@ -162,14 +162,17 @@ def judge_routes(only_first: int, only_second: int, examples: list[str]) -> Verd
 def judge_cut(version: int, number: int, examples: list[str]) -> Verdict:
     """The verdict where the checkpoint at which a log would be cut is not what the commits
     say."""
-    shown = ", ".join(repr(path[:100]) for path in examples[:3])
     return _refuse(
         "second route",
         f"The checkpoint of version {version}, at which the log would be cut, and the commits up "
-        f"to it disagree about {count(number, 'file')}, among them {shown}.",
+        f"to it disagree about {count(number, 'file')}, among them {_some_of(examples)}.",
         "Do not cut the log: afterwards nobody can tell which of them is right. Look at the "
         "checkpoint first, and write a new one if it is wrong.",
     )
+
+
+def _some_of(paths: list[str]) -> str:
+    return ", ".join(repr(path[:100]) for path in paths[:3])
 
 
 def unknown_route(reason: str) -> Verdict:

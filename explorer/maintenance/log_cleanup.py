@@ -51,7 +51,6 @@ from explorer.protocol.filenames import (
 from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ObjectInfo
 from explorer.table.counts import count
-from explorer.table.decoded_paths import decode_as_text
 from explorer.table.kept_files import kept_files
 from explorer.table.name_index import NameIndex
 from explorer.table.retention import DAY_MS
@@ -108,9 +107,9 @@ def plan_log_cleanup(
 def _judge_cut(look: Look, cut: LogCut) -> tuple[Verdict, ...]:
     """A refusal where the checkpoint at the cut and the commits before it speak of other live
     files: once the commits are gone nobody can tell, and a vacuum takes what it leaves out."""
-    if cut.checkpoint is None:
+    if cut.snapshot is None or cut.newest_gone_ms is None:  # no commit goes
         return ()
-    version = cut.checkpoint.version
+    version = cut.snapshot.version
     listing = replace(
         look.listing,
         commits=tuple(found for found in look.listing.commits if found <= version),
@@ -118,11 +117,10 @@ def _judge_cut(look: Look, cut: LogCut) -> tuple[Verdict, ...]:
         compactions=(),
     )
     try:
-        snapshot = look.table.snapshot(version=version)
-        kept = kept_files(snapshot, _ALL_EXPIRED_MS)
+        kept = kept_files(cut.snapshot, _ALL_EXPIRED_MS)
     except DeltaError:  # gone meanwhile: whoever carries the plan out looks again
         return ()
-    then = replace(look, listing=listing, snapshot=snapshot)
+    then = replace(look, listing=listing, snapshot=cut.snapshot)
     names = NameIndex(kept.places.inside)
     second = go_second_route(then, names, _ALL_EXPIRED_MS, _ALL_EXPIRED_MS)
     if not second.evidence:  # they agree, or commits are gone that would have to be asked
@@ -197,14 +195,11 @@ def _folder(look: Look, folder: str) -> list[ObjectInfo]:
 
 def _named_sidecars(look: Look, kept: list[CheckpointFiles]) -> set[str] | None:
     """The names of the sidecars of every checkpoint that stays; None where one of them cannot
-    be read, so that nobody knows, and none may go. Names alone: a checkpoint may name a place in
-    many ways, and another place may be the same one."""
+    be read, so that nobody knows, and none may go."""
     named: set[str] = set()
     for files in [*kept, *look.listing.incomplete_checkpoints]:
         try:
-            sidecars = read_checkpoint(look.store, files).sidecars
-            for path in (sidecar.path for sidecar in sidecars):
-                named |= {form.rpartition("/")[2] for form in (path, decode_as_text(path))}
+            named |= read_checkpoint(look.store, files).sidecar_names
         except DeltaError:
             return None
     return named

@@ -15,6 +15,7 @@ from explorer.maintenance.planning import Look
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.commit_times import commit_times
 from explorer.table.retention import log_cutoff_ms
+from explorer.table.snapshot import Snapshot
 from explorer.table.table import contiguous_run
 from explorer.table.times import commit_time, in_commit_times, render_time
 
@@ -23,11 +24,13 @@ from explorer.table.times import commit_time, in_commit_times, render_time
 class LogCut:
     """Where the log is cut: at `checkpoint`, because `commit` is the newest not newer than
     `cutoff_ms`. Both are None where nothing is old enough. `times` are those of `run`, the
-    commits without a gap, in milliseconds."""
+    commits without a gap, in milliseconds; `snapshot` is the version at the cut, put together
+    from `checkpoint` alone."""
 
     cutoff_ms: int
     commit: int | None
     checkpoint: CheckpointFiles | None
+    snapshot: Snapshot | None = None
     run: Sequence[int] = ()
     times: Sequence[int] = ()
 
@@ -59,26 +62,32 @@ def find_cut(look: Look, retention: timedelta) -> LogCut:
     times = commit_times(look.store, look.listing, run, active)
     old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
     chosen: CheckpointFiles | None = None
+    snapshot: Snapshot | None = None
     if old:
         candidates = [found for found in look.listing.checkpoints if found.version <= old[-1]]
-        chosen = next((found for found in reversed(candidates) if _is_readable(look, found)), None)
+        for files in reversed(candidates):
+            if (snapshot := _read_from(look, files)) is not None:
+                chosen = files
+                break
     return LogCut(
         cutoff_ms=cutoff_ms,
         commit=old[-1] if old else None,
         checkpoint=chosen,
+        snapshot=snapshot,
         run=run,
         times=times,
     )
 
 
-def _is_readable(look: Look, files: CheckpointFiles) -> bool:
-    """Whether the version can be put together from this very checkpoint, files included."""
+def _read_from(look: Look, files: CheckpointFiles) -> Snapshot | None:
+    """The version, if it can be put together from this very checkpoint, files included."""
     try:
         snapshot = look.table.snapshot(version=files.version)
         _ = snapshot.num_files + snapshot.num_tombstones
     except DeltaError:
-        return False
-    return snapshot.segment.checkpoint == files and not snapshot.segment.commits
+        return None
+    is_alone = snapshot.segment.checkpoint == files and not snapshot.segment.commits
+    return snapshot if is_alone else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column
+from explorer.log.columns import bool_column, int64_column
 from explorer.storage.ports import ReadStore
+from explorer.storage.tree import leads_through_link
 from explorer.table.file_events import CHANGE, REMOVE, FileEvents
 from explorer.table.kept_files import KeptFiles, is_kept
 from explorer.table.listed_files import stat_files
-from explorer.table.store_paths import Places, file_of_each
+from explorer.table.store_paths import LEADS_ROUND, Places, file_of_each
 
 
 def removed_files(
@@ -57,20 +58,29 @@ def removed_files(
             "is_change": pa.array(np.concatenate(kinds)),
         }
     )
-    return _with_sizes(store, _once(found, places))
+    return _with_sizes(store, _once(store, found, places))
 
 
-def _once(found: pa.Table, places: Places) -> pa.Table:
-    """Each file once, those left out that are kept or lie elsewhere, or to which a way round
-    leads, for it may be a kept one by another of its names."""
+def _once(store: ReadStore, found: pa.Table, places: Places) -> pa.Table:
+    """Each file once, those left out that are kept or lie elsewhere, or to which a way round or
+    a link leads, for it may be a kept one by another of its names."""
     found = found.filter(found.column("path").is_valid())
-    if len(found.column("path")):
-        found = found.filter(pc.invert(pc.match_substring_regex(found.column("path"), _NOT_PLAIN)))
+    if not found.num_rows:
+        return found
     paths = found.column("path")
-    found = found.filter(pc.invert(is_kept(paths, places))) if len(paths) else found
+    round_about = pc.match_substring_regex(paths, LEADS_ROUND)
+    found = found.filter(pc.invert(pc.or_(round_about, is_kept(paths, places))))
     codes = pc.dictionary_encode(found.column("path").combine_chunks())
     first = np.unique(codes.indices.to_numpy(), return_index=True)[1]
-    return found.take(pa.array(first))
+    return _not_through_links(store, found.take(pa.array(first)))
+
+
+def _not_through_links(store: ReadStore, found: pa.Table) -> pa.Table:
+    # the folders are few
+    names = pc.replace_substring_regex(found.column("path"), r"[^/]*$", "").combine_chunks()
+    folders = pc.dictionary_encode(names)
+    plain = [not leads_through_link(store, folder) for folder in folders.dictionary.to_pylist()]
+    return found.filter(bool_column(plain).take(folders.indices))
 
 
 def _with_sizes(store: ReadStore, found: pa.Table) -> pa.Table:
@@ -79,8 +89,5 @@ def _with_sizes(store: ReadStore, found: pa.Table) -> pa.Table:
         found = found.append_column(name, known.column(name))
     return found
 
-
-# an empty part, `.` or `..`
-_NOT_PLAIN = r"(?:^|/)\.{0,2}(?:/|$)"
 
 _YES = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x01")])[0]

@@ -65,7 +65,7 @@ class ParquetDataFile:
             end = start + footer.row_group(group).num_rows
             size = min(batch_rows, self._fitting_rows(group))
             with reading(self.file, self.version):
-                leaves = self.source.leaves(footer.schema, names)
+                leaves = self.source.stored.leaves(footer.schema, names)
                 self.source.expect_from(group, leaves)
                 self.source.check_pages([group], leaves)
             for batch in self._read(group, names, size):
@@ -78,7 +78,9 @@ class ParquetDataFile:
         """Ask for what `batches` reads first, where requests take long."""
         with reading(self.file, self.version):
             names, _ = self._wanted(columns)
-            self.source.expect_from(0, self.source.leaves(self.reader.metadata.schema, names))
+            self.source.expect_from(
+                0, self.source.stored.leaves(self.reader.metadata.schema, names)
+            )
 
     def _wanted(self, columns: Sequence[int]) -> tuple[list[str] | None, list[str] | list[int]]:
         """The names to ask pyarrow for, None for all, and how to pick `columns` from what

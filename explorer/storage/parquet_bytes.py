@@ -101,11 +101,6 @@ class ParquetSource:
         opens it, which makes room for as many columns as a list says that it has."""
         self.stored.claims(self.file)
 
-    def leaves(self, schema: pq.ParquetSchema, names: Sequence[str] | None) -> list[int]:
-        """The places of the leaves that pyarrow reads for these names, None for all; `schema`
-        is the file's."""
-        return self.stored.leaves(schema, names)
-
     def expect(self, groups: Iterable[int], leaves: Sequence[int]) -> None:
         """Fetch these columns of some row groups, if it helps; what was expected before is
         let go."""

@@ -40,6 +40,23 @@ def parse_struct(data: bytes) -> Struct:
     return found
 
 
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The number without a sign that begins at a place, and where it ends; raises `ValueError`
+    for one of more than 64 bits, of which other readers keep a part, and `IndexError` where the
+    bytes end too early."""
+    value = shift = 0
+    while (byte := data[at]) > 0x7F:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than 64 bits")
+        at += 1
+    value |= byte << shift
+    if value >> 64:
+        raise ValueError("a number of more than 64 bits")
+    return value, at + 1
+
+
 def render_struct(struct: Struct) -> bytes:
     """The shortest way to write `struct`: what writers of Parquet files write."""
     out = bytearray()
@@ -111,15 +128,7 @@ class _Reader:
         return value
 
     def _varint(self) -> int:
-        value = shift = 0
-        while (byte := self._byte()) > 0x7F:
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if shift > 63:
-                raise ValueError("a number of more than 64 bits")
-        value |= byte << shift
-        if value >> 64:  # other readers keep a part of it
-            raise ValueError("a number of more than 64 bits")
+        value, self._at = read_varint(self._data, self._at)
         return value
 
     def _number(self) -> int:

@@ -27,6 +27,7 @@ from explorer.storage.thrift_compact import (
     STOP,
     STRUCT,
     TRUE,
+    read_varint,
 )
 
 Fields: TypeAlias = dict[int, Any]
@@ -92,21 +93,10 @@ def _read_number(data: bytes, at: int, kind: int) -> tuple[int, int]:
     value = data[at]
     at += 1
     if value >= _MORE:
-        value, at = _read_varint(data, at - 1)
+        value, at = read_varint(data, at - 1)
         if value >= _LIMITS[kind]:
             raise ValueError("a number that is too large")
     return (value >> 1) ^ -(value & 1), at
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while (byte := data[at]) >= _MORE:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number of more than 64 bits")
-        at += 1
-    return value | byte << shift, at + 1
 
 
 def _read_structs(data: bytes, at: int, wire: Wire, depth: int) -> tuple[Any, int]:
@@ -130,7 +120,7 @@ def _read_head(data: bytes, at: int) -> tuple[int, int, int]:
     head = data[at]
     if head >> 4 != _LONG:
         return head & 0x0F, head >> 4, at + 1
-    count, at = _read_varint(data, at + 1)
+    count, at = read_varint(data, at + 1)
     return head & 0x0F, count, at
 
 
@@ -169,7 +159,7 @@ def _past_doubles(data: bytes, at: int, count: int, depth: int) -> int:
 
 def _past_texts(data: bytes, at: int, count: int, _: int) -> int:
     for _ in range(count):
-        length, at = _read_varint(data, at)
+        length, at = read_varint(data, at)
         at += length
     return at
 
@@ -179,7 +169,7 @@ def _past_structs(data: bytes, at: int, count: int, depth: int) -> int:
         while (head := data[at]) != STOP:
             at += 1
             if not head >> 4:
-                _, at = _read_varint(data, at)
+                _, at = read_varint(data, at)
             at = _skip_field(data, at, head & 0x0F, depth + 1)
         at += 1
     return at
@@ -194,7 +184,7 @@ def _past_lists(data: bytes, at: int, count: int, depth: int) -> int:
 
 def _past_maps(data: bytes, at: int, count: int, depth: int) -> int:
     for _ in range(count):
-        pairs, at = _read_varint(data, at)
+        pairs, at = read_varint(data, at)
         if not pairs:
             continue
         kinds = data[at]

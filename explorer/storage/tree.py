@@ -7,6 +7,7 @@ only what is left has to be asked for its size and time.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from stat import S_ISREG
 from typing import Protocol, runtime_checkable
 
 from explorer.errors import NotFoundError
+from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.paths import is_absolute
 from explorer.storage.at_once import each
 from explorer.storage.ports import RangeStore, ReadStore
@@ -59,8 +61,20 @@ class LinkStore(Protocol):
     """A store in which one file may have several names."""
 
     def real_path(self, path: str) -> str:
-        """Where a path leads, links followed."""
+        """Where a path leads, links followed; nothing is read, and nothing need be there."""
         ...
+
+
+def leads_through_link(store: ReadStore, path: str) -> bool:
+    """Whether a folder of `path`, the root and the log's folder apart, is a link: what lies
+    behind one may be another table's."""
+    if not isinstance(store, LinkStore):
+        return False
+    folder = path.rpartition("/")[0]
+    in_log = folder == LOG_FOLDER or folder.startswith(f"{LOG_FOLDER}/")
+    start = LOG_FOLDER if in_log else ""
+    below = folder[len(start) :].strip("/")
+    return store.real_path(folder) != f"{store.real_path(start)}/{below}".rstrip("/")
 
 
 def walk(store: TreeStore, without: Sequence[str] = ()) -> Iterator[FolderPiece]:
@@ -155,6 +169,10 @@ def stat_local(place: str) -> tuple[int, int] | None:
         found = os.lstat(place)
     except (FileNotFoundError, NotADirectoryError, ValueError):  # a NUL character is in no name
         return None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None
+        raise
     return (found.st_size, found.st_mtime_ns // 1_000_000) if S_ISREG(found.st_mode) else None
 
 

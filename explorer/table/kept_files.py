@@ -18,6 +18,7 @@ from explorer.log.expiry import is_unexpired
 from explorer.log.text_bytes import holds_byte
 from explorer.storage.ports import ReadStore
 from explorer.storage.tree import LinkStore
+from explorer.table.listed_files import lie_below
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import NOWHERE, Places, last_parts, places_of
 
@@ -80,10 +81,10 @@ def is_kept(paths: pa.ChunkedArray, places: Places) -> pa.ChunkedArray:
 def names_through_links(store: ReadStore, links: Sequence[str], names: pa.ChunkedArray) -> Places:
     """For those of the kept `names` that are one of these links or lie below one: the names of
     the files to which they lead, wherever these are."""
-    found: set[str] = set()
-    for link in links:
-        below = pc.or_(pc.equal(names, string_column([link])[0]), pc.starts_with(names, f"{link}/"))
-        found.update(names.filter(below).to_pylist())
+    if not links or not len(names):
+        return NOWHERE
+    through = pc.or_(pc.is_in(names, value_set=string_column(list(links))), lie_below(names, links))
+    found = set(names.filter(through).to_pylist())
     if isinstance(store, LinkStore):
         found |= {store.real_path(name) for name in found}
     last = string_column([name.rpartition("/")[2] for name in sorted(found)])

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import NotFoundError, UnsupportedError
+from explorer.errors import UnsupportedError
 from explorer.log.columns import bool_column, int64_column
 from explorer.log.plain_arrays import build_array, read_values
 from explorer.progress import UNWATCHED, Watch
@@ -171,37 +171,25 @@ def is_stray_by_name(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     )
 
 
-def in_other_tables(paths: pa.ChunkedArray, tables: Collection[str] = ()) -> pa.ChunkedArray:
-    """Which files lie below a folder that has a log of its own, by `tables` or among `paths`,
-    and so belong to another table."""
-    logs = paths.filter(pc.match_substring(paths, f"/{LOG_FOLDER}/")) if len(paths) else paths
-    if not len(logs) and not tables:
+def lie_below(paths: pa.ChunkedArray, folders: Collection[str]) -> pa.ChunkedArray:
+    """Which files lie below one of these folders, however deep."""
+    if not folders:
         return pa.chunked_array([build_array(np.zeros(len(paths), np.bool_))])
-    roots = set(tables)
-    if len(logs):
-        found = pc.replace_substring_regex(logs, rf"/{LOG_FOLDER}/.*$", "")
-        roots.update(pc.unique(found).to_pylist())
+    wanted = set(folders)
     whole = pc.replace_substring_regex(paths, r"/?[^/]*$", "").combine_chunks()
-    folders = pc.dictionary_encode(whole)
-    inside = [not roots.isdisjoint(_with_parents(text)) for text in folders.dictionary.to_pylist()]
-    return pa.chunked_array([bool_column(inside).take(folders.indices)])
+    each = pc.dictionary_encode(whole)
+    inside = [not wanted.isdisjoint(_with_parents(text)) for text in each.dictionary.to_pylist()]
+    return pa.chunked_array([bool_column(inside).take(each.indices)])
 
 
-def other_table_of(store: ReadStore, path: str) -> str | None:
-    """The folder above the file `path`, the root left out, that has a log of its own; None
-    without one, or where the store cannot list."""
-    if not isinstance(store, TreeStore):
-        return None
-    for folder in _with_parents(path.rpartition("/")[0]):
-        try:
-            if folder and any(piece.files for piece in store.list_pieces(f"{folder}/{LOG_FOLDER}")):
-                return folder
-        except NotFoundError:
-            continue
-    return None
+def is_in_other_table(store: ReadStore, path: str) -> bool:
+    """Whether a folder above the file `path`, the root left out, has a log of its own."""
+    folders = _with_parents(path.rpartition("/")[0])
+    return any(folder and store.has_folder(f"{folder}/{LOG_FOLDER}") for folder in folders)
 
 
 def _with_parents(folder: str) -> Iterator[str]:
+    """A folder and those above it, the root, whose name is empty, last."""
     yield folder
     while folder:
         folder = folder.rpartition("/")[0]

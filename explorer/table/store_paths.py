@@ -33,8 +33,10 @@ _NO_NAMES = string_column([])
 _FALSE = bool_column([False])[0]
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)"
 # relative paths, as they stand or decoded, that may lead out of the root and back into it
-_LEADS_OUT = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)|(?:^|/)\.\.(?:/|$)"
-_LEADS_ROUND = re.compile(r"(?:^|[^:/])//|(?:^|/)\.{1,2}(?:/|$)|^/")
+_LEADS_OUT = rf"{_ABSOLUTE}|(?:^|/)\.\.(?:/|$)"
+
+LEADS_ROUND = r"(?:^|/)\.{0,2}(?:/|$)"
+"""Pattern of paths below the root with an empty part, `.` or `..`: another name of a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +193,7 @@ def _each_below(paths: pa.Array, root: str) -> pa.Array:
     found = (_below(_normalised(decode_as_text(text)), starts) for text in paths.to_pylist())
     # what a way round leads to is not for us to say: the store is asked for it as it stands
     return string_column(
-        [None if name is None or _LEADS_ROUND.search(name) else name for name in found]
+        [None if name is None or re.search(LEADS_ROUND, name) else name for name in found]
     )
 
 
@@ -246,7 +248,7 @@ def _below_root(paths: pa.Array, root: str) -> tuple[pa.Array, pa.Array]:
             if inside is not None:
                 below.append(inside)
             # a way round may lead below the root, or out of it again
-            if inside is None or _LEADS_ROUND.search(form):
+            if inside is None or re.search(LEADS_ROUND, inside):
                 beyond.append(form.rpartition("/")[2])
     return string_column(below), string_column(beyond)
 

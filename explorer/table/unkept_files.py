@@ -29,10 +29,10 @@ from explorer.table.file_events import ADD, CHANGE, REMOVE, FileEvents
 from explorer.table.kept_files import KeptFiles
 from explorer.table.listed_files import (
     CHANGE_FOLDER,
-    in_other_tables,
     is_hidden,
     is_older,
     is_stray_by_name,
+    lie_below,
 )
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import NOWHERE, Places, data_places, file_of_each
@@ -120,7 +120,8 @@ def judge_unkept(
     ages: Ages,
     tables: Sequence[str] = (),
 ) -> UnkeptFiles:
-    """The fate of `files`, none of which a kept version references; below `tables` lie others.
+    """The fate of `files`, none of which a kept version references; what lies below the folders
+    `tables` belongs to others.
 
     `removals` say what left the table and when: tables with path, deletion_vector and
     deletion_timestamp.
@@ -131,7 +132,7 @@ def judge_unkept(
     hidden = unseen & ~unfinished
     removed_at = _removal_times(paths, removals, root)
     removed = ~hidden & (removed_at >= 0)
-    theirs = ~hidden & ~removed & flags_of(in_other_tables(paths, tables))
+    theirs = ~hidden & ~removed & flags_of(lie_below(paths, tables))
     like_ours = unfinished | flags_of(is_stray_by_name(paths))
     stray = ~hidden & ~removed & ~theirs & like_ours
     old = flags_of(is_older(times, ages.cutoff_ms))

@@ -165,10 +165,10 @@ def _count_over(
 ) -> list[npt.NDArray[np.int64]]:
     """How many files reach into each part, of several divisions by starts and ends."""
     counts = [np.zeros(len(starts), np.int64) for starts, _ in parts]
-    # a file reaches into a part unless it begins behind it or ends before it; a chunk at a
-    # time, because what a processor's cache holds is sorted sooner
-    # one room for all of them: new memory takes longer than sorting what is in it
+    # one for all chunks: new memory takes longer than sorting what is in it
     room = np.empty(max(map(len, [*low, *high])), np.float64)
+    # a file reaches into a part unless it begins behind it or ends before it; a chunk at a time,
+    # because what a processor's cache holds is sorted sooner
     for places in low:
         held = _in_order(places, room)
         for at, (_, ends) in enumerate(parts):

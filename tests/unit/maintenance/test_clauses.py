@@ -14,15 +14,6 @@ from explorer import maintenance
 from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata
 from tests.unit.maintenance.lake import Lake, ms_ago, outcome, planned, start, vacuum
 
-_V2: Any = {
-    "protocol": {
-        "minReaderVersion": 3,
-        "minWriterVersion": 7,
-        "readerFeatures": ["v2Checkpoint"],
-        "writerFeatures": ["v2Checkpoint"],
-    }
-}
-
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
@@ -32,9 +23,13 @@ def lake(tmp_path: Path) -> Lake:
 def cut_at_sidecars(lake: Lake) -> Path:
     """Four versions, and a checkpoint of the third with one sidecar."""
     for version, age in enumerate((60, 50, 45, 5)):
-        first = [_V2, metadata()] if version == 0 else []
+        first = [FEATURE_PROTOCOL, metadata()] if version == 0 else []
         lake.commit(version, [*first, lake.add(f"{version}.parquet")], age_days=age)
-    actions = [_V2, metadata(), *(lake.add(f"{version}.parquet") for version in range(3))]
+    actions = [
+        FEATURE_PROTOCOL,
+        metadata(),
+        *(lake.add(f"{version}.parquet") for version in range(3)),
+    ]
     lake.log.checkpoint(2, actions, form="v2-json", sidecars=1)
     (sidecar,) = (lake.log.log / "_sidecars").iterdir()
     return sidecar

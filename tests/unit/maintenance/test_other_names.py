@@ -18,15 +18,6 @@ from explorer.storage.local import LocalStore
 from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata
 from tests.unit.maintenance.lake import Lake, ms_ago, planned, start, vacuum
 
-_V2 = {
-    "protocol": {
-        "minReaderVersion": 3,
-        "minWriterVersion": 7,
-        "readerFeatures": ["v2Checkpoint"],
-        "writerFeatures": ["v2Checkpoint"],
-    }
-}
-
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
@@ -92,9 +83,7 @@ def test_nothing_is_deleted_through_a_link(lake: Lake, tmp_path: Path) -> None:
     start(lake, add("link/x.parquet", size=100, modificationTime=ms_ago(40)))
     (lake.root / "link").symlink_to(elsewhere)
     lake.commit(1, [lake.remove("link/x.parquet", age_days=20)], age_days=20)
-    plan = vacuum(lake, mode="lite")
-    lake.execute(plan)
-    assert place.exists()
+    assert not planned(vacuum(lake, mode="lite"))
     store = LocalStore(str(lake.root))
     with pytest.raises(UnsupportedError, match="is a link"):
         store.delete("link/x.parquet")
@@ -109,6 +98,45 @@ def test_nothing_is_deleted_through_a_link(lake: Lake, tmp_path: Path) -> None:
     assert not (elsewhere / "log" / commit_name(1)).exists()
 
 
+def test_folder_that_became_a_link_after_planning_keeps_what_it_leads_to(
+    lake: Lake, tmp_path: Path
+) -> None:
+    lake.file("a/x.parquet")
+    lake.file("b/y.parquet")
+    start(lake, lake.add("c.parquet"))
+    plan = vacuum(lake)
+    assert planned(plan).keys() == {"a/x.parquet", "b/y.parquet"}
+    (lake.root / "a").rename(tmp_path / "elsewhere")
+    (lake.root / "a").symlink_to(tmp_path / "elsewhere")
+    receipt = lake.execute(plan)
+    assert (tmp_path / "elsewhere" / "x.parquet").exists()
+    assert not lake.there("b/y.parquet")
+    (left,) = [found for step in receipt.steps for found in step.exceptions]
+    assert (left.path, left.outcome) == ("a/x.parquet", "refused")
+    assert "leads out of the table" in left.reason
+
+
+def test_what_lies_behind_a_link_is_not_called_orphaned(lake: Lake) -> None:
+    for name in ("data/x.parquet", "blobs/z.parquet", "blobs/stray.parquet", "old/w.parquet"):
+        lake.file(name)
+    (lake.root / "link").symlink_to("data")
+    (lake.root / "y.parquet").symlink_to("blobs/z.parquet")
+    (lake.root / "w.parquet").symlink_to("old/w.parquet")
+    start(lake, *(add(path, size=100) for path in ("link/x.parquet", "y.parquet", "w.parquet")))
+    lake.commit(1, [lake.remove("w.parquet", age_days=1)], age_days=1)
+    now = explorer.table.times.render_time(lake.now_ms)
+    found = explorer.inspect.foreign_files(lake.table, now=now)
+    rows = {row["path"]: row for row in found.files.to_pylist()}
+    assert {path for path, row in rows.items() if row["vacuum_deletes"]} == {"blobs/stray.parquet"}
+    assert not {"data/x.parquet", "blobs/z.parquet", "old/w.parquet"} & rows.keys()
+    for name in ("data/x.parquet", "blobs/z.parquet", "old/w.parquet"):
+        why = explorer.inspect.why_here(lake.table, name, now=now)
+        assert (why.kind, why.deletable_from) == ("behind a link", None)
+    assert explorer.inspect.why_here(lake.table, "blobs/stray.parquet", now=now).kind == (
+        "orphaned file"
+    )
+
+
 def test_table_whose_log_is_a_link_is_another_ones(lake: Lake, tmp_path: Path) -> None:
     start(lake, lake.add("x.parquet"))
     lake.file("inner/i.parquet")
@@ -118,18 +146,21 @@ def test_table_whose_log_is_a_link_is_another_ones(lake: Lake, tmp_path: Path) -
     plan = vacuum(lake)
     assert not planned(plan)
     assert "a table of its own" in planned(plan, "leave")["inner/i.parquet"]
+    (row,) = explorer.inspect.foreign_files(lake.table).files.to_pylist()[:1]
+    assert (row["path"], row["kind"]) == ("inner/i.parquet", "file of another Delta table")
+    assert "of its own" in explorer.inspect.why_here(lake.table, "inner/i.parquet").sentence
 
 
 def test_repair_takes_no_file_out_that_a_reader_finds(lake: Lake, tmp_path: Path) -> None:
     elsewhere = tmp_path / "x.parquet"
     elsewhere.write_bytes(b"x" * 100)
     lake.file("a/z.parquet")
-    paths = ("y.parquet", f"{lake.root}//a/z.parquet", "gone.parquet", "no%00name.parquet")
+    lost = {"gone.parquet", "no%00name.parquet", "x" * 300, "y/" * 3000 + "x"}
+    paths = ("y.parquet", f"{lake.root}//a/z.parquet", *lost)
     start(lake, *(add(path, size=100) for path in paths))
     (lake.root / "y.parquet").symlink_to(elsewhere)
     plan = maintenance.plan_repair(lake.table, "files", clock=lake.clock)
-    assert "gone.parquet" in planned(plan, "remove")
-    assert not {"y.parquet", f"{lake.root}//a/z.parquet"} & planned(plan, "remove").keys()
+    assert planned(plan, "remove").keys() == lost
 
 
 @pytest.mark.parametrize(
@@ -181,7 +212,7 @@ def test_vacuum_does_not_end_well_where_a_commit_came_with_its_last_file(
     ],
 )
 def test_sidecar_stays_by_whatever_way_a_checkpoint_names_it(spelled: str, lake: Lake) -> None:
-    lake.commit(0, [_V2, metadata(), lake.add("x.parquet")], age_days=50)
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(), lake.add("x.parquet")], age_days=50)
     for version, age in ((1, 49), (2, 48), (3, 1)):
         lake.commit(version, [], age_days=age)
     folder = lake.log.log / "_sidecars"
@@ -211,13 +242,27 @@ def test_sidecar_stays_by_whatever_way_a_checkpoint_names_it(spelled: str, lake:
         "sizeInBytes": (folder / "named.parquet").stat().st_size,
         "modificationTime": ms_ago(40),
     }
-    actions = [{"checkpointMetadata": {"version": 2}}, _V2, metadata(), {"sidecar": place}]
+    actions = [
+        {"checkpointMetadata": {"version": 2}},
+        FEATURE_PROTOCOL,
+        metadata(),
+        {"sidecar": place},
+    ]
     name = "00000000000000000002.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
     (lake.log.log / name).write_text("\n".join(map(json.dumps, actions)) + "\n")
     os.utime(lake.log.log / name, (ms_ago(40) / 1000,) * 2)
     plan = maintenance.plan_log_cleanup(lake.table, clock=lake.clock)
     assert "_delta_log/_sidecars/free.parquet" in planned(plan)
     assert "_delta_log/_sidecars/named.parquet" not in planned(plan)
+    health = explorer.inspect.log_health(lake.table).findings.to_pylist()
+    (row,) = [row for row in health if row["finding"] == "sidecars without a checkpoint"]
+    assert row["evidence"].endswith("free.parquet")
+    for name, kind in (
+        ("named.parquet", "sidecar"),
+        ("free.parquet", "sidecar that no checkpoint names"),
+    ):
+        why = explorer.inspect.why_here(lake.table, f"_delta_log/_sidecars/{name}")
+        assert why.kind == kind
 
 
 def test_log_is_not_cut_where_its_checkpoint_and_its_commits_disagree(lake: Lake) -> None:
