@@ -22,6 +22,7 @@ from explorer.protocol.filenames import is_temporary
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
 from explorer.storage.ports import ObjectInfo
+from explorer.storage.tree import leads_through_link
 from explorer.table.commit_times import commit_times
 from explorer.table.listed_files import CHANGE_FOLDER, is_hidden, is_in_other_table
 from explorer.table.retention import milliseconds, retention_floor
@@ -172,14 +173,9 @@ def _removed(look: FileLook) -> FileReason:
     frees, theirs = start + look.floor_ms, start + look.own_ms
     when = "" if removed_ms is None else f" on {moment_in_words(removed_ms)}"
     text = f"{_shown(look)} is a {thing} that {by} removed{when}"
-    if look.is_outside:
-        text += "; it lies outside of the table's folder, where no vacuum deletes anything."
-        return _reason(look, f"removed {thing} outside of the table", text)
-    if look.info is None:
-        return _reason(look, f"removed {thing}", f"{text}; it is gone, as vacuum leaves it.")
-    if look.is_hidden:
-        text += "; it lies below a folder, or has a name, that hides it from every vacuum."
-        return _reason(look, f"removed {thing}, hidden", text)
+    if (untouched := _untouched(look)) is not None:
+        kind, why = untouched
+        return _reason(look, f"removed {thing}{kind}", f"{text}; {why}.")
     if frees > look.now_ms:
         kind = f"removed {thing}, within retention"
         until = moment_in_words(frees)
@@ -190,6 +186,25 @@ def _removed(look: FileLook) -> FileReason:
     if theirs < frees:
         text += f" (by the reference from {moment_in_words(theirs)})"
     return _reason(look, kind, f"{text}.", frees, theirs)
+
+
+def _untouched(look: FileLook) -> tuple[str, str] | None:
+    """What to add to the kind of a removed file that no vacuum will delete, and why."""
+    if look.is_outside:
+        return (
+            " outside of the table",
+            "it lies outside of the table's folder, where no vacuum deletes anything",
+        )
+    if look.info is None:
+        return "", "it is gone, as vacuum leaves it"
+    if leads_through_link(look.snapshot.store, look.wanted.name):
+        return (
+            ", behind a link",
+            "it lies behind a link, through which no vacuum of ours deletes anything",
+        )
+    if look.is_hidden:
+        return ", hidden", "it lies below a folder, or has a name, that hides it from every vacuum"
+    return None
 
 
 def _change(look: FileLook, found: Mention) -> FileReason:

@@ -24,7 +24,7 @@ from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.storage.ports import ReadStore
 from explorer.table.file_events import CHANGE, FileEvents, read_events
 from explorer.table.frames import sum_of
-from explorer.table.kept_files import is_kept, kept_files, names_through_links
+from explorer.table.kept_files import is_kept, kept_files, links_in_use, names_through_links
 from explorer.table.listed_files import CHANGE_FOLDER, ListedFiles, lie_below, list_files
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
@@ -134,7 +134,7 @@ def foreign_files(
     retention_ms = milliseconds(retention_floor(configuration))
     cutoff_ms = now_ms - retention_ms
     listed = list_files(table.store, watch)
-    live, removed = _needed(snapshot, listed, cutoff_ms)
+    live, removed, listed = _needed(snapshot, listed, cutoff_ms)
     pa.default_memory_pool().release_unused()  # the places of all files, which are done with
     events = _events_of_others(table, listing, listed, live | removed, watch)
     further = kept_by_commits(events, cutoff_ms)
@@ -175,8 +175,11 @@ def foreign_files(
     )
 
 
-def _needed(snapshot: Snapshot, listed: ListedFiles, cutoff_ms: int) -> tuple[Flags, Flags]:
-    """Which files the newest version needs, and which its tombstones keep."""
+def _needed(
+    snapshot: Snapshot, listed: ListedFiles, cutoff_ms: int
+) -> tuple[Flags, Flags, ListedFiles]:
+    """Which files the newest version needs, and which its tombstones keep; then what was listed
+    without the links that lead to some of them."""
     kept = kept_files(snapshot, cutoff_ms)
     pa.default_memory_pool().release_unused()  # reading a checkpoint leaves much of it
 
@@ -185,7 +188,9 @@ def _needed(snapshot: Snapshot, listed: ListedFiles, cutoff_ms: int) -> tuple[Fl
         return _flags(listed, places.joined(links))
 
     live = found(kept.live)
-    return live, found(kept.removed) & ~live
+    used = links_in_use(listed.others, kept.places.names)
+    others = tuple(path for path in listed.others if path not in used)
+    return live, found(kept.removed) & ~live, replace(listed, others=others)
 
 
 def _events_of_others(

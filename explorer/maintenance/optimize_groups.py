@@ -233,10 +233,12 @@ def _pays(groups: Numbers, sizes: Numbers, why: Numbers, aim: Aim) -> npt.NDArra
 
 def _deleted_share(files: pa.Table) -> npt.NDArray[np.float64]:
     """The share of each file's rows that its vector hides; 0 where nobody knows."""
-    hidden = pc.struct_field(files.column("deletion_vector"), "cardinality")
-    share = pc.divide(
-        pc.cast(hidden, pa.float64()), pc.cast(files.column("num_records"), pa.float64())
+    counts = (
+        pc.struct_field(files.column("deletion_vector"), "cardinality"),
+        files.column("num_records"),
     )
+    # a log may claim more than a float holds to the last digit
+    share = pc.divide(*(pc.cast(count, pa.float64(), safe=False) for count in counts))
     known: npt.NDArray[np.float64] = pc.fill_null(share, 0.0).to_numpy()
     return np.nan_to_num(known, nan=0.0, posinf=1.0)
 

@@ -18,7 +18,7 @@ from explorer.log.expiry import is_unexpired
 from explorer.log.text_bytes import holds_byte
 from explorer.storage.ports import ReadStore
 from explorer.storage.tree import LinkStore
-from explorer.table.listed_files import lie_below
+from explorer.table.listed_files import lie_below, with_parents
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import NOWHERE, Places, last_parts, places_of
 
@@ -81,14 +81,24 @@ def is_kept(paths: pa.ChunkedArray, places: Places) -> pa.ChunkedArray:
 def names_through_links(store: ReadStore, links: Sequence[str], names: pa.ChunkedArray) -> Places:
     """For those of the kept `names` that are one of these links or lie below one: the names of
     the files to which they lead, wherever these are."""
-    if not links or not len(names):
-        return NOWHERE
-    through = pc.or_(pc.is_in(names, value_set=string_column(list(links))), lie_below(names, links))
-    found = set(names.filter(through).to_pylist())
+    found = _leading_through(links, names)
     if isinstance(store, LinkStore):
         found |= {store.real_path(name) for name in found}
     last = string_column([name.rpartition("/")[2] for name in sorted(found)])
     return replace(NOWHERE, outside=pa.chunked_array([last]))
+
+
+def links_in_use(links: Sequence[str], names: pa.ChunkedArray) -> set[str]:
+    """Those of the links that are one of the kept `names`, or that one of them lies below."""
+    found = _leading_through(links, names)
+    return {folder for name in found for folder in with_parents(name)}.intersection(links)
+
+
+def _leading_through(links: Sequence[str], names: pa.ChunkedArray) -> set[str]:
+    if not links or not len(names):
+        return set()
+    are_links = pc.is_in(names, value_set=string_column(list(links)))
+    return set(names.filter(pc.or_(are_links, lie_below(names, links))).to_pylist())
 
 
 def _whole(texts: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -178,22 +178,22 @@ def lie_below(paths: pa.ChunkedArray, folders: Collection[str]) -> pa.ChunkedArr
     wanted = set(folders)
     whole = pc.replace_substring_regex(paths, r"/?[^/]*$", "").combine_chunks()
     each = pc.dictionary_encode(whole)
-    inside = [not wanted.isdisjoint(_with_parents(text)) for text in each.dictionary.to_pylist()]
+    inside = [not wanted.isdisjoint(with_parents(text)) for text in each.dictionary.to_pylist()]
     return pa.chunked_array([bool_column(inside).take(each.indices)])
 
 
 def is_in_other_table(store: ReadStore, path: str) -> bool:
     """Whether a folder above the file `path`, the root left out, has a log of its own."""
-    folders = _with_parents(path.rpartition("/")[0])
+    folders = with_parents(path.rpartition("/")[0])
     return any(folder and store.has_folder(f"{folder}/{LOG_FOLDER}") for folder in folders)
 
 
-def _with_parents(folder: str) -> Iterator[str]:
-    """A folder and those above it, the root, whose name is empty, last."""
-    yield folder
-    while folder:
-        folder = folder.rpartition("/")[0]
-        yield folder
+def with_parents(path: str) -> Iterator[str]:
+    """A path and the folders above it, the root, whose name is empty, last."""
+    yield path
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def is_older(times_ms: pa.ChunkedArray, cutoff_ms: int) -> pa.ChunkedArray:

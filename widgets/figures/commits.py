@@ -280,7 +280,7 @@ def thin(x: Floats, y: Floats, limit: int) -> tuple[Floats, Floats]:
 
 
 def _floats(column: pa.ChunkedArray | pa.Array) -> Floats:
-    values = pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False)
+    values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.array(values, dtype=np.float64)
 
 

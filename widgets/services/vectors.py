@@ -116,7 +116,9 @@ def read_vectors(
     sizes = files.column("size")
     frame = frame.append_column("size", sizes)
     watch.step(0, None, "Counting the rows of all files")
-    hidden = pc.multiply(frame.column("fraction_deleted"), pc.cast(sizes, pa.float64()))
+    # a log may claim more than a float holds to the last digit
+    as_floats = pc.cast(sizes, pa.float64(), safe=False)
+    hidden = pc.multiply(frame.column("fraction_deleted"), as_floats)
     frame = frame.append_column("bytes_hidden", pc.cast(pc.round(hidden), pa.int64(), safe=False))
     stored = frame.filter(frame.column("vector_path").is_valid())
     return Vectors(

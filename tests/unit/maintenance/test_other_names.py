@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
+import explorer.inspect as look
 from explorer import maintenance
 from explorer.errors import UnsupportedError
 from explorer.storage.local import LocalStore
+from explorer.table.times import render_time
 from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata
 from tests.unit.maintenance.lake import Lake, ms_ago, planned, start, vacuum
 
@@ -84,6 +86,8 @@ def test_nothing_is_deleted_through_a_link(lake: Lake, tmp_path: Path) -> None:
     (lake.root / "link").symlink_to(elsewhere)
     lake.commit(1, [lake.remove("link/x.parquet", age_days=20)], age_days=20)
     assert not planned(vacuum(lake, mode="lite"))
+    why = look.why_here(lake.table, "link/x.parquet")
+    assert (why.kind, why.deletable_from) == ("removed data file, behind a link", None)
     store = LocalStore(str(lake.root))
     with pytest.raises(UnsupportedError, match="is a link"):
         store.delete("link/x.parquet")
@@ -122,19 +126,18 @@ def test_what_lies_behind_a_link_is_not_called_orphaned(lake: Lake) -> None:
     (lake.root / "link").symlink_to("data")
     (lake.root / "y.parquet").symlink_to("blobs/z.parquet")
     (lake.root / "w.parquet").symlink_to("old/w.parquet")
+    (lake.root / "unused").symlink_to("data")
     start(lake, *(add(path, size=100) for path in ("link/x.parquet", "y.parquet", "w.parquet")))
     lake.commit(1, [lake.remove("w.parquet", age_days=1)], age_days=1)
-    now = explorer.table.times.render_time(lake.now_ms)
-    found = explorer.inspect.foreign_files(lake.table, now=now)
+    now = render_time(lake.now_ms)
+    found = look.foreign_files(lake.table, now=now)
     rows = {row["path"]: row for row in found.files.to_pylist()}
     assert {path for path, row in rows.items() if row["vacuum_deletes"]} == {"blobs/stray.parquet"}
-    assert not {"data/x.parquet", "blobs/z.parquet", "old/w.parquet"} & rows.keys()
+    assert rows.keys() == {"blobs/stray.parquet", "unused"}
     for name in ("data/x.parquet", "blobs/z.parquet", "old/w.parquet"):
-        why = explorer.inspect.why_here(lake.table, name, now=now)
+        why = look.why_here(lake.table, name, now=now)
         assert (why.kind, why.deletable_from) == ("behind a link", None)
-    assert explorer.inspect.why_here(lake.table, "blobs/stray.parquet", now=now).kind == (
-        "orphaned file"
-    )
+    assert look.why_here(lake.table, "blobs/stray.parquet", now=now).kind == ("orphaned file")
 
 
 def test_table_whose_log_is_a_link_is_another_ones(lake: Lake, tmp_path: Path) -> None:
@@ -146,9 +149,9 @@ def test_table_whose_log_is_a_link_is_another_ones(lake: Lake, tmp_path: Path) -
     plan = vacuum(lake)
     assert not planned(plan)
     assert "a table of its own" in planned(plan, "leave")["inner/i.parquet"]
-    (row,) = explorer.inspect.foreign_files(lake.table).files.to_pylist()[:1]
+    (row,) = look.foreign_files(lake.table).files.to_pylist()[:1]
     assert (row["path"], row["kind"]) == ("inner/i.parquet", "file of another Delta table")
-    assert "of its own" in explorer.inspect.why_here(lake.table, "inner/i.parquet").sentence
+    assert "of its own" in look.why_here(lake.table, "inner/i.parquet").sentence
 
 
 def test_repair_takes_no_file_out_that_a_reader_finds(lake: Lake, tmp_path: Path) -> None:
@@ -254,14 +257,14 @@ def test_sidecar_stays_by_whatever_way_a_checkpoint_names_it(spelled: str, lake:
     plan = maintenance.plan_log_cleanup(lake.table, clock=lake.clock)
     assert "_delta_log/_sidecars/free.parquet" in planned(plan)
     assert "_delta_log/_sidecars/named.parquet" not in planned(plan)
-    health = explorer.inspect.log_health(lake.table).findings.to_pylist()
+    health = look.log_health(lake.table).findings.to_pylist()
     (row,) = [row for row in health if row["finding"] == "sidecars without a checkpoint"]
     assert row["evidence"].endswith("free.parquet")
     for name, kind in (
         ("named.parquet", "sidecar"),
         ("free.parquet", "sidecar that no checkpoint names"),
     ):
-        why = explorer.inspect.why_here(lake.table, f"_delta_log/_sidecars/{name}")
+        why = look.why_here(lake.table, f"_delta_log/_sidecars/{name}")
         assert why.kind == kind
 
 
