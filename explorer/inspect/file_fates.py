@@ -77,7 +77,8 @@ class FileReason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLook:
-    """What was found of a file: the live rows and tombstones that name it, and every line;
+    """What was found of a file: the live rows and tombstones that name it (times as in the log,
+    in milliseconds, which no calendar need have), and every line;
     `is_behind_link` says of one that nothing names whether a link leads to such a name."""
 
     snapshot: Snapshot
@@ -158,11 +159,9 @@ def _since(look: FileLook) -> str:
 def _removed(look: FileLook) -> FileReason:
     """A file that no live row names, and that tombstones or commits do."""
     removals = [found for found in look.mentions if found.action == "remove"]
-    stamps = [row["deletion_timestamp"] for row in look.removed]
-    # times come as aware datetimes; by way of numbers they stay as the log has them
-    known = [found.time_ms for found in removals if found.time_ms is not None]
-    known += [round(stamp.timestamp() * 1000) for stamp in stamps if stamp is not None]
-    removed_ms = max(known, default=None)
+    stamps = [found.time_ms for found in removals]
+    stamps += [row["deletion_timestamp"] for row in look.removed]
+    removed_ms = max((stamp for stamp in stamps if stamp is not None), default=None)
     role = look.removed[0]["role"] if look.removed else look.mentions[-1].role
     thing = "data file" if role == "data" else "deletion vector"
     by = "a version whose log is gone"

@@ -66,10 +66,9 @@ def why_here(
         )
     mentions = tuple(find_mentions(table.store, listing.commits, wanted, watch))
     live = _matching(snapshot.physical_files("add", ["path", "deletion_vector"]), wanted)
-    removed = _matching(
-        snapshot.physical_files("remove", ["path", "deletion_vector", "deletion_timestamp"]),
-        wanted,
-    )
+    every = snapshot.physical_files("remove", ["path", "deletion_vector", "deletion_timestamp"])
+    as_numbers = every.column("deletion_timestamp").cast(pa.int64())
+    removed = _matching(every.set_column(2, "deletion_timestamp", as_numbers), wanted)
     is_unknown = info is not None and not (live or removed or mentions)
     look = FileLook(
         snapshot=snapshot,

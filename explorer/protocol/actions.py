@@ -41,7 +41,8 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What a table is (spec: Change Metadata). `schema_string` is kept as in the log."""
+    """What a table is (spec: Change Metadata). `schema_string` is kept as in the log; a
+    `created_time` beyond the years 1 to 9999 is None, and stands among the `unknown_fields`."""
 
     id: str
     name: str | None = None
@@ -115,6 +116,10 @@ def parse_metadata(action: Any, place: str) -> Metadata:
         provider = _optional_string(form, "provider", "metaData.format", place) or provider
         options = _string_map(form.get("options"), "metaData.format.options", place)
     created = _optional_int(body, "createdTime", "metaData", place)
+    known_time = None if created is None else _time_of(created)
+    unknown = _unknown_fields(body, "metaData")
+    if created is not None and known_time is None:
+        unknown["createdTime"] = created
     return Metadata(
         id=_require_string(body, "id", "metaData", place),
         name=_optional_string(body, "name", "metaData", place),
@@ -124,8 +129,8 @@ def parse_metadata(action: Any, place: str) -> Metadata:
         schema_string=_optional_string(body, "schemaString", "metaData", place),
         partition_columns=_optional_strings(body, "partitionColumns", "metaData", place) or (),
         configuration=_string_map(body.get("configuration"), "metaData.configuration", place),
-        created_time=None if created is None else time_of(created, place),
-        unknown_fields=_unknown_fields(body, "metaData"),
+        created_time=known_time,
+        unknown_fields=unknown,
     )
 
 
@@ -163,12 +168,12 @@ def parse_domain(action: Any, place: str) -> DomainMetadata:
     )
 
 
-def time_of(milliseconds: int, place: str) -> datetime:
-    """Milliseconds since the epoch as an aware UTC time."""
+def _time_of(milliseconds: int) -> datetime | None:
+    """Milliseconds since the epoch as an aware UTC time; None beyond the years 1 to 9999."""
     try:
         return _EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
-        _refuse("a time", "milliseconds within the years 1 to 9999", milliseconds, place)
+        return None
 
 
 def _unknown_fields(body: Mapping[str, Any], action: str) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""Numbers that a log may claim and that no float holds to the last digit, and times that no
+calendar has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+import explorer.inspect as look
+from explorer import maintenance
+from explorer.progress import Cancel, Watch
+from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata
+from tests.unit.maintenance.lake import NOW_MS, Lake
+from tests.unit.widgets.test_vectors import inline
+from widgets.figures.commits import build_live, read_commits
+from widgets.services.tables import TableService
+from widgets.services.vectors import read_vectors
+from widgets.services.windows import HistoryPart, Listener, read_history
+
+_FAR = 2**62 + 1
+_FAR_MS = 10**18
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    made = Lake(tmp_path)
+    about = json.loads(json.dumps(metadata()))
+    about["metaData"]["createdTime"] = _FAR_MS
+    stats = json.dumps({"numRecords": 2**53 + 1})
+    vector: dict[str, Any] = {**inline([1]), "cardinality": 2**53 - 1}
+    adds = [
+        add("a.parquet", size=_FAR, stats=stats, deletionVector=vector),
+        add("b.parquet", size=_FAR, stats=stats),
+    ]
+    made.commit(0, [FEATURE_PROTOCOL, about, *adds], age_days=9)
+    removed = {"path": "b.parquet", "deletionTimestamp": _FAR_MS, "dataChange": True, "size": _FAR}
+    made.commit(1, [{"remove": removed}], age_days=8)
+    return made
+
+
+def test_page_shows_them(lake: Lake) -> None:
+    service = TableService(lake.table)
+    parts: list[HistoryPart] = []
+    listener = Listener(show=parts.append, report=lambda _: None, is_enough=lambda: False)
+    read_history(service, listener, Cancel())
+    live = build_live(read_commits(parts[-1].frame), "bytes", 1, _FAR)
+    assert live is not None
+    assert live[-1] == pytest.approx(_FAR)
+    found = read_vectors(service, 1, Watch(), lambda _: None)
+    assert found.frame.column("bytes_hidden").to_pylist() == [pytest.approx(_FAR, rel=1e-6)]
+
+
+def test_optimize_reckons_with_them(lake: Lake) -> None:
+    plan = maintenance.plan_optimize(lake.table, clock=lake.clock)
+    assert {*plan.files.column("path").to_pylist()} == {"a.parquet"}
+
+
+def test_time_of_a_removal_that_no_calendar_has_is_told(lake: Lake) -> None:
+    lake.file("b.parquet")
+    why = look.why_here(lake.table, "b.parquet", now=str(explorer.table.times.render_time(NOW_MS)))
+    assert why.kind == "removed data file, within retention"
+
+
+def test_table_that_was_made_at_no_time_is_read_and_stays_as_it_is(lake: Lake) -> None:
+    """A writer that counts microseconds: the specification asks for a number alone."""
+    before = lake.table.metadata()
+    assert before.created_time is None
+    plan = maintenance.plan_set_properties(lake.table, {"k": "v"}, clock=lake.clock)
+    assert lake.execute(plan).status == "completed"
+    assert lake.execute(maintenance.plan_checkpoint(lake.table, clock=lake.clock)).status == (
+        "completed"
+    )
+    for version in range(2):
+        (lake.log.log / commit_name(version)).unlink()
+    after = lake.table.snapshot().metadata
+    assert after.unknown_fields == before.unknown_fields == {"createdTime": _FAR_MS}
