@@ -9,12 +9,13 @@ _SHOWN = 3
 
 def reach_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_listed: bool) -> str:
     """The answer first; `ranges` and `windows` as in `Reachability`."""
-    rows = ranges.to_pylist()
+    # no times: one may lie where no calendar reaches
+    rows = ranges.select(["what", "first", "last", "state"]).to_pylist()
     travel = _by_state([row for row in rows if row["what"] == "time travel"])
     feed = _by_state([row for row in rows if row["what"] == "change feed"])
     parts = [_travel(travel, latest, has_listed=has_listed)]
     parts += [_feed(feed, latest, has_listed=has_listed)]
-    window = windows.to_pylist()[0]
+    window = windows.select(["first_version", "value", "source"]).to_pylist()[0]
     first = window["first_version"]
     if latest and first != 0:
         oldest = latest if first is None else first

@@ -13,9 +13,11 @@ import pyarrow as pa
 
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import TIME, bool_column, int64_column, string_column, time_column
+from explorer.protocol.commit_json import render_milliseconds
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION, LOG_CLEANUP, LOG_RETENTION
 from explorer.protocol.table_property import TableProperty
 from explorer.table.retention import log_cutoff_ms, milliseconds
+from explorer.table.times import render_time
 
 COLUMNS: dict[str, Column] = {
     "property": (string_column, pa.string()),
@@ -49,7 +51,8 @@ class Windows:
 
     def frame(self, times: npt.NDArray[np.int64]) -> pa.Table:
         """One row per window: the property, its `value` as text, the `source` of that value,
-        its `duration_ms`, the moment at which it begins now (`cutoff`), the oldest version
+        its `duration_ms`, the moment at which it begins now (`cutoff`, in the year 1 for one
+        that would be before), the oldest version
         committed after that (null without any), whether anybody goes by it, and what it means.
         `times` are when the versions were committed, in milliseconds, 0 for unknown."""
         enforced = self.log_ms is not None
@@ -57,7 +60,7 @@ class Windows:
             (
                 *_said(DELETED_FILE_RETENTION, self.configuration),
                 self.files_ms,
-                self.files_cutoff_ms,
+                _in_calendar(self.files_cutoff_ms),
                 _first_after(times, self.files_cutoff_ms),
                 True,
                 _FILES,
@@ -65,7 +68,7 @@ class Windows:
             (
                 *_said(LOG_RETENTION, self.configuration),
                 milliseconds(LOG_RETENTION.value_of(self.configuration)),
-                self.log_cutoff_ms,
+                _in_calendar(self.log_cutoff_ms),
                 _first_after(times, self.log_cutoff_ms),
                 enforced,
                 _LOG if enforced else _LOG_OFF,
@@ -97,6 +100,10 @@ def _said(
     if known.validate(configuration) is not None:
         return known.name, known.default, "the default: the table's own value cannot be read"
     return known.name, text, "the table"
+
+
+def _in_calendar(milliseconds_: int) -> int:
+    return render_milliseconds(render_time(milliseconds_))
 
 
 def _first_after(times: npt.NDArray[np.int64], cutoff_ms: int) -> int | None:

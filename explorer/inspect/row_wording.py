@@ -16,7 +16,8 @@ _SHOWN = 3
 
 def row_sentence(found: RowHistory) -> str:
     """When something happened to the rows, and what was searched."""
-    rows = found.versions.to_pylist()
+    # no times: one may lie where no calendar reaches
+    rows = found.versions.drop_columns(["timestamp"]).to_pylist()
     if not rows:
         text = "No version that was searched changed a row that matches."
         if found.at_start is not None and found.at_start.num_rows:

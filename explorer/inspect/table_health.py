@@ -247,7 +247,8 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
             named |= read_checkpoint(look.table.store, found).sidecar_names
         except DeltaError:
             return  # of a broken one nobody knows which it named
-    rows = [row for row in look.files.to_pylist() if row["kind"] == "sidecar"]
+    files = look.files.select(["name", "kind", "size"])
+    rows = [row for row in files.to_pylist() if row["kind"] == "sidecar"]
     free = [row for row in rows if row["name"].rpartition("/")[2] not in named]
     if free:
         size = render_byte_size(sum(row["size"] for row in free))

@@ -95,7 +95,8 @@ class Stretch:
 
 
 class _Axis:
-    """Time from the oldest moment that is known to now, as places from 0 to 1.
+    """Time from the oldest moment that is known to now, as places from 0 to 1: where windows
+    reach far beyond the versions, from as long before these as they have been.
 
     A version whose commit is gone lies where the next one does whose time is known.
     """
@@ -111,7 +112,8 @@ class _Axis:
         self._times = np.minimum.accumulate(filled[::-1])[::-1]
         self.begin = min([self._end, *(cutoff.timestamp() * 1000 for cutoff in cutoffs)])
         if self.is_known.any():
-            self.begin = min(self.begin, float(times[self.is_known].min()))
+            oldest = float(times[self.is_known].min())
+            self.begin = min(oldest, max(self.begin, 2 * oldest - self._end))
 
     def place(self, milliseconds: float) -> float:
         """Where a moment lies."""
@@ -120,7 +122,9 @@ class _Axis:
 
     def start(self, version: int) -> float:
         """Where a version begins."""
-        return self.place(float(self._times[version])) if version else 0.0
+        if version or self.is_known[0]:
+            return self.place(float(self._times[version]))
+        return 0.0  # what is gone without a time is seen all the same
 
     def end(self, version: int) -> float:
         """Where the next one begins, or now."""

@@ -91,6 +91,26 @@ def test_both_windows_lie_on_the_axis_of_the_versions(tmp_path: Path) -> None:
     assert "left:82.5" in axis
 
 
+def test_window_far_beyond_the_versions_leaves_them_half_of_the_axis(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    for_ever = {"delta.logRetentionDuration": "interval 9000000 days"}
+    log.commit(0, [PROTOCOL, metadata(configuration=for_ever), add("a.parquet")])
+    log.commit(1, [add("b.parquet")])
+    now = time.time_ns() // 1_000_000
+    log.time(0, now - 40 * DAY)
+    log.time(1, now - 10 * DAY)
+    page = Page().open(log.root, view="reach")
+    axis = next(part.html for part in page.parts() if "dx-axis" in part.html)
+    drawn = axis.partition('class="dx-axis"')[2]
+    travel, _, windows = drawn.partition("deletedFileRetentionDuration")
+    assert "left:50" in travel
+    assert "left:91.2" in windows  # a week of eighty days
+    assert "interval 9000000 days, since 1 Jan 1" in windows
+    page.do("version", "1")
+    axis = next(part.html for part in page.parts() if "dx-axis" in part.html)
+    assert "left:87.5" in axis.partition("<b ")[2].partition(">")[0]
+
+
 def test_a_file_is_asked_for_by_its_path(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="reach")
     page.do("file", " old.parquet ")
