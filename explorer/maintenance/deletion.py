@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import ConflictError, DeltaError, NotFoundError
+from explorer.log.columns import bool_column, string_column
 from explorer.maintenance.broken_checkpoints import check_still_broken
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.files_coming_back import VACUUM_START, announced_until
@@ -29,6 +30,8 @@ from explorer.protocol.filenames import LOG_FOLDER, LogFileKind, parse_log_file_
 from explorer.protocol.paths import is_absolute
 from explorer.storage.at_once import AT_ONCE, each
 from explorer.storage.tree import leads_through_link
+from explorer.table.listed_files import is_in_other_table
+from explorer.table.unkept_files import REMOVED
 
 _BATCH = 1000
 _BATCH_OF_COMMITS = 100
@@ -84,6 +87,7 @@ def _until(run: Run, index: int) -> int | None:
 
 
 def _delete_batch(run: Run, files: pa.Table, tally: Tally, until_ms: int | None) -> None:
+    files = _without_other_tables(run, files, tally)
     rows: Sequence[_Row] = list(
         zip(
             files.column("path").to_pylist(),
@@ -94,6 +98,27 @@ def _delete_batch(run: Run, files: pa.Table, tally: Tally, until_ms: int | None)
     )
     _delete_at_once(run, [row for row in rows if not _is_commit(row[0])], tally, until_ms)
     _delete_in_order(run, [row for row in rows if _is_commit(row[0])], tally)
+
+
+def _without_other_tables(run: Run, files: pa.Table, tally: Tally) -> pa.Table:
+    """Without those below a folder that became a table of its own after planning, unless this
+    table's log says that it removed them."""
+    known = pc.is_in(files.column("reason").cast(pa.string()), value_set=string_column([REMOVED]))
+    paths = pc.if_else(known, "", files.column("path")).combine_chunks()
+    folders = pc.dictionary_encode(pc.replace_substring_regex(paths, r"[^/]*$", ""))
+    theirs = list(
+        each(
+            run.store,
+            lambda folder: not _leads_out(folder) and is_in_other_table(run.store, folder),
+            folders.dictionary.to_pylist(),
+        )
+    )
+    if not any(theirs):
+        return files
+    mask = bool_column(theirs).take(folders.indices)
+    for path in files.column("path").filter(mask).to_pylist():
+        _count(tally, path, "It lies below a folder that became a table of its own.")
+    return files.filter(pc.invert(mask))
 
 
 def _delete_at_once(run: Run, rows: Sequence[_Row], tally: Tally, until_ms: int | None) -> None:
@@ -165,7 +190,7 @@ def _delete(run: Run, row: _Row, until_ms: int | None) -> int | str | DeltaError
 def _look(run: Run, row: _Row) -> int | str | DeltaError:
     """The size of a file that may go, in bytes; else why it stays, or what went wrong."""
     path, size, modified = row
-    if is_absolute(path) or ".." in path.split("/") or leads_through_link(run.store, path):
+    if _leads_out(path) or leads_through_link(run.store, path):
         return "Its path leads out of the table."
     try:
         found = run.store.stat(path)
@@ -179,6 +204,10 @@ def _look(run: Run, row: _Row) -> int | str | DeltaError:
     if modified is not None and found.modified_ms // 1000 > modified // 1000 + 1:
         return "It was written again after the plan was made."
     return found.size
+
+
+def _leads_out(path: str) -> bool:
+    return is_absolute(path) or ".." in path.split("/")
 
 
 def _remove(run: Run, path: str, size: int) -> int | str | DeltaError:

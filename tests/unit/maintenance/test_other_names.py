@@ -120,6 +120,26 @@ def test_folder_that_became_a_link_after_planning_keeps_what_it_leads_to(
     assert "leads out of the table" in left.reason
 
 
+def test_folder_that_became_a_table_after_planning_keeps_its_files(lake: Lake) -> None:
+    for name in ("inner/deep/stray.parquet", "inner/removed.parquet", "stray.parquet"):
+        lake.file(name)
+    start(lake, lake.add("inner/removed.parquet"))
+    lake.commit(1, [lake.remove("inner/removed.parquet", age_days=20)], age_days=20)
+    plan = vacuum(lake)
+    assert planned(plan).keys() == {
+        "inner/deep/stray.parquet",
+        "inner/removed.parquet",
+        "stray.parquet",
+    }
+    (lake.root / "inner" / "_delta_log").mkdir()
+    receipt = lake.execute(plan)
+    (left,) = [found for step in receipt.steps for found in step.exceptions]
+    assert (left.path, left.outcome) == ("inner/deep/stray.parquet", "refused")
+    assert lake.there("inner/deep/stray.parquet")
+    assert not lake.there("inner/removed.parquet")
+    assert not lake.there("stray.parquet")
+
+
 def test_what_lies_behind_a_link_is_not_called_orphaned(lake: Lake) -> None:
     for name in ("data/x.parquet", "blobs/z.parquet", "blobs/stray.parquet", "old/w.parquet"):
         lake.file(name)
