@@ -2,7 +2,6 @@
 // it begins as the person chose it last, else as the system prefers it.
 
 const THEME = "delta-explorer-theme"
-const ECHO_MS = 5000
 
 const remembered = () => {
   try { return window.localStorage.getItem(THEME) } catch { return null }
@@ -13,20 +12,19 @@ const remember = (theme) => {
 
 export function render({model}) {
   let rendered = false
-  // Where Back and Forward have led lately. Who presses them twice is ahead of the page's
-  // answer to the first, which must not be taken for a new place.
-  let led = []
+  // How often Back and Forward have led somewhere. Who presses them twice is ahead of the
+  // page's answer to the first, which must not be taken for a new place.
+  let turn = model.place[0]
   const show = () => {
-    led = led.filter(({at}) => Date.now() - at < ECHO_MS)
-    const is_late = led.some(({search}) => search === model.search) && led.at(-1).search !== model.search
-    if (window.location.search === model.search || is_late) { return }
-    const address = window.location.pathname + model.search
+    const [followed, search] = model.place
+    if (followed < turn || window.location.search === search) { return }
+    const address = window.location.pathname + search
     if (rendered) { window.history.pushState(null, "", address) } else { window.history.replaceState(null, "", address) }
     rendered = true
   }
   const back = () => {
-    led.push({search: window.location.search, at: Date.now()})
-    model.send_msg({search: window.location.search})
+    turn += 1
+    model.send_msg({search: window.location.search, turn})
   }
   window.addEventListener("popstate", back)
   const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)").matches
@@ -35,7 +33,7 @@ export function render({model}) {
   if (asked) { model.send_msg({theme: "dark"}) }
   // what was asked for here is no choice of a person
   model.on("dark", () => { if (asked) { asked = false } else { remember(model.dark ? "dark" : "light") } })
-  model.on("search", show)
+  model.on("place", show)
   model.on("remove", () => window.removeEventListener("popstate", back))
   show()
   return document.createElement("div")

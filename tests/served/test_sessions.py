@@ -30,7 +30,8 @@ from pathlib import Path
 from tornado.ioloop import IOLoop
 from tornado.websocket import WebSocketClosedError
 from widgets.served import assembly
-assembly._UNUSED_SECONDS = assembly._LOOK_SECONDS = 2
+# longer than a page takes to connect while five others are being made
+assembly._UNUSED_SECONDS, assembly._LOOK_SECONDS = 8, 2
 target = Path(__file__).with_suffix(".json")
 PAGES = ("widgets.views.", "widgets.components.", "widgets.served.shell", "widgets.state",
          "panel_material_ui.")

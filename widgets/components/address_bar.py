@@ -12,13 +12,17 @@ from widgets.theme import static_folder
 
 
 class AddressBar(pn.custom.JSComponent):
-    """Invisible. `search` goes to the browser; its Back button comes back.
+    """Invisible. `write` sends a place to the browser; its Back and Forward come back.
 
     Panel's own location splits the address at every question mark and fails
     where a link has two; this one takes it as it is.
     """
 
-    search = param.String(default="", doc="The query string with its question mark.")
+    place = param.List(
+        default=[0, ""],
+        doc="How many turns back and forward the page has followed, and its query string with "
+        "the question mark.",
+    )
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
 
     _esm = (static_folder() / "address_bar.js").read_text(encoding="utf-8")
@@ -26,7 +30,12 @@ class AddressBar(pn.custom.JSComponent):
     def __init__(self, on_back: Callable[[str], None], **params: Any) -> None:
         super().__init__(width=0, height=0, margin=0, visible=True, **params)
         self._on_back = on_back
+        self._followed = 0
         self._darken: Callable[[], None] = lambda: None
+
+    def write(self, search: str) -> None:
+        """Tell the browser where the page is."""
+        self.place = [self._followed, search]
 
     def keep_theme(self, page: Any, post: Callable[[Callable[[], None]], None]) -> None:
         """Begin with the theme that the browser remembers, and let it remember the next.
@@ -41,8 +50,9 @@ class AddressBar(pn.custom.JSComponent):
     def _handle_msg(self, data: Any) -> None:
         if not isinstance(data, dict):
             return
-        search = data.get("search")
-        if isinstance(search, str):
+        search, turn = data.get("search"), data.get("turn")
+        if isinstance(search, str) and isinstance(turn, int):
+            self._followed = turn
             self._on_back(search)
         if data.get("theme") == "dark":
             self._darken()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
@@ -69,10 +69,19 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     start = StartView(desk, state, open_table)
     explorer = Explorer(desk, state, start.panel)
     picker = Picker(desk, state, open_table)
-    bar = AddressBar(lambda search: explorer.go(*parse_address(search)))
+
+    def write_address(*_: Any) -> None:
+        if not state.opening:
+            bar.write(render_address(state.address))
+
+    def go_back(search: str) -> None:
+        explorer.go(*parse_address(search))
+        write_address()  # also where the address meant nothing new
+
+    bar = AddressBar(go_back)
     page = Page(
         title=TITLE,
-        sidebar=[*_build_way_back(desk), *picker.panels, _build_navigation(state)],
+        sidebar=[*_build_way_back(desk), *picker.panels, build_navigation(state, desk.runner.post)],
         main=[explorer.panel, bar],
         header=[
             pn.Spacer(sizing_mode="stretch_width"),
@@ -93,7 +102,7 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     state.param.watch(lambda event: page.param.update(dark_theme=bool(event.new)), "dark")
     state.dark = bool(page.dark_theme)
     bar.keep_theme(page, desk.runner.post)
-    _follow_address(state, bar)
+    state.param.watch(write_address, [*ADDRESSED, "opening"])
     pn.state.on_session_destroyed(lambda _: explorer.close())
     pn.state.on_session_destroyed(lambda _: desk.maintenance.close())
     pn.state.on_session_destroyed(lambda _: start.close())
@@ -175,19 +184,22 @@ _SHELL_SX = {
 }
 
 
-def _build_navigation(state: PageState) -> pmui.MenuList:
+def build_navigation(state: PageState, post: Callable[[Callable[[], None]], None]) -> pmui.MenuList:
+    """The views to choose from. It follows clicks alone: a click reports what is active twice,
+    the second time late, and who has pressed Back meanwhile would be led forward again."""
     items = [{"label": VIEW_TITLES[view], "icon": VIEW_ICONS[view]} for view in VIEWS]
-    menu = pmui.MenuList(
-        items=items, active=VIEWS.index(state.view), dense=True, sizing_mode="stretch_width"
-    )
+    menu = pmui.MenuList(items=items, dense=True, sizing_mode="stretch_width")
 
-    def chosen(event: Any) -> None:
-        at = event.new[0] if isinstance(event.new, tuple) else event.new
-        if isinstance(at, int) and 0 <= at < len(VIEWS):
-            state.view = VIEWS[at]
+    def choose(item: dict[str, str]) -> None:
+        state.view = VIEWS[items.index(item)]
 
-    menu.param.watch(chosen, "active")
-    state.param.watch(lambda event: menu.param.update(active=VIEWS.index(event.new)), "view")
+    def mark() -> None:
+        menu.active = (VIEWS.index(state.view),)
+
+    mark()
+    menu.on_click(choose)
+    menu.param.watch(lambda _: post(mark), "active")
+    state.param.watch(lambda _: mark(), "view")
     return menu
 
 
@@ -198,15 +210,6 @@ def _build_reload(explorer: Explorer) -> pmui.IconButton:
         color="default",
         on_click=lambda _: explorer.reload(),
     )
-
-
-def _follow_address(state: PageState, bar: AddressBar) -> None:
-    def write(*_: Any) -> None:
-        if not state.opening:
-            bar.search = render_address(state.address)
-            bar.param.trigger("search")
-
-    state.param.watch(write, [*ADDRESSED, "opening"])
 
 
 def _asked_for() -> str:
