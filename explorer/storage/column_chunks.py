@@ -10,6 +10,7 @@ Whose chunk one is, its place says: pyarrow does not look at the name that it ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from explorer.storage.ports import ByteRange
@@ -54,6 +55,10 @@ _FILE_META_DATA = {
 # following a byte takes about a tenth of a microsecond: more than this costs more than it saves
 _LARGEST = 2**19
 
+# each version of a table opens the same few checkpoints again; their footers are this small
+_KEPT = 2**16
+_MOST_KEPT = 32
+
 
 class ColumnChunk(NamedTuple):  # made by the hundred for each file
     """One leaf in one row group: `start` and `end` are bytes of the file, the same for a chunk
@@ -80,10 +85,18 @@ def parse_chunks(footer: bytes) -> list[list[ColumnChunk]]:
 
 def follow_chunks(footer: bytes) -> list[list[ColumnChunk]]:
     """The chunks of each row group, one for each leaf of the schema in its order; raises
-    `IndexError` or `ValueError` where the footer cannot be followed."""
+    `IndexError` or `ValueError` where the footer cannot be followed. Not to be changed: who
+    asks of the same footer again may get the same lists."""
+    return _kept(footer) if len(footer) <= _KEPT else _follow(footer)
+
+
+def _follow(footer: bytes) -> list[list[ColumnChunk]]:
     fields, _ = read_fields(footer, _FILE_META_DATA)
     groups = fields.get(_ROW_GROUPS, ())
     return [[_chunk_of(column) for column in group.get(_COLUMNS, ())] for group in groups]
+
+
+_kept = lru_cache(_MOST_KEPT)(_follow)
 
 
 def ranges_of(

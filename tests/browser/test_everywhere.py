@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import WAIT_MS
 from tests.browser.conftest import Guard, Server
+from tests.browser.places import lead
 from tests.browser.test_page import open_shop, query
 from widgets.state import VIEWS
 
@@ -33,7 +34,9 @@ def settled(page: Page, server: Server, shop: Path, view: str) -> None:
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
-def themed(request: pytest.FixtureRequest, browser: Browser, server: Server) -> Iterator[Page]:
+def themed(
+    request: pytest.FixtureRequest, browser: Browser, server: Server, shop: Path
+) -> Iterator[Page]:
     """A page in one theme, for all views."""
     context = browser.new_context(
         viewport={"width": WIDTHS[0], "height": 980}, color_scheme=request.param
@@ -42,6 +45,7 @@ def themed(request: pytest.FixtureRequest, browser: Browser, server: Server) -> 
     page.set_default_timeout(WAIT_MS)
     guard = Guard(server.origin)
     guard.watch(page)
+    settled(page, server, shop, VIEWS[0])
     yield page
     context.close()
     assert guard.foreign == []
@@ -60,9 +64,9 @@ def find_faults(page: Page) -> list[tuple[str, str, list[str]]]:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_has_a_serious_fault_in_either_theme_and_none_is_too_wide(
-    themed: Page, server: Server, shop: Path, view: str
+    themed: Page, shop: Path, view: str
 ) -> None:
-    settled(themed, server, shop, view)
+    lead(themed, table=shop, view=view, version=AT, older=40)
     for _ in range(4):
         faults = find_faults(themed)
         if not faults:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import WAIT_MS
 from tests.browser.conftest import WIDE, Guard, Server, serving
+from tests.browser.places import lead
 from tests.tables import LogFolder, add, metadata, remove, vector
 from widgets.state import VIEWS
 
@@ -108,22 +110,47 @@ def evil_server(table: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield running
 
 
-@pytest.fixture
-def evil_page(browser: Browser, evil_server: Server) -> Iterator[tuple[Page, Guard]]:
+@contextmanager
+def opened(browser: Browser, server: Server, theme: str = "light") -> Iterator[tuple[Page, Guard]]:
     """A page; afterwards nothing has run and nothing was asked for."""
-    guard = Guard(evil_server.origin)
-    context = browser.new_context(viewport=WIDE)  # type: ignore[arg-type]
+    guard = Guard(server.origin)
+    context = browser.new_context(
+        viewport=WIDE,  # type: ignore[arg-type]
+        color_scheme="dark" if theme == "dark" else "light",
+    )
     page = context.new_page()
     page.set_default_timeout(WAIT_MS)
     guard.watch(page)
     yield page, guard
-    page.wait_for_timeout(300)  # what loads by itself does so now
-    ran = page.evaluate("window.ran")
     context.close()
-    assert ran is None
+
+
+def nothing_ran(page: Page, guard: Guard) -> None:
+    page.wait_for_timeout(300)  # what loads by itself does so now
+    assert page.evaluate("window.ran") is None
     assert guard.dialogs == []
     assert guard.foreign == []
     assert [url for url in guard.requests if "/evil" in url] == []
+
+
+@pytest.fixture
+def evil_page(browser: Browser, evil_server: Server) -> Iterator[tuple[Page, Guard]]:
+    """A page of its own; afterwards nothing has run and nothing was asked for."""
+    with opened(browser, evil_server) as (page, guard):
+        yield page, guard
+        nothing_ran(page, guard)
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def evil_tour(
+    request: pytest.FixtureRequest, browser: Browser, evil_server: Server, table: Path
+) -> Iterator[tuple[Page, Guard]]:
+    """One page in one theme, for all views."""
+    with opened(browser, evil_server, request.param) as (page, guard):
+        page.goto(evil_server.address(table=table))
+        expect(page.locator(".dx-figure").nth(4)).to_be_visible()
+        expect(page.locator(".dx-page.dx-dark")).to_have_count(int(request.param == "dark"))
+        yield page, guard
 
 
 def visible_attack(page: Page) -> None:
@@ -152,18 +179,13 @@ _UNSEEN = r"""() => {
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_of_a_hostile_table_runs_in_a_view(
-    evil_page: tuple[Page, Guard], evil_server: Server, table: Path, view: str, theme: str
+    evil_tour: tuple[Page, Guard], table: Path, view: str
 ) -> None:
-    page, _ = evil_page
-    page.goto(evil_server.address(table=table, view=view))
-    expect(page.locator(".dx-figure").nth(4)).to_be_visible()
-    if theme == "dark":
-        page.get_by_role("button", name="Toggle theme").click()
-        expect(page.locator(".dx-page.dx-dark")).to_be_visible()
-    expect(page.locator(".dx-waiting")).to_have_count(0)
+    page, guard = evil_tour
+    lead(page, table=table, view=view)
     visible_attack(page)
+    nothing_ran(page, guard)
 
 
 def test_nothing_runs_in_the_details_of_a_commit(
@@ -278,22 +300,21 @@ def test_exports_hold_no_cell_that_a_spreadsheet_would_run(
     ],
 )
 def test_nothing_runs_in_what_a_view_shows_on_demand(
-    evil_page: tuple[Page, Guard],
-    evil_server: Server,
+    evil_tour: tuple[Page, Guard],
     table: Path,
     view: str,
     more: dict[str, object],
     buttons: list[str],
 ) -> None:
-    page, _ = evil_page
-    page.goto(evil_server.address(table=table, view=view, **more))
-    expect(page.locator(".dx-figure").nth(4)).to_be_visible()
+    page, guard = evil_tour
+    lead(page, table=table, view=view, **more)
     for name in buttons:
         page.get_by_role("button", name=name).click()
     expect(page.locator(".dx-waiting")).to_have_count(0)
     # all at once: an answer that comes meanwhile draws its part of the view anew
     page.locator("details").evaluate_all("all => all.forEach(one => { one.open = true })")
     visible_attack(page)
+    nothing_ran(page, guard)
 
 
 def test_nothing_runs_or_is_misread_in_the_palette(

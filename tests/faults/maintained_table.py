@@ -3,6 +3,7 @@ ended."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -211,9 +212,29 @@ def state_of(lake: Lake, plan: Plan) -> State:
     return State(latest=latest, files=files, rows=rows)
 
 
+_whole: set[tuple[str, bytes]] = set()
+
+
 def check_whole(lake: Lake, before: State, plan: Plan) -> None:
     """Every version that the plan promised reads as before, the newest one reads too, no
-    commit is there twice, and no file that one of them needs is missing."""
+    commit is there twice, and no file that one of them needs is missing. A table of the very
+    same bytes is looked at once: most faults end in one of a few."""
+    held = plan.digest, _bytes_of(lake)
+    if held not in _whole:
+        _look_whether_whole(lake, before, plan)
+        _whole.add(held)
+
+
+def _bytes_of(lake: Lake) -> bytes:
+    found = hashlib.sha256()
+    for place in sorted(place for place in lake.root.rglob("*") if place.is_file()):
+        data = place.read_bytes()
+        found.update(f"{place.relative_to(lake.root)}\0{len(data)}\0".encode())
+        found.update(data)
+    return found.digest()
+
+
+def _look_whether_whole(lake: Lake, before: State, plan: Plan) -> None:
     after = state_of(lake, plan)
     assert after.rows == before.rows
     if after.rows is None:

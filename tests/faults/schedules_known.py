@@ -7,7 +7,6 @@ its store for what it reads, each time, and writes what it writes.
 
 from __future__ import annotations
 
-import typing
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import tests.protocol_attributes  # noqa: F401  # as long as it is imported
 from explorer.log import checkpoint_encoding, hint, hint_writer, joined_parquet
 from explorer.log.parquet_part import ParquetPart
 from explorer.maintenance import commit_step
@@ -155,6 +155,4 @@ def answers_kept() -> Iterator[None]:
         patch.setattr(parquet_bytes, "check_first_pages", _pages_once(check_first_pages))
         patch.setattr(page_headers, "follow_chunks", lru_cache(_MOST_FILES)(follow_chunks))
         patch.setattr(commit_step, "version", lru_cache(commit_step.version))
-        # as Python does itself from 3.12 on
-        patch.setattr(typing, "_get_protocol_attrs", lru_cache(typing._get_protocol_attrs))  # type: ignore[attr-defined]
         yield
