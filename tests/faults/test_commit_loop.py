@@ -141,6 +141,26 @@ def test_a_commit_upon_an_old_version_that_others_follow_at_once_stands(store: L
     assert explorer.open_table(store.uri).latest_version() == 2
 
 
+def test_a_commit_that_others_followed_stands_although_a_cleanup_took_it_since(
+    store: LocalStore,
+) -> None:
+    """It lies before the log that is left, as one does that nobody ever saw; but its files are
+    in the checkpoint, and whoever took them for needless would take rows of the table."""
+    read = newest(store)
+
+    def follow_and_clean() -> None:
+        for name in "abc":
+            append(store, name)
+        cut(store, 4)
+
+    meddled = Meddled(store.uri, after=follow_and_clean)
+    late = (read.timestamp or 0) + 2 * 3_600_000
+    done = commit(meddled, stage(add("old"), upon=read), clock=lambda: late, retries=AT_ONCE)
+    assert isinstance(done, Committed)
+    assert done.version == 1
+    assert not Path(store.uri, commit_path(1)).exists()
+
+
 def test_a_table_whose_first_commits_are_gone_is_not_created_anew(store: LocalStore) -> None:
     for name in "ab":
         append(store, name)

@@ -124,3 +124,15 @@ def test_a_put_that_failed_after_it_arrived_is_a_commit(tmp_path: Path) -> None:
     attempt(sound, creation)
     store = Faulty(sound.uri, 2, "is lost", lambda: None)
     assert attempt(store, append(sound, "mine")) == Committed(version=1, timestamp=1)
+
+
+def test_a_put_that_failed_and_did_not_arrive_is_told_by_its_own_error(tmp_path: Path) -> None:
+    """A store that refuses says why, and five more requests would say no more than that."""
+    sound = LocalStore(str(tmp_path))
+    creation = stage(TRACKED, metadata(), upon=NO_TABLE, transaction_id="creation")
+    attempt(sound, creation)
+    store = Faulty(sound.uri, 2, "fails", lambda: None)
+    with pytest.raises(StorageError, match="It failed"):
+        attempt(store, append(sound, "mine"))
+    assert store.requests == 3, "the base, the put, and what became of it"
+    assert committed(sound) == ["creation"]
