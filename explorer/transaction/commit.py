@@ -72,7 +72,7 @@ def commit(
             cancel.check()
         check_commit(staged)
         attempt = build_attempt(staged, clock())
-        if _create(store, attempt):
+        if _create(store, staged, attempt):
             if _is_stranded(store, staged, clock()):
                 return commit_gone(staged, attempt.version)
             return Committed(version=attempt.version, timestamp=attempt.timestamp)
@@ -166,7 +166,7 @@ def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> i
     return store.stat(render_commit_path(winner.version)).modified_ms
 
 
-def _create(store: WriteStore, attempt: Attempt) -> bool:
+def _create(store: WriteStore, staged: StagedCommit, attempt: Attempt) -> bool:
     """Whether the version is now `attempt` by our doing; False where another was first."""
     path = render_commit_path(attempt.version)
     for _ in range(_UNKNOWN_LIMIT):
@@ -183,8 +183,8 @@ def _create(store: WriteStore, attempt: Attempt) -> bool:
         except NotFoundError:
             if failure is not None:
                 raise failure from None
-            if outcome is PutOutcome.ALREADY_THERE:
-                return False  # and gone since: the winners tell
+            if _gone(store, staged) is not None:
+                break  # a cleanup took what was there, and it may have been ours
         # it did not arrive, or has not yet: creating it again is safe either way
     raise StorageError(
         "The outcome of a commit is unknown.",

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 import explorer
-from explorer.errors import ConflictError, CorruptLogError, UnsupportedError
+from explorer.errors import ConflictError, CorruptLogError, StorageError, UnsupportedError
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import Action
 from explorer.storage.local import LocalStore
@@ -181,15 +181,54 @@ def test_a_checkpoint_without_its_commit_can_be_built_upon(store: LocalStore) ->
 
 
 def test_a_winner_that_goes_before_it_was_read_ends_the_commit(store: LocalStore) -> None:
-    def lose_and_clean() -> None:
+    def lose() -> None:
         append(store, "a")
         append(store, "b")
 
-    meddled = Meddled(store.uri, before=lose_and_clean, after=lambda: store.delete(commit_path(1)))
+    class Cleaned(Meddled):
+        """Its first commit goes when its first line has told that it is another's."""
+
+        def read(self, path: str, limit: int | None = None) -> bytes:
+            found = super().read(path, limit)
+            if limit is not None:
+                store.delete(commit_path(1))
+            return found
+
+    meddled = Cleaned(store.uri, before=lose)
     done = commit(meddled, stage(add("c"), upon=newest(store)), clock=lambda: 1, retries=AT_ONCE)
     assert isinstance(done, Conflict)
     assert (done.version, done.rule) == (1, "commit gone")
     assert not Path(store.uri, commit_path(1)).exists()
+
+
+@pytest.mark.parametrize("answer", [PutOutcome.UNKNOWN, PutOutcome.ALREADY_THERE])
+@pytest.mark.parametrize("hours", [0, 2])
+def test_a_commit_that_went_before_anybody_knew_whose_it_was_is_no_conflict(
+    store: LocalStore, answer: PutOutcome, hours: int
+) -> None:
+    """It was followed, and a cleanup took it: told a conflict, whoever made it would take its
+    files for needless, which are in the table; made again, it would lie alone before the log."""
+    read = newest(store)
+
+    class Unsure(Meddled):
+        def put_if_absent(self, path: str, data: Content) -> PutOutcome:
+            first = bool(self._after)
+            found = super().put_if_absent(path, data)
+            return answer if first else found
+
+    def follow_and_clean() -> None:
+        for name in "abc":
+            append(store, name)
+        assert [line["add"]["path"] for line in lines_of(store, 1) if "add" in line] == ["old"]
+        cut(store, 4)
+
+    unsure = Unsure(store.uri, after=follow_and_clean)
+    late = (read.timestamp or 0) + hours * 3_600_000
+    with pytest.raises(StorageError, match="unknown"):
+        commit(unsure, stage(add("old"), upon=read), clock=lambda: late, retries=AT_ONCE)
+    assert [name for name in store.list_names("_delta_log") if name.endswith(".json")] == [
+        f"{4:020}.json"
+    ]
 
 
 def test_too_many_lost_races_end_in_an_error(store: LocalStore) -> None:
