@@ -131,6 +131,46 @@ def test_file_that_was_written_again_seconds_after_the_plan_stays(lake: Lake) ->
     assert sum(step.refused for step in receipt.steps) == 1
 
 
+def test_file_that_was_removed_once_more_after_the_plan_stays(lake: Lake) -> None:
+    """Its retention begins anew: versions since had it."""
+    start(lake, lake.add("gone.parquet"), lake.add("a.parquet"))
+    lake.commit(1, [lake.remove("gone.parquet", age_days=20)], age_days=20)
+    plan = vacuum(lake)
+    assert [*planned(plan)] == ["gone.parquet"]
+    lake.commit(2, [lake.remove("gone.parquet", age_days=0)], age_days=0)
+    receipt = lake.execute(plan)
+    assert receipt.status == "refused"
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "plan_stale"
+    assert "Version 2, which came after it, speaks of a file of the plan" in receipt.problem.reason
+    assert lake.there("gone.parquet")
+
+
+def test_missing_file_that_another_took_out_of_the_table_is_not_taken_out_again(
+    lake: Lake,
+) -> None:
+    start(lake, lake.add("lost.parquet"), lake.add("a.parquet"))
+    (lake.root / "lost.parquet").unlink()
+    plan = maintenance.plan_repair(lake.table, "files", clock=lake.clock)
+    assert [*planned(plan, "remove")] == ["lost.parquet"]
+    lake.commit(1, [lake.remove("lost.parquet", age_days=0)], age_days=0)
+    receipt = lake.execute(plan)
+    assert receipt.status == "refused"
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "plan_stale"
+    assert lake.table.latest_version() == 1
+
+
+def test_commit_that_removes_another_file_leaves_the_plan_as_it_is(lake: Lake) -> None:
+    start(lake, lake.add("gone.parquet"), lake.add("a.parquet"), lake.add("b.parquet"))
+    lake.commit(1, [lake.remove("gone.parquet", age_days=20)], age_days=20)
+    plan = vacuum(lake)
+    lake.commit(2, [lake.remove("b.parquet", age_days=0)], age_days=0)
+    assert lake.execute(plan).status == "completed"
+    assert not lake.there("gone.parquet")
+    assert lake.there("b.parquet")
+
+
 def test_promised_version_with_other_files_than_planned_does_not_hold(lake: Lake) -> None:
     start(lake, lake.add("a.parquet"), lake.add("b.parquet"))
     lake.file("stray.parquet")
