@@ -33,6 +33,7 @@ from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.features.registry import supported_features
+from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -59,7 +60,6 @@ _KEPT_PROPERTIES = (
     "delta.rowTrackingSuspended",
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
-    "delta.columnMapping.maxColumnId",
 )
 
 
@@ -205,6 +205,10 @@ def _metadata(newest: Snapshot, target: Snapshot) -> Metadata:
     held, wanted = newest.metadata.configuration, target.metadata.configuration
     configuration = {name: value for name, value in wanted.items() if name not in _KEPT_PROPERTIES}
     configuration |= {name: held[name] for name in _KEPT_PROPERTIES if name in held}
+    # no id is given out twice, also where the table had done without ids in between
+    if numbered := [found for found in (wanted, held) if COLUMN_MAPPING_MAX_ID.name in found]:
+        most = max(numbered, key=COLUMN_MAPPING_MAX_ID.value_of)
+        configuration[COLUMN_MAPPING_MAX_ID.name] = most[COLUMN_MAPPING_MAX_ID.name]
     return replace(
         target.metadata,
         id=newest.metadata.id,

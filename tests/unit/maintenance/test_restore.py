@@ -67,32 +67,6 @@ def test_data_schema_and_properties_come_back(lake: Lake) -> None:
     assert (lake.log.log / f"{2:020}.crc").is_file()
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "now"),
-    [
-        ("delta.enableInCommitTimestamps", "false", "true"),
-        ("delta.inCommitTimestampEnablementVersion", "0", "1"),
-        ("delta.inCommitTimestampEnablementTimestamp", "1", "2"),
-        ("delta.enableRowTracking", "false", "true"),
-        ("delta.rowTrackingSuspended", "false", "true"),
-        ("delta.rowTracking.materializedRowIdColumnName", "_row-id-old", "_row-id-now"),
-        ("delta.rowTracking.materializedRowCommitVersionColumnName", "_version-old", "_version"),
-        ("delta.columnMapping.maxColumnId", "2", "3"),
-    ],
-)
-@pytest.mark.parametrize("then_and_now", ["both", "then", "now"])
-def test_property_that_later_versions_rest_on_stays_as_it_is_now(
-    lake: Lake, name: str, old: str, now: str, then_and_now: str
-) -> None:
-    first = {"owner": "me"} | ({} if then_and_now == "now" else {name: old})
-    since = {"owner": "you"} | ({} if then_and_now == "then" else {name: now})
-    lake.commit(0, [FEATURE_PROTOCOL, metadata(configuration=first), lake.add("a")], age_days=9)
-    lake.commit(1, [metadata(configuration=since)], age_days=5)
-    (action,) = restore(lake, 0).steps[0].arguments["actions"]
-    stays = {} if then_and_now == "then" else {name: now}
-    assert action["metaData"]["configuration"] == {"owner": "me"} | stays
-
-
 def test_file_comes_back_with_the_vector_that_it_had(lake: Lake) -> None:
     first, second = vector(), vector("ab^-aqEH.-t@S}K{vb[*k]")
     for found in (first, second):

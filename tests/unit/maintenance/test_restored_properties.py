@@ -1,0 +1,77 @@
+"""Of the properties that a restore brings back, those that later versions rest on stay as they are
+now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from explorer.maintenance import Plan, plan_restore
+from tests.data_tables import mapped, struct
+from tests.tables import FEATURE_PROTOCOL, metadata
+from tests.unit.maintenance.lake import Lake
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(tmp_path)
+
+
+def restore(lake: Lake, version: int) -> Plan:
+    return plan_restore(lake.table, version, clock=lake.clock)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "now"),
+    [
+        ("delta.enableInCommitTimestamps", "false", "true"),
+        ("delta.inCommitTimestampEnablementVersion", "0", "1"),
+        ("delta.inCommitTimestampEnablementTimestamp", "1", "2"),
+        ("delta.enableRowTracking", "false", "true"),
+        ("delta.rowTrackingSuspended", "false", "true"),
+        ("delta.rowTracking.materializedRowIdColumnName", "_row-id-old", "_row-id-now"),
+        ("delta.rowTracking.materializedRowCommitVersionColumnName", "_version-old", "_version"),
+    ],
+)
+@pytest.mark.parametrize("then_and_now", ["both", "then", "now"])
+def test_property_that_later_versions_rest_on_stays_as_it_is_now(
+    lake: Lake, name: str, old: str, now: str, then_and_now: str
+) -> None:
+    first = {"owner": "me"} | ({} if then_and_now == "now" else {name: old})
+    since = {"owner": "you"} | ({} if then_and_now == "then" else {name: now})
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(configuration=first), lake.add("a")], age_days=9)
+    lake.commit(1, [metadata(configuration=since)], age_days=5)
+    (action,) = restore(lake, 0).steps[0].arguments["actions"]
+    stays = {} if then_and_now == "then" else {name: now}
+    assert action["metaData"]["configuration"] == {"owner": "me"} | stays
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "after"),
+    [("2", "3", "3"), ("3", "2", "3"), ("9", "10", "10"), ("2", None, "2"), (None, "3", "3")],
+)
+def test_column_ids_that_were_given_out_are_counted_on(
+    lake: Lake, then: str | None, now: str | None, after: str
+) -> None:
+    name = "delta.columnMapping.maxColumnId"
+    first, since = ({} if most is None else {name: most} for most in (then, now))
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(configuration=first), lake.add("a")], age_days=9)
+    lake.commit(1, [metadata(configuration=since | {"owner": "you"})], age_days=5)
+    (action,) = restore(lake, 0).steps[0].arguments["actions"]
+    assert action["metaData"]["configuration"] == {name: after}
+
+
+def test_column_mapping_that_was_taken_away_since_comes_back(lake: Lake) -> None:
+    """Whoever takes it away takes the highest id with it, and the schema that comes back has
+    ids again."""
+    fields = [mapped("id", "long", "c1", 1), mapped("part", "string", "c2", 2)]
+    mapping = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
+    old = metadata(schemaString=json.dumps(struct(*fields)), configuration=mapping)
+    protocol = {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}}
+    lake.commit(0, [protocol, old, lake.add("a")], age_days=9)
+    lake.commit(1, [metadata(), lake.remove("a", age_days=5), lake.add("b")], age_days=5)
+    receipt = lake.execute(restore(lake, 0))
+    assert receipt.status == "completed", receipt.problem
+    assert lake.table.metadata().configuration == mapping
