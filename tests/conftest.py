@@ -26,7 +26,7 @@ settings.register_profile("ci", derandomize=True, print_blob=True, **_COMMON)
 settings.load_profile("ci" if IN_CI else "local")
 
 # Marker -> the folders and fixtures whose tests carry it.
-_HEAVY = {"browser": {"browser", "notebooks", "served"}, "spark": {"spark"}}
+_HEAVY = {"browser": {"browser", "notebooks"}, "spark": {"spark"}}
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, Page, expect
 from traitlets.config import Config
 
+from tests.interop.spark_session import QUICK_JVM
 from tests.browser.chromium import WAIT_MS
 from tests.browser.conftest import Guard
 from tests.tables import PROTOCOL, LogFolder, add, metadata
@@ -56,7 +57,13 @@ def run(notebook: nbformat.NotebookNode, folder: Path, **environment: str) -> nb
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute(
-        env={**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(folder), **environment}
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "IPYTHONDIR": str(folder),
+            "JDK_JAVA_OPTIONS": QUICK_JVM,
+            **environment,
+        }
     )
     return notebook
 

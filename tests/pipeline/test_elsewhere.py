@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.interop.spark_session import QUICK_JVM
+
 ROOT = Path(__file__).resolve().parents[2]
 
 _SAME = {
@@ -38,7 +40,12 @@ def run(kind: str, folder: Path, **environment: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "tests.pipeline.elsewhere", kind, str(folder)],
         cwd=ROOT,
-        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", **environment},
+        env={
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "JDK_JAVA_OPTIONS": QUICK_JVM,
+            **environment,
+        },
         capture_output=True,
         text=True,
         timeout=540,
