@@ -147,9 +147,9 @@ def with_socket(server: Server, token: str, use: Any, **headers: str) -> Any:
         return beside.submit(lambda: asyncio.run(run())).result()
 
 
-def wait_for(is_so: Any, what: str) -> None:
+def wait_for(is_so: Any, what: str, seconds: float = WAIT) -> None:
     """Wait until something is so."""
-    ends = time.monotonic() + WAIT
+    ends = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < ends, what
         time.sleep(0.05)

@@ -7,6 +7,7 @@ import asyncio
 import json
 import random
 import signal
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +17,7 @@ from urllib.parse import urlencode
 import pytest
 
 from benchmarks.load_page import Page
-from tests.served.conftest import Server, wait_for
+from tests.served.conftest import WAIT, Server, wait_for
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.services.work import WORKERS
 
@@ -28,10 +29,13 @@ COUNTED = """
 import asyncio, gc, json, logging, os, signal, sys, threading
 from pathlib import Path
 from tornado.ioloop import IOLoop
+from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 from widgets.served import assembly
 # longer than a page takes to connect while five others are being made
-assembly._UNUSED_SECONDS, assembly._LOOK_SECONDS = 8, 2
+assembly._UNUSED_SECONDS, assembly._LOOK_SECONDS = 15, 2
+# now and then a ping finds a browser gone before its socket does
+assembly._PING_SECONDS = 0.02
 target = Path(__file__).with_suffix(".json")
 PAGES = ("widgets.views.", "widgets.components.", "widgets.served.shell", "widgets.state",
          "panel_material_ui.")
@@ -52,7 +56,7 @@ async def fail(error):
     raise error
 def break_down(*_):
     loop = asyncio.get_running_loop()
-    for error in (WebSocketClosedError(), ValueError("a real one")):
+    for error in (WebSocketClosedError(), StreamClosedError(), ValueError("a real one")):
         loop.create_task(fail(error))
         IOLoop.current().add_callback(fail, error)
     teller = logging.getLogger("panel.io.document")
@@ -134,17 +138,18 @@ def test_a_page_that_is_closed_gives_back_all_it_held(server: CountedServer, fol
     last: list[Mapping[str, Any]] = []
 
     def is_left_by_all() -> bool:
+        time.sleep(1)  # to count keeps the server from giving back
         last[:] = [server.count()]
         return last[0]["alive"].keys().isdisjoint({"Explorer", "LiveHtml", "Page", "PageState"})
 
     documents = server.count()["alive"]["Document"]
     # the first pages load what every page needs, and open the tables
     visit_all(server, folder, 4)
-    wait_for(is_left_by_all, "the first pages are given back")
+    wait_for(is_left_by_all, "the first pages are given back", 3 * WAIT)
     (before,) = last
     assert before["alive"]["Document"] == documents  # the very first page is given back too
     visit_all(server, folder, SESSIONS)
-    wait_for(is_left_by_all, "the pages are given back")
+    wait_for(is_left_by_all, "the pages are given back", 3 * WAIT)
     (after,) = last
     assert after["alive"] == before["alive"]
     assert after["threads"] <= before["threads"] + WORKERS  # those of the pool come one by one
@@ -158,5 +163,5 @@ def test_the_log_is_silent_about_pages_that_were_closed_and_not_about_errors(
     server.process.send_signal(signal.SIGUSR2)
     wait_for(lambda: server.said.count("ValueError: a real one") == 2, "errors are in the log")
     assert server.said.count("Traceback") == 2, server.said
-    assert "WebSocketClosedError" not in server.said
+    assert "ClosedError" not in server.said
     assert "Failed sending message" not in server.said

@@ -54,6 +54,9 @@ on where it was."""
 _LOOK_SECONDS = 15
 """Between two looks for such sessions."""
 
+_PING_SECONDS = 30
+"""Between two pings to a browser, so that no proxy takes a quiet page for one that is gone."""
+
 _STOP_SECONDS = 5
 """What is being read for pages has so long to end once the server is told to stop."""
 
@@ -213,6 +216,11 @@ def build_server(
         use_xheaders=settings.behind_proxy,
         unused_session_lifetime_milliseconds=_UNUSED_SECONDS * 1000,
         check_unused_sessions_milliseconds=_LOOK_SECONDS * 1000,
+        # Bokeh's own ping takes the session from a socket that it finds closed; what the
+        # socket has still to tell of, its end included, then fails.
+        keep_alive_milliseconds=0,
+        websocket_ping_interval=_PING_SECONDS,
+        websocket_ping_timeout=0,  # a page that is at work for long answers when it can
         websocket_max_message_size=LARGEST_MESSAGE,
         http_server_kwargs={"max_body_size": LARGEST_BODY, "max_header_size": LARGEST_BODY},
         log_function=log_request,

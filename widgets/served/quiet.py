@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 
+from tornado.iostream import StreamClosedError
 from tornado.websocket import WebSocketClosedError
 
 _TELLERS = (
@@ -17,6 +18,7 @@ _TELLERS = (
     "bokeh.server.views.ws",
     "panel.io.document",
 )
+_GONE = (WebSocketClosedError, StreamClosedError)  # the second one from a ping
 _SENTENCE = "Failed sending message as connection was closed"
 
 
@@ -26,7 +28,7 @@ class _GoneBrowsers(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a line goes into the log."""
         error = record.exc_info[1] if record.exc_info else None
-        return not isinstance(error, WebSocketClosedError) and record.msg != _SENTENCE
+        return not isinstance(error, _GONE) and record.msg != _SENTENCE
 
 
 _FILTER = _GoneBrowsers()
