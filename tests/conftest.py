@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import tests.protocol_attributes  # noqa: F401  # as long as it is imported
-
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("DELTA_EXPLORER_CORPUS", ROOT.parent / "shared" / "corpus"))
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}

@@ -25,7 +25,7 @@ from explorer.protocol.schema_walk import render_path, walk_fields
 from explorer.rows.data_file import DataFile
 from explorer.rows.parquet_file import open_data_file, reading
 from explorer.scan.column_statistics import parsed_leaves, read_facts, statistics_columns
-from explorer.storage.ports import RangeStore
+from explorer.storage.ports import RangeStore, offers
 from explorer.table.snapshot import Snapshot
 
 MOST_FILES: Final = 1_000
@@ -195,7 +195,7 @@ def _read_footers(
             return file.path, error
 
     batches = (batch.to_pylist() for batch in files.to_batches(max_chunksize=_AT_ONCE))
-    if not isinstance(snapshot.store, RangeStore):
+    if not offers(snapshot.store, RangeStore):
         yield from (list(map(read, batch)) for batch in batches)
         return
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="delta-explorer-footers") as pool:

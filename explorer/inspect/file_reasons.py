@@ -26,7 +26,7 @@ from explorer.log.listing import LogListing
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.paths import decode_path, is_absolute
-from explorer.storage.ports import ObjectInfo, ReadStore
+from explorer.storage.ports import ObjectInfo, ReadStore, offers
 from explorer.storage.tree import LinkStore
 from explorer.table.kept_files import is_kept, kept_files, names_through_links
 from explorer.table.listed_files import list_files
@@ -86,7 +86,7 @@ def why_here(
 
 def _is_behind_link(snapshot: Snapshot, name: str, now_ms: int, watch: Watch) -> bool:
     """Whether a link may lead to this file by the path of one that vacuum keeps."""
-    if is_absolute(name) or not isinstance(snapshot.store, LinkStore):
+    if is_absolute(name) or not offers(snapshot.store, LinkStore):
         return False
     links = list_files(snapshot.store, watch).others
     cutoff_ms = now_ms - milliseconds(retention_floor(snapshot.metadata.configuration))

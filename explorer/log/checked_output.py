@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from explorer.errors import CorruptLogError, DeltaError
-from explorer.storage.ports import OutputStore, ReadStore, WriteStore
+from explorer.storage.ports import OutputStore, ReadStore, WriteStore, offers
 
 _PIECE = 8 * 2**20
 
@@ -63,7 +63,7 @@ class CheckedOutput(io.RawIOBase):
 def open_checked_output(store: WriteStore, path: str) -> Iterator[CheckedOutput]:
     """Where to write the file at `path`; readers see it once the block has ended, and
     nothing of it where the block raises. In pieces where the store takes them."""
-    if isinstance(store, OutputStore):
+    if offers(store, OutputStore):
         with store.open_output(path) as sink:
             yield CheckedOutput(sink)
         return

@@ -18,7 +18,7 @@ from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOL
 from explorer.protocol.last_checkpoint import EmbeddedCheckpoint
 from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.at_once import each
-from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore
+from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore, offers
 
 _MAX_DEPTH = 100
 
@@ -156,7 +156,7 @@ def _read_parquet(
 ) -> _TopLevel:
     def read(name: str) -> tuple[ParquetPart, Iterable[dict[str, Any]]]:
         part = open_part(store, f"{LOG_FOLDER}/{name}", listed=sizes.get(name))
-        if isinstance(store, RangeStore):
+        if offers(store, RangeStore):
             return part, list(part.read_small())
         first = part.read_first(("protocol", "metaData")) if until_both else []
         return part, chain(first, part.read_small())

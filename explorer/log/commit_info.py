@@ -18,7 +18,7 @@ from explorer.protocol.filenames import (
     render_commit_path,
 )
 from explorer.storage.at_once import each
-from explorer.storage.ports import HeadStore, ReadStore
+from explorer.storage.ports import HeadStore, ReadStore, offers
 
 # with in-commit timestamps `commitInfo` is the first line, and nearly every
 # writer puts it there anyway; few are longer than this
@@ -67,7 +67,7 @@ def read_provenance(
 ) -> Iterator[tuple[Mapping[str, Any], int | None]]:
     """The `commitInfo` of many commits, empty where a commit has none or cannot be
     parsed, and the modification time of each, None where reading does not tell it."""
-    if not isinstance(store, HeadStore):
+    if not offers(store, HeadStore):
         # what is not in a head is asked for by the thread that read the head
         bodies = each(
             store, lambda version: read_body(store, _head(store, version), version), versions

@@ -22,6 +22,7 @@ from explorer.storage.ports import (
     RangeStore,
     ReadStore,
     StampedStore,
+    offers,
 )
 
 CheckpointKind = Literal["classic", "multi-part", "v2"]
@@ -151,7 +152,7 @@ def build_listing(names: Iterable[str]) -> LogListing:
 
 def list_log(store: ReadStore) -> LogListing:
     """List the log folder of the table at the store's root."""
-    if not isinstance(store, RangeStore):
+    if not offers(store, RangeStore):
         return build_listing(store.list_names(LOG_FOLDER))
     stored = {info.name: info for info in store.list_folder(LOG_FOLDER)}
     return replace(build_listing(stored), stored=stored)
@@ -174,7 +175,7 @@ class KeptListing:
     def list_log(self, store: ReadStore) -> LogListing:
         """As the function of that name; the one that is kept where it holds still."""
         now_ns = self._clock()
-        if not isinstance(store, StampedStore):
+        if not offers(store, StampedStore):
             return list_log(store)
         if (kept := self._kept) is not None and kept[0] == store.folder_stamp(LOG_FOLDER, now_ns):
             return kept[1]
@@ -201,7 +202,7 @@ def list_newer(store: ReadStore, held: LogListing) -> LogListing | None:
     """The log folder as it is now, where `held` knows it up to some version: only names
     about that version and later ones are listed. None where that saves nothing, where the
     store cannot, or where the log is not the same one."""
-    if len(held.stored) <= _PAGE or not held.commits or not isinstance(store, RangeStore):
+    if len(held.stored) <= _PAGE or not held.commits or not offers(store, RangeStore):
         return None
     known = newest = held.commits[-1]
     first = group = known // _GROUP

@@ -17,7 +17,7 @@ from explorer.log.small_actions import SmallActions
 from explorer.log.tail import Tail, replay_commits
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import render_commit_name, render_commit_path
-from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore
+from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore, offers
 
 if TYPE_CHECKING:
     from explorer.log.checkpoint import Checkpoint
@@ -199,7 +199,7 @@ def _choose_and_replay(
 ) -> tuple[_Choice, Tail | None]:
     """`_choose`, and meanwhile the commits after the checkpoint that it will choose if that
     can be used: where requests take long and all of it must be read."""
-    if not isinstance(store, RangeStore) or held is not None:
+    if not offers(store, RangeStore) or held is not None:
         return _choose(store, listing, version, held), None
     try:
         expected = build_segment(listing, version)

@@ -17,7 +17,7 @@ from explorer.log.columns import positions_column
 from explorer.log.commit_info import COMMITS_AT_A_TIME, HEAD_BYTES, read_body, read_provenance
 from explorer.log.info_bodies import columns_of_bodies
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_names
-from explorer.storage.ports import HeadStore, ReadStore
+from explorer.storage.ports import HeadStore, ReadStore, offers
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -51,7 +51,7 @@ def read_recorded(store: ReadStore, versions: Sequence[int]) -> Iterator[Recorde
     """What the commits of `versions` record, in this order; nothing where a commit cannot be
     parsed. While files are fetched, a thread reads those before into columns, where
     reading a file takes next to no time and there are many."""
-    if isinstance(store, HeadStore) and len(versions) >= ENOUGH:
+    if offers(store, HeadStore) and len(versions) >= ENOUGH:
         return _read_in_columns(store, versions)
     return _read_one_by_one(store, versions)
 

@@ -40,7 +40,7 @@ from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
 from explorer.log.record_counts import record_counts
 from explorer.log.tail import EMPTY_TAIL, Tail
 from explorer.storage.at_once import Answer, Job, at_once, each
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 
 _TYPES = {
     action: {name: rule[2] for name, rule in rules.items()} for action, rules in COLUMNS.items()
@@ -74,7 +74,7 @@ class LogState:
         self._lock = threading.RLock()
         self._live: dict[FileAction, list[LiveGroup]] = {}
         self._opened: list[ParquetPart] | None = None
-        self._readers = _REMOTE_READERS if isinstance(store, RangeStore) else _READERS
+        self._readers = _REMOTE_READERS if offers(store, RangeStore) else _READERS
 
     def count(self, action: FileAction) -> int:
         """How many files are live ("add") or how many tombstones there are ("remove")."""

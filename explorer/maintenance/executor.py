@@ -34,7 +34,7 @@ from explorer.maintenance.state_folder import StateDir, StateFolder
 from explorer.maintenance.step_kinds import STEPS
 from explorer.progress import Cancel, Progress, ProgressCallback, Watch
 from explorer.storage.open import open_write_store
-from explorer.storage.ports import ReadStore, WriteStore
+from explorer.storage.ports import ReadStore, WriteStore, offers
 from explorer.table.table import Table
 
 _Journal = Sequence[Mapping[str, Any]]
@@ -299,7 +299,7 @@ def _table_of(plan: Plan, table: Table | None) -> Table:
 
 
 def _writable(store: ReadStore, storage_options: Mapping[str, Any] | None) -> WriteStore:
-    if isinstance(store, WriteStore):
+    if offers(store, WriteStore):
         return store
     return open_write_store(store.uri, storage_options)
 

@@ -19,7 +19,7 @@ from explorer.log.commit_info import read_commit_info
 from explorer.maintenance.files_beyond import gone_beyond
 from explorer.maintenance.newer_commits import stale
 from explorer.progress import UNWATCHED, Watch, while_working
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.table.listed_files import list_files, stat_files
 from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
@@ -102,7 +102,7 @@ def announced_until(store: ReadStore, version: int) -> int:
 def missing_files(store: ReadStore, files: pa.Table, watch: Watch = UNWATCHED) -> pa.ChunkedArray:
     """Those data and vector files of `files` (path, deletion_vector) that are not there."""
     every = while_working(lambda: _files_of(files, store.uri), watch, _LOOKING)
-    if len(every) > (_FEW_REQUESTS if isinstance(store, RangeStore) else _FEW):
+    if len(every) > (_FEW_REQUESTS if offers(store, RangeStore) else _FEW):
         listed = list_files(store, watch).paths
         # it does not follow links to folders: what it lacks is asked for by name
         every = while_working(lambda: _not_among(every, listed), watch, _LOOKING)

@@ -24,7 +24,7 @@ from explorer.pipeline.rewrite_curve import FieldPath, MeasuredOrder, Numbers, c
 from explorer.protocol.statistics import RunningStatistics
 from explorer.rows.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
-from explorer.storage.ports import OutputStore, WriteStore
+from explorer.storage.ports import OutputStore, WriteStore, offers
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -248,7 +248,7 @@ class NewFile:
 @contextlib.contextmanager
 def _output(store: WriteStore, path: str) -> Iterator[Any]:
     """What a file is written through; it is there once the block has ended well."""
-    if isinstance(store, OutputStore):
+    if offers(store, OutputStore):
         with store.open_output(path) as sink:
             yield sink
         return

@@ -25,7 +25,7 @@ from explorer.protocol.deletion_vectors import (
 )
 from explorer.rows.data_file import store_path
 from explorer.storage.at_once import each
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 
 _ONE_READ = 8 * 2**20
 """Bytes from the start of a file that are fetched in one request rather than in parts:
@@ -138,7 +138,7 @@ def _read_stored(
     with _speaking_of_vectors():
         if end <= _ONE_READ:
             return _from_start(store.read(path, limit=end), descriptors)
-        if isinstance(store, RangeStore):
+        if offers(store, RangeStore):
             return _from_requests(store, path, descriptors)
         return _from_ranges(store, path, descriptors)
 

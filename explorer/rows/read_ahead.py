@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from explorer.errors import DeltaError
 from explorer.rows.read_file import FileRows
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -41,7 +41,7 @@ def open_ahead(store: ReadStore, files: Iterator[Opening], first: int) -> Iterat
     `MOST_AHEAD`: who wants few rows does not pay for many files. What goes wrong with a
     file is raised when its turn comes.
     """
-    if isinstance(store, RangeStore):
+    if offers(store, RangeStore):
         yield from _in_threads(files, first)
         return
     for file in files:

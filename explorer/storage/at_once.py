@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -40,4 +40,4 @@ def at_once(work: Callable[[Job], Answer], jobs: Iterable[Job], most: int) -> It
 def each(store: ReadStore, work: Callable[[Job], Answer], jobs: Iterable[Job]) -> Iterator[Answer]:
     """`work` of each job, in their order: at once where the requests of `store` take
     long, one after the other where threads would only be slower."""
-    return at_once(work, jobs, AT_ONCE) if isinstance(store, RangeStore) else map(work, jobs)
+    return at_once(work, jobs, AT_ONCE) if offers(store, RangeStore) else map(work, jobs)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from explorer.errors import NotFoundError, StorageError
 from explorer.storage.column_chunks import ColumnChunk, parse_chunks, ranges_of
 from explorer.storage.page_headers import check_first_pages, leaves_among, read_claims
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.storage.ranged_file import RangedFile
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class ParquetBytes:
     @contextlib.contextmanager
     def open(self) -> Iterator[ParquetSource]:
         """The file for random access."""
-        if not isinstance(self._store, RangeStore):
+        if not offers(self._store, RangeStore):
             with self._store.open_input(self._path) as source:
                 yield ParquetSource(file=source, stored=self)
             return

@@ -19,7 +19,7 @@ from explorer.errors import NotFoundError
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.paths import is_absolute
 from explorer.storage.at_once import each
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 
 _PIECE = 65_536
 
@@ -57,8 +57,8 @@ class TreeStore(ReadStore, Protocol):
 
 
 @runtime_checkable
-class LinkStore(Protocol):
-    """A store in which one file may have several names."""
+class LinkStore(ReadStore, Protocol):
+    """A `ReadStore` in which one file may have several names."""
 
     def real_path(self, path: str) -> str:
         """Where a path leads, links followed; nothing is read, and nothing need be there."""
@@ -68,7 +68,7 @@ class LinkStore(Protocol):
 def leads_through_link(store: ReadStore, path: str) -> bool:
     """Whether a folder of `path`, the root and the log's folder apart, is a link: what lies
     behind one may be another table's."""
-    if not isinstance(store, LinkStore):
+    if not offers(store, LinkStore):
         return False
     folder = path.rpartition("/")[0]
     in_log = folder == LOG_FOLDER or folder.startswith(f"{LOG_FOLDER}/")
@@ -80,7 +80,7 @@ def leads_through_link(store: ReadStore, path: str) -> bool:
 def walk(store: TreeStore, without: Sequence[str] = ()) -> Iterator[FolderPiece]:
     """All folders below the root, those named in `without` left out; links to folders are not
     followed. A folder that goes away meanwhile is one without files."""
-    is_remote = isinstance(store, RangeStore)
+    is_remote = offers(store, RangeStore)
 
     def list_one(folder: str) -> Iterable[FolderPiece]:
         pieces = _pieces(store, folder)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from explorer.log.columns import string_column
 from explorer.log.expiry import is_unexpired
 from explorer.log.text_bytes import holds_byte
-from explorer.storage.ports import ReadStore
+from explorer.storage.ports import ReadStore, offers
 from explorer.storage.tree import LinkStore
 from explorer.table.listed_files import lie_below, with_parents
 from explorer.table.snapshot import Snapshot
@@ -82,7 +82,7 @@ def names_through_links(store: ReadStore, links: Sequence[str], names: pa.Chunke
     """For those of the kept `names` that are one of these links or lie below one: the names of
     the files to which they lead, wherever these are."""
     found = _leading_through(links, names)
-    if isinstance(store, LinkStore):
+    if offers(store, LinkStore):
         found |= {store.real_path(name) for name in found}
     last = string_column([name.rpartition("/")[2] for name in sorted(found)])
     return replace(NOWHERE, outside=pa.chunked_array([last]))

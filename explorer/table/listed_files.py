@@ -24,7 +24,7 @@ from explorer.log.columns import bool_column, int64_column
 from explorer.log.plain_arrays import build_array, read_values
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER
-from explorer.storage.ports import ReadStore
+from explorer.storage.ports import ReadStore, offers
 from explorer.storage.tree import TreeStore, walk
 
 CHANGE_FOLDER = "_change_data"
@@ -210,7 +210,7 @@ def _escaped(name: str) -> str:
 
 
 def _tree(store: ReadStore) -> TreeStore:
-    if isinstance(store, TreeStore):
+    if offers(store, TreeStore):
         return store
     raise UnsupportedError(
         f"What lies at {store.uri} cannot be listed.",

@@ -32,7 +32,7 @@ from explorer.protocol.features.registry import check_reader
 from explorer.protocol.file_format import validate_format
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, render_commit_path
 from explorer.storage.open import open_read_store
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def open_table(
 
 
 def _has_log(store: ReadStore) -> bool:
-    if isinstance(store, RangeStore):
+    if offers(store, RangeStore):
         # to ask for a folder takes two requests, one after the other; for these only one
         for path in (f"{LOG_FOLDER}/{LAST_CHECKPOINT}", render_commit_path(0)):
             with contextlib.suppress(NotFoundError, StorageError):

@@ -33,7 +33,7 @@ from explorer.protocol.filenames import (
     render_commit_path,
 )
 from explorer.storage.at_once import each
-from explorer.storage.ports import RangeStore, ReadStore
+from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.transaction.read_version import ReadVersion
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ def _versions_from(store: ReadStore, first: int) -> Sequence[int]:
     """Every version from `first` to the newest; at least `first`, which is known to exist."""
     names: list[str] = []
     listed = None
-    if isinstance(store, RangeStore):
+    if offers(store, RangeStore):
         group = first // _GROUP
         while listed := store.list_prefix(LOG_FOLDER, f"{group:018}"):
             names += [info.name for info in listed]

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import tests.protocol_attributes  # noqa: F401  # as long as it is imported
 from explorer.log import checkpoint_encoding, hint, hint_writer, joined_parquet
 from explorer.log.parquet_part import ParquetPart
 from explorer.maintenance import commit_step

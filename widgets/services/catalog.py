@@ -31,6 +31,7 @@ from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.progress import Watch
 from explorer.storage.location import parse_location
 from explorer.storage.open import open_read_store
+from explorer.storage.ports import offers
 from explorer.storage.tree import TreeStore
 
 LOG = "_delta_log"
@@ -162,7 +163,7 @@ def scan_tables(
     Raises `DeltaError` where the root cannot be listed, and `CancelledError`.
     """
     store = open_read_store(root, storage_options)
-    if not isinstance(store, TreeStore):
+    if not offers(store, TreeStore):
         raise InvalidArgumentError(
             "This store cannot be searched for tables.",
             reason="It does not list folders.",
