@@ -21,6 +21,7 @@ from explorer.log.columns import TIME, bool_column, int64_column, string_column,
 from explorer.log.listing import LogListing
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.storage.memory import release_memory
 from explorer.storage.ports import ReadStore
 from explorer.table.file_events import CHANGE, FileEvents, read_events
 from explorer.table.frames import sum_of
@@ -135,7 +136,7 @@ def foreign_files(
     cutoff_ms = now_ms - retention_ms
     listed = list_files(table.store, watch)
     live, removed, listed = _needed(snapshot, listed, cutoff_ms)
-    pa.default_memory_pool().release_unused()  # the places of all files, which are done with
+    release_memory()  # the places of all files, which are done with
     events = _events_of_others(table, listing, listed, live | removed, watch)
     further = kept_by_commits(events, cutoff_ms)
     changes = young_changes(snapshot, listing, events, cutoff_ms)
@@ -181,7 +182,7 @@ def _needed(
     """Which files the newest version needs, and which its tombstones keep; then what was listed
     without the links that lead to some of them."""
     kept = kept_files(snapshot, cutoff_ms)
-    pa.default_memory_pool().release_unused()  # reading a checkpoint leaves much of it
+    release_memory()  # reading a checkpoint leaves much of it
 
     def found(places: Places) -> Flags:
         links = names_through_links(snapshot.store, listed.others, places.names)

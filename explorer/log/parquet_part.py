@@ -21,7 +21,8 @@ from explorer.log.gathered_texts import gather_texts
 from explorer.log.stored_types import as_type
 from explorer.log.unusable_file import unusable, unusable_if_unreadable
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
-from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
+from explorer.storage.parquet_bytes import ParquetBytes
+from explorer.storage.parquet_reader import ParquetReader
 from explorer.storage.ports import ReadStore
 
 if TYPE_CHECKING:
@@ -33,19 +34,16 @@ _REQUIRED: dict[FileAction, tuple[str, ...]] = {
     "remove": ("path",),
 }
 
-ROWS_AT_ONCE = 2**13
-"""How many rows of a row group are decoded at a time where they are reduced as they come:
-with their statistics that is about what a processor's cache holds."""
+ROWS_AT_ONCE = 2**14
+"""How many rows of a row group are decoded at a time where they are reduced as they come: with
+their statistics some megabytes. Fewer stay in nearer caches, but two threads get in each
+other's way then, because Python runs between any two steps."""
 
 _PATHS_AT_ONCE = 2**12
 """The same for paths alone, which are copied meanwhile."""
 
 # rows in which to look for the few actions before looking at all
 _FIRST = 2**10
-
-# bytes of a column that are read at a time: to have all of it in memory before it is decoded
-# takes longer, by what new memory costs
-_BUFFER = 2**16
 
 _TOO_FEW = "a row group holds fewer rows than its footer says"
 
@@ -127,7 +125,7 @@ class ParquetPart:
         return leaves
 
     def _read_small(
-        self, file: pq.ParquetFile, group: int, leaves: Mapping[str, str]
+        self, file: ParquetReader, group: int, leaves: Mapping[str, str]
     ) -> Iterator[dict[str, Any]]:
         witnesses = self._read(file, group, list(leaves.values()), use_threads=True)
         with unusable_if_unreadable(self.path):
@@ -231,7 +229,7 @@ class ParquetPart:
         with self._open([group], [f"{action}.deletionVector"]) as file:
             return self._has_vectors(file, group, action)
 
-    def _read_paths(self, file: pq.ParquetFile, group: int, action: FileAction) -> pa.Table:
+    def _read_paths(self, file: ParquetReader, group: int, action: FileAction) -> pa.Table:
         """The column `path` of a large row group; decoded as a whole it would take twice the
         memory that it needs."""
         rows = self.metadata.row_group(group).num_rows
@@ -243,7 +241,7 @@ class ParquetPart:
         with unusable_if_unreadable(self.path):
             return pa.Table.from_arrays([gather_texts(pieces, rows)], names=["path"])
 
-    def _has_vectors(self, file: pq.ParquetFile, group: int, action: FileAction) -> bool:
+    def _has_vectors(self, file: ParquetReader, group: int, action: FileAction) -> bool:
         column = self._read(file, group, [f"{action}.deletionVector.storageType"]).column(action)
         with unusable_if_unreadable(self.path):
             vectors = pc.struct_field(column, "deletionVector")
@@ -282,7 +280,7 @@ class ParquetPart:
         return True
 
     @contextlib.contextmanager
-    def _open(self, groups: Sequence[int], columns: Sequence[str]) -> Iterator[pq.ParquetFile]:
+    def _open(self, groups: Sequence[int], columns: Sequence[str]) -> Iterator[ParquetReader]:
         """The file, to read these columns of these row groups."""
         with unusable_if_unreadable(self.path), self.stored.open() as source:
             if source.file.size() != self.size:
@@ -291,15 +289,17 @@ class ParquetPart:
             source.expect(groups, leaves)
             # what pages claim is asked of the system before it turns out wrong
             source.check_pages(groups, leaves)
-            yield _parquet_file(source, self.metadata)
+            yield ParquetReader(source, self.metadata, buffered=True)
 
     def _read(
-        self, file: pq.ParquetFile, group: int, columns: list[str], *, use_threads: bool = False
+        self, file: ParquetReader, group: int, columns: list[str], *, use_threads: bool = False
     ) -> pa.Table:
         """All of a row group; `use_threads` where no other group is read beside it."""
         with unusable_if_unreadable(self.path):
-            table = file.read_row_group(
-                group, columns=columns, use_threads=use_threads or self.num_row_groups == 1
+            table = file.read_group(
+                group,
+                self.stored.leaves(self.metadata.schema, columns),
+                use_threads=use_threads or self.num_row_groups == 1,
             )
             # Parquet does not promise that text is UTF-8
             table.validate(full=True)
@@ -308,13 +308,14 @@ class ParquetPart:
             return table
 
     def _stream(
-        self, file: pq.ParquetFile, group: int, columns: list[str], at_once: int = ROWS_AT_ONCE
+        self, file: ParquetReader, group: int, columns: list[str], at_once: int = ROWS_AT_ONCE
     ) -> Iterator[pa.Table]:
         """As `_read`, in pieces; to be gone through inside of `_open`."""
         left = self.metadata.row_group(group).num_rows
         # a single column has nothing to do beside it
         threads = self.num_row_groups == 1 and len(columns) > 1
-        for batch in file.iter_batches(at_once, [group], columns, use_threads=threads):
+        leaves = self.stored.leaves(self.metadata.schema, columns)
+        for batch in file.stream_group(group, leaves, at_once, use_threads=threads):
             batch.validate(full=True)
             left -= batch.num_rows
             if left < 0:
@@ -337,13 +338,13 @@ def open_part(
         if size is not None and length != size:
             raise unusable(path, f"it has {length} bytes, and the checkpoint says {size}")
         source.check_footer()
-        file = _parquet_file(source, None)
+        file = ParquetReader(source, buffered=True)
         part = ParquetPart(
             stored=stored,
             path=path,
             size=length,
             metadata=file.metadata,
-            schema=file.schema_arrow,
+            schema=file.schema,
         )
         for group in range(part.num_row_groups):
             if not 0 <= part.metadata.row_group(group).num_rows < _MAX_ROWS:
@@ -353,24 +354,6 @@ def open_part(
                 if not part.has(action, field):
                     raise unusable(path, f"it has no column {action}.{field}")
         return part
-
-
-def _parquet_file(source: ParquetSource, metadata: pq.FileMetaData | None) -> pq.ParquetFile:
-    import pyarrow.parquet  # tables without a checkpoint open without it
-
-    # what came by requests is in memory already
-    reading: dict[str, Any] = {}
-    if source.ranged is None:
-        reading = {"pre_buffer": False, "buffer_size": _BUFFER}
-    return pyarrow.parquet.ParquetFile(
-        source.file,
-        metadata=metadata,
-        # without it a flipped bit becomes another path or another size, unseen
-        page_checksum_verification=True,
-        # in nanoseconds the year 9999 would come out as another year, unseen
-        coerce_int96_timestamp_unit="us",
-        **reading,
-    )
 
 
 def _rows_with(actions: pa.ChunkedArray, name: str) -> pa.ChunkedArray:

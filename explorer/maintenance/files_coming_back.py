@@ -19,6 +19,7 @@ from explorer.log.commit_info import read_commit_info
 from explorer.maintenance.files_beyond import gone_beyond
 from explorer.maintenance.newer_commits import stale
 from explorer.progress import UNWATCHED, Watch, while_working
+from explorer.storage.memory import release_memory
 from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.table.listed_files import list_files, stat_files
 from explorer.table.store_paths import file_of_each
@@ -106,7 +107,7 @@ def missing_files(store: ReadStore, files: pa.Table, watch: Watch = UNWATCHED) -
         listed = list_files(store, watch).paths
         # it does not follow links to folders: what it lacks is asked for by name
         every = while_working(lambda: _not_among(every, listed), watch, _LOOKING)
-        pa.default_memory_pool().release_unused()  # the names of all files, which are done with
+        release_memory()  # the names of all files, which are done with
     every = pa.chunked_array([pc.unique(every)], pa.string())
     gone: list[pa.Array] = [gone_beyond(store, files)]
     for start in range(0, len(every), _ASKED_AT_ONCE):

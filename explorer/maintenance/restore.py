@@ -34,6 +34,7 @@ from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.features.registry import supported_features
 from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID
+from explorer.storage.memory import release_memory
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -88,7 +89,7 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
     look = look_at(table, clock, watch)
     target = table.snapshot(version=version, timestamp=timestamp, progress=progress, cancel=cancel)
     back, gone = differing_files(look.snapshot, target, _JUDGED, watch)
-    pa.default_memory_pool().release_unused()  # the keys of all files, which are done with
+    release_memory()  # the keys of all files, which are done with
     plan = while_working(
         lambda: _plan(look, target, back, gone, seed or uuid4()), watch, "Putting the plan together"
     )

@@ -38,6 +38,7 @@ from explorer.maintenance.vacuum_files import Verdicts, judge_listed, judge_remo
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.storage.memory import release_memory
 from explorer.table.counts import count
 from explorer.table.kept_files import KeptFiles, kept_files, names_through_links
 from explorer.table.listed_files import list_files
@@ -110,7 +111,7 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
         names = NameIndex(kept.places.inside)
         found = None if looking is None else hold_against(looking.result(), names)
     del looking  # it would hold a million names
-    pa.default_memory_pool().release_unused()  # reading a checkpoint leaves much of it
+    release_memory()  # reading a checkpoint leaves much of it
     expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
     second = go_second_route(look, names, cutoff_ms, expire_ms)
     files = _judged(look, ages, kept, second, found)

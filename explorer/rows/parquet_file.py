@@ -11,17 +11,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from explorer.errors import CorruptDataError, DeltaError, NotFoundError
 from explorer.rows.data_file import DataFile, store_path
 from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
+from explorer.storage.parquet_reader import ParquetReader
 from explorer.storage.ports import ReadStore
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
 
 BATCH_ROWS = 65_536
 _BATCH_BYTES = 64 * 2**20
@@ -37,12 +34,12 @@ class ParquetDataFile:
     version: int
     source: ParquetSource
     size: int
-    reader: pq.ParquetFile
+    reader: ParquetReader
 
     @property
     def schema(self) -> pa.Schema:
         """The file's own columns, with field ids as metadata of the fields."""
-        return self.reader.schema_arrow
+        return self.reader.schema
 
     @property
     def num_rows(self) -> int:
@@ -68,7 +65,7 @@ class ParquetDataFile:
                 leaves = self.source.stored.leaves(footer.schema, names)
                 self.source.expect_from(group, leaves)
                 self.source.check_pages([group], leaves)
-            for batch in self._read(group, names, size):
+            for batch in self._read(group, leaves, size):
                 yield start, batch.num_rows, [batch.column(pick) for pick in picks]
                 start += batch.num_rows
             if start != end:
@@ -109,9 +106,9 @@ class ParquetDataFile:
         claimed = min(max(claims.total_byte_size, 1), 64 * self.size)
         return max(1, int(_BATCH_BYTES * max(claims.num_rows, 1) // claimed))
 
-    def _read(self, group: int, names: list[str] | None, size: int) -> Iterator[pa.RecordBatch]:
+    def _read(self, group: int, leaves: list[int], size: int) -> Iterator[pa.RecordBatch]:
         with reading(self.file, self.version):
-            batches = self.reader.iter_batches(size, row_groups=[group], columns=names)
+            batches = self.reader.stream_group(group, leaves, size, use_threads=True)
         while True:
             with reading(self.file, self.version):
                 batch = next(batches, None)
@@ -132,15 +129,11 @@ def open_data_file(store: ReadStore, file: DataFile, version: int) -> Iterator[P
     Raises `NotFoundError` of kind `data_missing` where it is gone, `CorruptDataError`
     where it is no Parquet file that can be believed.
     """
-    import pyarrow.parquet  # opening a table does without it
-
     with contextlib.ExitStack() as stack:
         source = _open(store, file, version, stack)
         with reading(file, version):
             source.check_footer()
-            reader = pyarrow.parquet.ParquetFile(
-                source.file, coerce_int96_timestamp_unit="us", page_checksum_verification=True
-            )
+            reader = ParquetReader(source)
             footer = reader.metadata
             for group in range(footer.num_row_groups):
                 if not 0 <= footer.row_group(group).num_rows < _MAX_ROWS:

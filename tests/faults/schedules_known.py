@@ -14,18 +14,18 @@ from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from explorer.log import checkpoint_encoding, hint, hint_writer, joined_parquet
+from explorer.log import checkpoint_encoding, hint, hint_writer, joined_parquet, parquet_part
 from explorer.log.parquet_part import ParquetPart
 from explorer.maintenance import commit_step
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
 from explorer.storage import page_headers, parquet_bytes
 from explorer.storage.column_chunks import ColumnChunk, follow_chunks
 from explorer.storage.page_headers import check_first_pages
+from explorer.storage.parquet_bytes import ParquetSource
+from explorer.storage.parquet_reader import ParquetReader
 
-_ParquetFile = pq.ParquetFile
 _MOST_FILES = 300
 """Of some ten thousand bytes each; those of all pasts are among them."""
 
@@ -61,38 +61,42 @@ def _decoded(source: pa.NativeFile) -> _Decoded:
     return found
 
 
-class _KnownFile:
-    """As much of `ParquetFile` as is asked of one in a log."""
+class _KnownReader:
+    """As much of `ParquetReader` as is asked of one in a log."""
 
-    def __init__(self, source: pa.NativeFile, *, metadata: Any = None, **options: Any) -> None:
-        del metadata  # it is that of these bytes
-        self.held = _decoded(source)
-        self.file = self.held.once(
-            ("file", *options.items()),
-            lambda: _ParquetFile(pa.BufferReader(self.held.data), **options),
-        )
-        self.metadata = self.held.once(("metadata",), lambda: self.file.metadata)
-        self.schema_arrow = self.held.once(("schema",), lambda: self.file.schema_arrow)
+    def __init__(
+        self, source: ParquetSource, metadata: Any = None, *, buffered: bool = False
+    ) -> None:
+        del metadata, buffered  # it is that of these bytes, all of which are there
+        self.held = _decoded(source.file)
+        self.file = self.held.once(("file",), self._open)
+        self.metadata = self.file.metadata
+        self.schema = self.held.once(("schema",), lambda: self.file.schema)
 
-    def read_row_group(self, group: int, *, columns: list[str], use_threads: bool) -> pa.Table:
+    def _open(self) -> ParquetReader:
+        known = pa.BufferReader(self.held.data)
+        # footer and pages are looked at by others
+        return ParquetReader(ParquetSource(file=known, stored=None))  # type: ignore[arg-type]
+
+    def read_group(self, group: int, leaves: list[int], *, use_threads: bool) -> pa.Table:
         """Columns of a row group."""
         del use_threads
 
         def read() -> pa.Table:
-            return self.file.read_row_group(group, columns=columns, use_threads=False)
+            return self.file.read_group(group, leaves, use_threads=False)
 
-        return self.held.once((group, *columns), read)
+        return self.held.once((group, *leaves), read)
 
-    def iter_batches(
-        self, size: int, groups: list[int], columns: list[str], *, use_threads: bool
+    def stream_group(
+        self, group: int, leaves: list[int], rows: int, *, use_threads: bool
     ) -> Iterator[pa.RecordBatch]:
         """The same in pieces."""
         del use_threads
 
         def read() -> list[pa.RecordBatch]:
-            return list(self.file.iter_batches(size, groups, columns, use_threads=False))
+            return list(self.file.stream_group(group, leaves, rows, use_threads=False))
 
-        return iter(self.held.once((size, *groups, *columns), read))
+        return iter(self.held.once(("stream", rows, group, *leaves), read))
 
 
 def _pages_once(check: Callable[..., None]) -> Callable[..., None]:
@@ -106,7 +110,7 @@ def _pages_once(check: Callable[..., None]) -> Callable[..., None]:
 
 
 def _small_actions_once(read: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    def read_once(part: Any, file: _KnownFile, group: int, leaves: Mapping[str, str]) -> Any:
+    def read_once(part: Any, file: _KnownReader, group: int, leaves: Mapping[str, str]) -> Any:
         asked = ("small", group, *leaves)
         return iter(file.held.once(asked, lambda: list(read(part, file, group, leaves))))
 
@@ -142,7 +146,7 @@ def answers_kept() -> Iterator[None]:
     """Meanwhile what is the same each time is worked out once."""
     parse_hint = lru_cache(maxsize=_MOST_FILES)(parse_last_checkpoint)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pq, "ParquetFile", _KnownFile)
+        patch.setattr(parquet_part, "ParquetReader", _KnownReader)
         patch.setattr(ParquetPart, "_read_small", _small_actions_once(ParquetPart._read_small))
         patch.setattr(hint, "parse_last_checkpoint", parse_hint)
         patch.setattr(hint_writer, "parse_last_checkpoint", parse_hint)
