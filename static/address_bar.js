@@ -11,16 +11,19 @@ const remember = (theme) => {
 }
 
 export function render({model}) {
-  let rendered = false
+  // The first place that the page tells of is what its link means, and no step from there.
+  let settled = false
   // How often Back and Forward have led somewhere. Who presses them twice is ahead of the
   // page's answer to the first, which must not be taken for a new place.
   let turn = model.place[0]
   const show = () => {
     const [followed, search] = model.place
-    if (followed < turn || window.location.search === search) { return }
+    if (search === null || followed < turn) { return }
+    const is_step = settled
+    settled = true
+    if (window.location.search === search) { return }
     const address = window.location.pathname + search
-    if (rendered) { window.history.pushState(null, "", address) } else { window.history.replaceState(null, "", address) }
-    rendered = true
+    if (is_step) { window.history.pushState(null, "", address) } else { window.history.replaceState(null, "", address) }
   }
   const back = () => {
     turn += 1

@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import re
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import NARROW, Guard, Server
+from tests.browser.conftest import NARROW, Guard, Server, serving
 
 SELECTED = "tr[aria-current=true]"
 
@@ -62,6 +64,84 @@ def test_the_back_button_goes_back(page: Page, server: Server, shop: Path) -> No
     expect(page.get_by_text("Version 70", exact=False).first).to_be_visible()
     go_to(page, "Log")
     expect(page.get_by_text("_last_checkpoint", exact=True)).to_be_visible()
+    page.go_back()
+    expect(page).to_have_url(re.compile("view=timeline"))
+    expect(page.get_by_text("Commit timeline")).to_be_visible()
+
+
+@pytest.fixture
+def two(corpus: Path, tmp_path: Path, guard: Guard) -> Iterator[Server]:
+    """A server of two tables, so that there is a list to choose from."""
+    names = ["spark44-clustering", "spark44-cdf-all-operations"]
+    with serving([str(corpus / "tables" / name) for name in names], tmp_path) as server:
+        guard.origin = server.origin
+        yield server
+
+
+def choose(page: Page, table: str) -> Locator:
+    """Open a table of the list; its title."""
+    page.locator("tr", has_text=table).first.click()
+    title = page.locator("h2", has_text=table)
+    expect(title).to_be_visible()
+    return title
+
+
+def expect_list(page: Page, server: Server) -> None:
+    expect(page.get_by_role("textbox", name="Path or URL of a table")).to_be_visible()
+    expect(page.locator("tr", has_text="spark44-clustering").first).to_be_visible()
+    expect(page).to_have_url(server.address())
+
+
+def test_back_from_a_table_leads_to_the_list_that_it_was_opened_from(
+    page: Page, two: Server
+) -> None:
+    page.goto(two.address())
+    title = choose(page, "spark44-cdf-all-operations")
+    go_to(page, "Files")
+    expect(page).to_have_url(re.compile("view=files"))
+    page.go_back()
+    expect(page).to_have_url(re.compile("view=timeline"))
+    page.go_back()
+    expect_list(page, two)
+    expect(title).to_have_count(0)
+    page.go_forward()
+    expect(title).to_be_visible()
+    expect(page.get_by_text("All 9 commits of the log are shown.")).to_be_visible()
+    assert query(page)["table"].endswith("spark44-cdf-all-operations")
+
+
+def test_back_and_forward_between_a_list_and_its_tables_may_be_faster_than_the_page(
+    page: Page, two: Server
+) -> None:
+    page.goto(two.address())
+    choose(page, "spark44-cdf-all-operations")
+    page.go_back()
+    page.go_forward()
+    page.go_back()
+    expect_list(page, two)
+    choose(page, "spark44-clustering")
+    expect(page).to_have_url(re.compile("spark44-clustering.*view=timeline"))
+    page.go_back()
+    page.go_forward()
+    expect(page.locator("h2", has_text="spark44-clustering")).to_be_visible()
+    expect(page).to_have_url(re.compile("spark44-clustering.*view=timeline"))
+    page.go_back()
+    expect_list(page, two)
+
+
+def test_a_page_that_is_loaded_again_is_one_entry_and_its_first_step_another(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop)
+    expect(page).to_have_url(re.compile("version=74&view=timeline"))
+    entries = page.evaluate("history.length")
+    page.reload()
+    expect(page.locator("h2", has_text="shop_orders")).to_be_visible()
+    expect(page).to_have_url(re.compile("version=74&view=timeline"))
+    assert page.evaluate("history.length") == entries
+    go_to(page, "Log")
+    expect(page).to_have_url(re.compile("view=log"))
+    assert page.evaluate("history.length") == entries + 1
     page.go_back()
     expect(page).to_have_url(re.compile("view=timeline"))
     expect(page.get_by_text("Commit timeline")).to_be_visible()

@@ -19,9 +19,9 @@ class AddressBar(pn.custom.JSComponent):
     """
 
     place = param.List(
-        default=[0, ""],
+        default=[0, None],
         doc="How many turns back and forward the page has followed, and its query string with "
-        "the question mark.",
+        "the question mark; None as long as it is not known what the page's link means.",
     )
     dark = param.Boolean(default=False, doc="Whether the dark theme is on.")
 
@@ -33,8 +33,14 @@ class AddressBar(pn.custom.JSComponent):
         self._followed = 0
         self._darken: Callable[[], None] = lambda: None
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the browser was told where the page is."""
+        return self.place[1] is not None
+
     def write(self, search: str) -> None:
-        """Tell the browser where the page is."""
+        """Tell the browser where the page is. The first place takes that of the page's link,
+        each later one is a step that Back leads back from."""
         self.place = [self._followed, search]
 
     def keep_theme(self, page: Any, post: Callable[[Callable[[], None]], None]) -> None:

@@ -70,8 +70,10 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     explorer = Explorer(desk, state, start.panel)
     picker = Picker(desk, state, open_table)
 
-    def write_address(*_: Any) -> None:
-        if not state.opening:
+    def write_address(*events: Any) -> None:
+        # a link whose store did not answer stays, so that the page may be loaded again
+        is_known = bar.is_settled or state.table or any(event.name == "table" for event in events)
+        if is_known and not state.opening:
             bar.write(render_address(state.address))
 
     def go_back(search: str) -> None:
@@ -106,13 +108,21 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     pn.state.on_session_destroyed(lambda _: explorer.close())
     pn.state.on_session_destroyed(lambda _: desk.maintenance.close())
     pn.state.on_session_destroyed(lambda _: start.close())
+    _begin(explorer, state, bar, desk)
+    return page
+
+
+def _begin(explorer: Explorer, state: PageState, bar: AddressBar, desk: Desk) -> None:
+    """Go where the page's link leads."""
     wanted, complaints = parse_address(_asked_for())
     table = wanted.table or _only(desk.offered)
-    if table and comes_from_elsewhere(current_request(), table, desk):
+    if not table:
+        bar.write("")
+    elif comes_from_elsewhere(current_request(), table, desk):
         state.notice = _FROM_ELSEWHERE
-    elif table:
+        bar.write("")
+    else:
         explorer.open(replace(wanted, table=table), complaints)
-    return page
 
 
 def _only(tables: Sequence[str]) -> str:

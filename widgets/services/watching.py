@@ -47,6 +47,10 @@ class Follower:
         if self.is_looking:
             _join(service, self)
 
+    def follow_none(self) -> None:
+        """No table is shown any more."""
+        self._service = None
+
     def alive(self, *, is_idle: bool) -> None:
         """Someone looks at the page."""
         self._until, self.is_idle = time.monotonic() + LEASE_SECONDS, is_idle

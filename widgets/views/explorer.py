@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import panel as pn
+import param
 
 from explorer.errors import Problem
 from widgets.components.boxes import build_open_stack, build_slot, build_split
@@ -150,7 +151,10 @@ class Explorer:
         )
 
     def go(self, address: Address, complaints: list[str]) -> None:
-        """Follow an address: another table, or another place in this one."""
+        """Follow an address: another table, another place in this one, or back to the start."""
+        if not address.table:
+            self._leave()
+            return
         if address.table != self._state.table:
             self.open(address, complaints)
             return
@@ -161,6 +165,17 @@ class Explorer:
         """Look at the open table anew; the selection stays."""
         if self._state.table:
             self.open(self._state.address)
+
+    def _leave(self) -> None:
+        """No table is open any more."""
+        self._asked += 1
+        self._service = None
+        self._follower.follow_none()
+        self._timeline.reader.stop()
+        self._header.clear()
+        with param.parameterized.batch_call_watchers(self._state):
+            self._state.param.update(latest=None, newer=None, refreshing=False)
+            self._go(Address(), [])
 
     def _show_newest(self) -> None:
         self.open(replace(self._state.address, version=None))
@@ -175,6 +190,8 @@ class Explorer:
 
     def _follow_change(self) -> None:
         """The table was changed from here: who looked at the newest version sees the new one."""
+        if not self._state.table:
+            return  # it was left meanwhile
         at = None if self._state.version == self._state.latest else self._state.version
         self.open(replace(self._state.address, version=at))
 

@@ -55,6 +55,11 @@ class HeaderView:
         self._known = _Known(overview=overview)
         self._draw()
 
+    def clear(self) -> None:
+        """No table is open any more."""
+        self._known = _Known()
+        self._draw()
+
     def show_identity(self, identity: Identity) -> None:
         """Its protocol and metadata are known."""
         self._known = replace(self._known, identity=identity)

@@ -108,18 +108,21 @@ class StartView:
         self._list.on("filter", self._filtered)
         self._list.on("sort", self._sorted)
         self._list.on("refresh", lambda _: self._refresh())
-        state.param.watch(lambda *_: self._fill(), ["table", "opening"])
+        state.param.watch(lambda *_: self._show(), ["table", "opening"])
         self._is_drawing = False
         self._is_left = False
-        if self._glances is not None and not (state.table or state.opening):
-            self._glances.follow(self._changed)
-        self._fill()
+        self._show()
 
     def close(self) -> None:
         """The page is gone."""
         self._is_left = True
         if self._glances is not None:
             self._glances.leave(self._changed)
+
+    def _show(self) -> None:
+        if self._glances is not None and not (self._state.table or self._state.opening):
+            self._glances.follow(self._changed)
+        self._fill()
 
     def _open(self, text: str, on_open: Open) -> None:
         if text.strip():
