@@ -27,6 +27,8 @@ class Page:
         self._bar = ""
         self._reader: asyncio.Task[None] | None = None
         self._document: asyncio.Future[Any] | None = None
+        self._turn, self._followed = 0, 0
+        self._pinged = asyncio.Event()
 
     async def open(self) -> float:
         """Ask for the page, and wait until everything of it has come."""
@@ -45,6 +47,7 @@ class Page:
         self._socket = await websocket_connect(
             request, subprotocols=["bokeh", found[1]], max_message_size=2**28
         )
+        self._socket.on_ping = lambda _: self._pinged.set()  # type: ignore[method-assign,assignment]
         while '"ACK"' not in str(await self._socket.read_message()):
             pass  # what is sent before it is lost
         self._document = asyncio.get_running_loop().create_future()
@@ -62,9 +65,15 @@ class Page:
     async def go(self, query: str) -> float:
         """Go to another place, as the browser's Back button does."""
         begun = time.monotonic()
-        data = {"type": "map", "entries": [["search", f"?{query}"]]}
+        self._turn += 1
+        data = {"type": "map", "entries": [["search", f"?{query}"], ["turn", self._turn]]}
         await self._event("data_event", [["model", {"id": self._bar}], ["data", data]])
         return await self._quiet(begun)
+
+    async def wait_for_ping(self) -> None:
+        """Until the server asks whether somebody is there."""
+        self._pinged.clear()
+        await self._pinged.wait()
 
     def close(self) -> None:
         """The page is closed."""
@@ -82,7 +91,11 @@ class Page:
             stream.close()
 
     async def _quiet(self, begun: float) -> float:
-        while self._last <= begun or time.monotonic() - self._last < QUIET_SECONDS:
+        while (
+            self._followed < self._turn
+            or self._last <= begun
+            or time.monotonic() - self._last < QUIET_SECONDS
+        ):
             assert time.monotonic() - begun < LONGEST_SECONDS, "no answer, or no end of it"
             await asyncio.sleep(0.02)
         return self._last - begun
@@ -92,7 +105,10 @@ class Page:
         while (frame := await socket.read_message()) is not None:
             self._last = time.monotonic()
             document = self._document
-            if document is None or document.done() or not isinstance(frame, str):
+            if document is None or not isinstance(frame, str):
+                continue
+            if document.done():
+                self._followed = max(self._followed, _turn_of(frame))
                 continue
             wanted = wanted or '"PULL-DOC-REPLY"' in frame
             if wanted and frame.startswith('{"doc"'):
@@ -109,6 +125,15 @@ class Page:
         header = {"msgid": uuid.uuid4().hex.upper(), "msgtype": kind}
         for part in (header, {}, content):
             await self._socket.write_message(json.dumps(part))
+
+
+def _turn_of(frame: str) -> int:
+    """How many turns the page has followed, where the message tells of its place."""
+    if '"place"' not in frame:
+        return 0
+    changes = json.loads(frame).get("events", ())
+    places = [change["new"] for change in changes if change.get("attr") == "place"]
+    return max((turn for turn, _ in places), default=0)
 
 
 def _models(value: Any) -> Iterator[dict[str, Any]]:

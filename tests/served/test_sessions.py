@@ -165,3 +165,17 @@ def test_the_log_is_silent_about_pages_that_were_closed_and_not_about_errors(
     assert server.said.count("Traceback") == 2, server.said
     assert "ClosedError" not in server.said
     assert "Failed sending message" not in server.said
+
+
+def test_a_page_at_rest_is_pinged(server: CountedServer, folder: Path) -> None:
+    """What lies between would cut a connection on which nothing is said for long."""
+    table = min(folder.iterdir())
+
+    async def rest() -> None:
+        page = Page(server.port, urlencode({"table": str(table)}))
+        await page.open()
+        await asyncio.wait_for(page.wait_for_ping(), WAIT)
+        page.close()
+
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(lambda: asyncio.run(rest())).result()
