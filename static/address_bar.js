@@ -1,5 +1,6 @@
 // Keeps the browser's address and the page's state the same, both ways; and the theme:
-// it begins as the person chose it last, else as the system prefers it.
+// it begins as the person chose it last, else as the system prefers it. The server hears of
+// that with the next page that it is asked for, so that none of it is drawn in the other one.
 
 const THEME = "delta-explorer-theme"
 
@@ -8,6 +9,11 @@ const remembered = () => {
 }
 const remember = (theme) => {
   try { window.localStorage.setItem(THEME, theme) } catch { /* the next page asks the system */ }
+}
+
+const tell_server = (theme) => {
+  const folder = window.location.pathname.replace(/[^/]*$/, "")
+  document.cookie = `${THEME}=${theme}; path=${folder}; max-age=31536000; samesite=strict`
 }
 
 export function render({model}) {
@@ -32,10 +38,15 @@ export function render({model}) {
   window.addEventListener("popstate", back)
   const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)").matches
   const begun = remembered() ?? (prefers_dark ? "dark" : "light")
-  let asked = begun === "dark" && !model.dark
-  if (asked) { model.send_msg({theme: "dark"}) }
-  // what was asked for here is no choice of a person
-  model.on("dark", () => { if (asked) { asked = false } else { remember(model.dark ? "dark" : "light") } })
+  let asked = (begun === "dark") !== model.dark
+  if (asked) { model.send_msg({theme: begun}) }
+  tell_server(begun)
+  model.on("dark", () => {
+    const theme = model.dark ? "dark" : "light"
+    tell_server(theme)
+    // what was asked for here is no choice of a person
+    if (asked) { asked = false } else { remember(theme) }
+  })
   model.on("place", show)
   model.on("remove", () => window.removeEventListener("popstate", back))
   show()

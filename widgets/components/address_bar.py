@@ -10,6 +10,10 @@ import param
 
 from widgets.theme import static_folder
 
+THEMES = ("light", "dark")
+THEME_COOKIE = "delta-explorer-theme"
+"""In which the browser says with which of them a page should begin."""
+
 
 class AddressBar(pn.custom.JSComponent):
     """Invisible. `write` sends a place to the browser; its Back and Forward come back.
@@ -31,7 +35,7 @@ class AddressBar(pn.custom.JSComponent):
         super().__init__(width=0, height=0, margin=0, visible=True, **params)
         self._on_back = on_back
         self._followed = 0
-        self._darken: Callable[[], None] = lambda: None
+        self._paint: Callable[[bool], None] = lambda _: None
 
     @property
     def is_settled(self) -> bool:
@@ -49,7 +53,7 @@ class AddressBar(pn.custom.JSComponent):
         `page` has the parameter `dark_theme`; `post` calls a function where and when the
         page may be changed, which may be later than the browser asks.
         """
-        self._darken = lambda: post(lambda: page.param.update(dark_theme=True))
+        self._paint = lambda is_dark: post(lambda: page.param.update(dark_theme=is_dark))
         self.dark = bool(page.dark_theme)
         page.param.watch(lambda event: self.param.update(dark=bool(event.new)), "dark_theme")
 
@@ -60,5 +64,5 @@ class AddressBar(pn.custom.JSComponent):
         if isinstance(search, str) and isinstance(turn, int):
             self._followed = turn
             self._on_back(search)
-        if data.get("theme") == "dark":
-            self._darken()
+        if (theme := data.get("theme")) in THEMES:
+            self._paint(theme == "dark")

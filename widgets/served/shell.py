@@ -14,7 +14,7 @@ from panel_material_ui.template.base import Page
 
 from explorer.errors import DeltaError
 from explorer.storage.location import parse_location
-from widgets.components.address_bar import AddressBar
+from widgets.components.address_bar import THEME_COOKIE, AddressBar
 from widgets.components.live_html import LiveHtml
 from widgets.components.pieces import render_problem
 from widgets.services.desk import Desk
@@ -31,7 +31,7 @@ from widgets.state import (
     render_address,
 )
 from widgets.text import cut, esc
-from widgets.theme import MATERIAL, static_folder
+from widgets.theme import DARK, MATERIAL, static_folder
 from widgets.views.explorer import Explorer
 from widgets.views.start import Picker, StartView
 
@@ -100,6 +100,11 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
         sx=_SHELL_SX,
     )
     let_go(page)
+    if _begins_dark():
+        page.dark_theme = True
+        # the empty page, too, until Material has colours
+        ground = f"html{{--mui-palette-background-default:{DARK.page}}}"
+        page.config.raw_css = [*page.config.raw_css, ground]
     page.param.watch(lambda event: state.param.update(dark=bool(event.new)), "dark_theme")
     state.param.watch(lambda event: page.param.update(dark_theme=bool(event.new)), "dark")
     state.dark = bool(page.dark_theme)
@@ -231,6 +236,13 @@ def _asked_for() -> str:
         [(name, value.decode("utf-8", "replace")) for name, values in arguments.items()
          for value in values]
     )  # fmt: skip
+
+
+def _begins_dark() -> bool:
+    """What the browser's cookie says; without one, the page tells when it is there."""
+    request = current_request()
+    cookie = None if request is None else request.cookies.get(THEME_COOKIE)
+    return cookie is not None and cookie.value == "dark"
 
 
 def current_request() -> Any:
