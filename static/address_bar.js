@@ -1,19 +1,21 @@
 // Keeps the browser's address and the page's state the same, both ways; and the theme:
-// it begins as the person chose it last, else as the system prefers it. The server hears of
-// that with the next page that it is asked for, so that none of it is drawn in the other one.
+// it begins as the person chose it last, else as the system prefers it. A cookie has it, so
+// that the server draws the next page in it at once.
 
 const THEME = "delta-explorer-theme"
 
-const remembered = () => {
-  try { return window.localStorage.getItem(THEME) } catch { return null }
+// the theme that a person chose, if one did
+const chosen = () => {
+  try {
+    return document.cookie.match(`(?:^|; )${THEME}=(dark|light)-chosen(?:;|$)`)?.[1]
+  } catch { return undefined }
 }
-const remember = (theme) => {
-  try { window.localStorage.setItem(THEME, theme) } catch { /* the next page asks the system */ }
-}
-
-const tell_server = (theme) => {
+const keep = (theme, is_chosen) => {
   const folder = window.location.pathname.replace(/[^/]*$/, "")
-  document.cookie = `${THEME}=${theme}; path=${folder}; max-age=31536000; samesite=strict`
+  const value = is_chosen ? `${theme}-chosen` : theme
+  try {
+    document.cookie = `${THEME}=${value}; path=${folder}; max-age=31536000; samesite=lax`
+  } catch { /* the next page asks the system */ }
 }
 
 export function render({model}) {
@@ -33,19 +35,20 @@ export function render({model}) {
   }
   const back = () => {
     turn += 1
+    settled = true  // whoever went somewhere knows where the page is
     model.send_msg({search: window.location.search, turn})
   }
   window.addEventListener("popstate", back)
   const prefers_dark = window.matchMedia("(prefers-color-scheme: dark)").matches
-  const begun = remembered() ?? (prefers_dark ? "dark" : "light")
+  let is_chosen = chosen() !== undefined
+  const begun = chosen() ?? (prefers_dark ? "dark" : "light")
   let asked = (begun === "dark") !== model.dark
   if (asked) { model.send_msg({theme: begun}) }
-  tell_server(begun)
+  keep(begun, is_chosen)
   model.on("dark", () => {
-    const theme = model.dark ? "dark" : "light"
-    tell_server(theme)
     // what was asked for here is no choice of a person
-    if (asked) { asked = false } else { remember(theme) }
+    if (asked) { asked = false } else { is_chosen = true }
+    keep(model.dark ? "dark" : "light", is_chosen)
   })
   model.on("place", show)
   model.on("remove", () => window.removeEventListener("popstate", back))

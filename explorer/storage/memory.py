@@ -7,16 +7,20 @@ more in memory, than with jemalloc, which pyarrow brings too where it can be bui
 
 from __future__ import annotations
 
+import os
+
 import pyarrow as pa
 
 
 def decoding_pool() -> pa.MemoryPool:
     """The pool for what is decoded: jemalloc's instead of mimalloc, where there is one;
-    whoever chose another for the process has it."""
+    whoever chose for the process has what they chose. (A pool that only counts what
+    mimalloc gives cannot be told from mimalloc.)"""
     default = pa.default_memory_pool()
-    if default.backend_name == "mimalloc" and "jemalloc" in pa.supported_memory_backends():
-        return pa.jemalloc_memory_pool()
-    return default
+    if "ARROW_DEFAULT_MEMORY_POOL" in os.environ or default.backend_name != "mimalloc":
+        return default
+    has_jemalloc = "jemalloc" in pa.supported_memory_backends()
+    return pa.jemalloc_memory_pool() if has_jemalloc else default
 
 
 def release_memory() -> None:

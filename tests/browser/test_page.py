@@ -107,6 +107,7 @@ def test_back_from_a_table_leads_to_the_list_that_it_was_opened_from(
     page.go_forward()
     expect(title).to_be_visible()
     expect(page.get_by_text("All 9 commits of the log are shown.")).to_be_visible()
+    expect(page.locator(".bk-Figure").first).to_be_visible()
     assert query(page)["table"].endswith("spark44-cdf-all-operations")
 
 

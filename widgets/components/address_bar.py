@@ -39,8 +39,8 @@ class AddressBar(pn.custom.JSComponent):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the browser was told where the page is."""
-        return self.place[1] is not None
+        """Whether the browser was told where the page is, or knows it better."""
+        return self.place[1] is not None or self._followed > 0
 
     def write(self, search: str) -> None:
         """Tell the browser where the page is. The first place takes that of the page's link,

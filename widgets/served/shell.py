@@ -242,7 +242,7 @@ def _begins_dark() -> bool:
     """What the browser's cookie says; without one, the page tells when it is there."""
     request = current_request()
     cookie = None if request is None else request.cookies.get(THEME_COOKIE)
-    return cookie is not None and cookie.value == "dark"
+    return cookie is not None and cookie.value in {"dark", "dark-chosen"}
 
 
 def current_request() -> Any:

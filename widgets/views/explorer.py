@@ -205,12 +205,13 @@ class Explorer:
     def _enter(
         self, service: TableService, overview: Overview, address: Address, complaints: list[str]
     ) -> None:
-        is_same, self._service = service is self._service, service
+        self._service = service
         self._state.param.update(latest=overview.latest, newer=None, refreshing=False)
         self._follower.follow(service, overview.latest)
         self._desk.recents.add(overview.uri)
         self._header.show(overview)
-        self._timeline.show(overview, stays=is_same)
+        # also one that was left and comes back
+        self._timeline.show(overview, stays=self._timeline.reader.has(service))
         self._palette.show(service)
         self._go(replace(address, table=overview.uri), complaints)
         self._commit.show(service)

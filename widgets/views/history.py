@@ -45,6 +45,10 @@ class HistoryReader:
             self._history.param.update(commits=None, live={}, left=0, problem=None)
         self._read()
 
+    def has(self, service: TableService) -> bool:
+        """Whether the commits that are shown are those of this table."""
+        return service is self._service
+
     def stop(self) -> None:
         """Give up reading; what was read stays."""
         self._cancel.cancel()

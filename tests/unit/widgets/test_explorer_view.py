@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import panel as pn
 import pytest
 
 import widgets.services.work
@@ -116,6 +117,27 @@ def test_an_open_table_stays_when_another_cannot_be_opened(tmp_path: Path) -> No
     page.open(tmp_path / "nowhere")
     assert page.state.table == str(tmp_path / "a" / "shop")
     assert page.state.notice is not None
+
+
+def test_a_table_that_was_left_has_its_plot_when_it_comes_back(
+    tmp_path: Path, no_surprises: None
+) -> None:
+    """Also one that is refused, whose figures never come."""
+    log = LogFolder(tmp_path / "future")
+    log.commit(0, [{"protocol": {"minReaderVersion": 99, "minWriterVersion": 99}}, metadata()])
+    log.commit(1, [add("1.parquet")])
+    page = Page().open(log.root)
+    (plot,) = page.explorer.panel.select(pn.pane.Bokeh)
+    assert plot.object is not None
+    page.explorer.go(Address(), [])
+    assert not page.state.table
+    page.open(log.root)
+    (plot,) = page.explorer.panel.select(pn.pane.Bokeh)
+    assert plot.object is not None
+    page.open(shop(tmp_path))
+    page.open(log.root)
+    (plot,) = page.explorer.panel.select(pn.pane.Bokeh)
+    assert plot.object is not None
 
 
 def test_a_click_on_a_commit_selects_it(tmp_path: Path, no_surprises: None) -> None:
