@@ -30,6 +30,7 @@ from explorer.maintenance.newest_times import check_clock
 from explorer.maintenance.plan import LOOKING_STEPS, Plan, Step
 from explorer.maintenance.receipt import Check, Receipt, Status, StepReceipt
 from explorer.maintenance.run import Clock, Run, Tally
+from explorer.maintenance.run_problems import broken_promise, bug, files_that_stayed, refusal
 from explorer.maintenance.state_folder import StateDir, StateFolder
 from explorer.maintenance.step_kinds import STEPS
 from explorer.progress import Cancel, Progress, ProgressCallback, Watch
@@ -75,7 +76,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
     started_at = clock()
     with state.running(plan.digest) as is_ours:
         if not is_ours:
-            busy = _refusal("It is being carried out by another process right now.")
+            busy = refusal("It is being carried out by another process right now.")
             return _receipt(plan, approval, "refused", started_at, clock(), problem=busy)
         journal = state.read_journal(plan.digest)
         if (earlier := _completed(journal)) is not None:
@@ -119,16 +120,17 @@ class _Execution:
         try:
             self._steps_in_order()
             ended = True
+            self._look_for_what_stayed()
         finally:
             if not ended:  # a bug, or an interrupt: not told by any of our errors
-                self._stop(_bug())
+                self._stop(bug())
                 self._keep(())
         checks: tuple[Check, ...] = ()
         if self._has_changed:
             checks = check_promise(run)
             broken = next((check for check in checks if not check.holds), None)
             if broken is not None and self._problem is None:
-                self._problem = _broken_promise(broken.detail)
+                self._problem = broken_promise(broken.detail)
                 self._status = "failed"
         return self._keep(checks)
 
@@ -208,6 +210,14 @@ class _Execution:
             self._status = "refused"
         else:
             self._status = "failed"
+
+    def _look_for_what_stayed(self) -> None:
+        stayed = files_that_stayed(self._steps)
+        if stayed is None or self._problem is not None:
+            return
+        self._problem = stayed
+        made = any(step.done or "version" in (step.result or {}) for step in self._steps)
+        self._status = "partly" if made else "refused"
 
     def _keep(self, checks: tuple[Any, ...]) -> Receipt:
         run, plan = self._run, self._run.plan
@@ -307,44 +317,17 @@ def _writable(store: ReadStore, storage_options: Mapping[str, Any] | None) -> Wr
 def _obstacle(plan: Plan, approval: Approval) -> Problem | None:
     """Why the plan may not be carried out by this approval, or None."""
     if approval.digest != plan.digest:
-        return _refusal("The approval was given to another plan: its digest is not this one's.")
+        return refusal("The approval was given to another plan: its digest is not this one's.")
     if refused := plan.refusals:
-        return _refusal(" ".join(verdict.message for verdict in refused), refused[0].remedy)
+        return refusal(" ".join(verdict.message for verdict in refused), refused[0].remedy)
     if plan.asks_for_name:
         if approval.table_name != plan.subject.name:
-            return _refusal(
+            return refusal(
                 f"A guard asks for the table's name, {plan.subject.name}, typed by a person."
             )
         if not (approval.reason or "").strip():
-            return _refusal("A guard asks for a reason, which the receipt will keep.")
+            return refusal("A guard asks for a reason, which the receipt will keep.")
     return None
-
-
-def _refusal(reason: str, remedy: str = "") -> Problem:
-    return Problem(
-        kind="plan_refused",
-        problem="The plan was not carried out.",
-        reason=reason,
-        remedy=remedy or "Look at the plan again, and approve it as it asks for.",
-    )
-
-
-def _broken_promise(detail: str) -> Problem:
-    return Problem(
-        kind="data_missing",
-        problem="Something that the plan promised does not hold afterwards.",
-        reason=detail,
-        remedy="Look at the table before anything else is done to it; see the receipt's checks.",
-    )
-
-
-def _bug() -> DeltaError:
-    return DeltaError(
-        "The plan was broken off.",
-        reason="An interrupt, or a bug in delta-explorer, ended it between two changes.",
-        remedy="Execute the same plan again: it goes on where it ended.",
-        kind="internal_error",
-    )
 
 
 def _receipt(  # the fields that every receipt has

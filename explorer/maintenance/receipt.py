@@ -14,7 +14,8 @@ Status = Literal["completed", "partly", "cancelled", "refused", "failed"]
 """`refused`: nothing was changed, because a guard forbids it, the approval does not fit or
 the plan is stale. `failed`: an error before the first change, or a promise that does not
 hold after the last. `partly` and `cancelled`: an error, or a person, ended it between two
-changes."""
+changes; `partly` also where all steps were done and files stayed that should have been
+deleted, because they are no longer what was planned."""
 
 StepStatus = Literal["done", "partly", "not begun"]
 

@@ -83,11 +83,17 @@ def _judge_commits(world: World, commits: Sequence[Commit]) -> list[str]:
 
 
 def _judge_receipts(world: World) -> list[str]:
-    """Whoever says that it is done has found all that it promised."""
-    return [
+    """Whoever says that it is done has found all that it promised, and left nothing."""
+    completed = [receipt for receipt in world.receipts if receipt.status == "completed"]
+    left = [
+        f"{receipt.operation} is completed, and {step.refused} files stayed"
+        for receipt in completed
+        for step in receipt.steps
+        if step.kind == "delete_files" and step.refused
+    ]
+    return left + [
         f"{receipt.operation} is {receipt.status}, and {check.what} does not hold: {check.detail}"
-        for receipt in world.receipts
-        if receipt.status == "completed"
+        for receipt in completed
         for check in receipt.checks
         if not check.holds
     ]

@@ -25,7 +25,7 @@ from widgets.text import (
 
 STATUSES = {
     "completed": ("done", "Everything was done as planned."),
-    "partly": ("partly done", "An error ended it between two changes."),
+    "partly": ("partly done", "Not all of it was done."),
     "cancelled": ("cancelled", "A person ended it between two changes."),
     "refused": ("refused", "Nothing was changed."),
     "failed": ("failed", "An error ended it."),
@@ -108,7 +108,9 @@ def _sentence(receipt: Receipt, meaning: str) -> str:
     if receipt.status in {"cancelled", "failed"} and not changed:
         is_clean = not (left.num_left or left.num_unlisted)
         parts.append("Nothing was changed." if is_clean else "No version of the table changed.")
-    elif receipt.status in {"partly", "cancelled"}:
+    elif receipt.status in {"partly", "cancelled"} and any(
+        step.status != "done" for step in receipt.steps
+    ):
         parts.append("Carrying out the same plan again goes on where it ended.")
     return " ".join([*parts, left.sentence]).rstrip()
 

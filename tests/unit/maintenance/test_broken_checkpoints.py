@@ -95,6 +95,24 @@ def test_checkpoint_that_can_be_read_again_stays(lake: Lake) -> None:
     assert place.read_bytes() == whole
 
 
+def test_broken_checkpoint_that_was_written_again_stays_and_the_receipt_says_so(
+    lake: Lake,
+) -> None:
+    actions = history(lake, 4)
+    (place,) = lake.log.checkpoint(1, actions[:4])
+    lake.log.checkpoint(3, actions)
+    tear(place)
+    plan = repair(lake)
+    assert [step.kind for step in plan.steps] == ["delete_files"]
+    place.write_bytes(b"still broken, of another size")
+    receipt = lake.execute(plan)
+    assert receipt.status == "refused"
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "plan_stale"
+    assert receipt.problem.problem == "1 of 1 planned files stayed."
+    assert place.exists()
+
+
 def test_missing_sidecar_breaks_a_checkpoint(lake: Lake) -> None:
     actions = history(lake, 3)
     (place,) = lake.log.checkpoint(2, actions, form="v2-json", sidecars=1)

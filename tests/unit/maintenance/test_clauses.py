@@ -129,6 +129,9 @@ def test_file_that_was_written_again_seconds_after_the_plan_stays(lake: Lake) ->
     receipt = lake.execute(plan)
     assert lake.there("stray.parquet")
     assert sum(step.refused for step in receipt.steps) == 1
+    assert receipt.status == "partly"
+    assert receipt.problem is not None
+    assert receipt.problem.problem == "1 of 1 planned files stayed."
 
 
 def test_file_that_was_removed_once_more_after_the_plan_stays(lake: Lake) -> None:

@@ -264,6 +264,7 @@ def test_no_plan_deletes_what_lies_outside_of_the_table(lake: Lake, *, climbs: b
     receipt = lake.execute(plan)
     (deletion,) = (step for step in receipt.steps if step.kind == "delete_files")
     assert (deletion.done, deletion.refused) == (1, 1)
+    assert receipt.status == "partly"
     assert "out of the table" in deletion.exceptions[0].reason
     assert theirs.exists()
 
@@ -279,6 +280,14 @@ def test_file_that_was_written_again_after_the_plan_stays(lake: Lake) -> None:
     receipt = lake.execute(plan)
     (step,) = (step for step in receipt.steps if step.kind == "delete_files")
     assert (step.planned, step.done, step.refused, step.already_gone) == (4, 1, 2, 1)
+    assert receipt.status == "partly"
+    assert receipt.problem is not None
+    assert receipt.problem.kind == "plan_stale"
+    assert receipt.problem.problem == "2 of 4 planned files stayed."
+    # nothing is left of this plan that could be done
+    again = lake.execute(plan)
+    assert (again.status, again.problem) == (receipt.status, receipt.problem)
+    assert lake.there("grown.parquet")
     assert {found.path for found in step.exceptions} == {
         "grown.parquet",
         "newer.parquet",

@@ -6,7 +6,7 @@ from typing import Any
 
 from explorer.errors import Problem
 from explorer.maintenance.leftovers import Leftovers
-from explorer.maintenance.receipt import Receipt, Status, StepReceipt
+from explorer.maintenance.receipt import Receipt, Status, StepReceipt, StepStatus
 
 HOSTILE = "part=a/<img src=x onerror=window.ran=1>\x1b[31m.parquet"
 
@@ -16,10 +16,11 @@ def receipt_of(
 ) -> Receipt:
     """The receipt of an optimize with a step for each of `found`; `done` are the files of the
     first one that were written again before it ended."""
+    begun: StepStatus = "partly" if status == "partly" else "done"
     steps = [
         StepReceipt(
             kind="rewrite_files",
-            status="done" if done and not number else "not begun",
+            status=begun if done and not number else "not begun",
             planned=4,
             done=0 if number else done,
             result=left.result,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from explorer.maintenance import StateFolder
 from explorer.maintenance.leftovers import Leftovers
-from explorer.maintenance.receipt import Status
+from explorer.maintenance.receipt import Status, StepReceipt
+from explorer.maintenance.run_problems import files_that_stayed
 from tests.unit.maintenance.vain import HOSTILE, receipt_of
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders
@@ -46,3 +49,15 @@ def test_the_first_sentence_says_whether_anything_is_left(
 ) -> None:
     html = render_receipt(receipt_of(left, status=status, done=done))
     assert said in html
+
+
+def test_a_receipt_of_files_that_stayed_does_not_say_that_all_was_done() -> None:
+    deletion = StepReceipt(kind="delete_files", status="done", planned=4, done=3, refused=1)
+    problem = files_that_stayed([deletion])
+    receipt = replace(receipt_of(status="partly"), steps=(deletion,), problem=problem)
+    html = render_receipt(receipt)
+    assert "Not all of it was done." in html
+    assert "1 of 4 planned files stayed." in html
+    assert "Make the plan again" in html
+    # it has been gone through: carrying it out once more changes nothing
+    assert "goes on where it ended" not in html
