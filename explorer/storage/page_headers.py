@@ -8,7 +8,7 @@ pyarrow follows: by the place of a column in the schema, not by the name that a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from explorer.storage.column_chunks import ColumnChunk, follow_chunks
@@ -79,16 +79,20 @@ def read_claims(file: pa.NativeFile) -> list[list[ColumnChunk]]:
 def leaves_among(paths: Iterable[str], names: Iterable[str]) -> list[int]:
     """The places of the leaves that pyarrow reads for these names, of all that there are."""
     wanted = frozenset(names)
-    return [at for at, path in enumerate(paths) if not wanted.isdisjoint(_prefixes(path))]
+    return [at for at, path in enumerate(paths) if _lies_in(path, wanted)]
 
 
-def _prefixes(path: str) -> Iterator[str]:
-    """A dotted path and what it lies in: by these names pyarrow can be asked for it."""
-    yield path
+def _lies_in(path: str, wanted: frozenset[str]) -> bool:
+    """Whether pyarrow is asked for it: by its dotted path, or by a part of that from the
+    beginning to a dot."""
+    if path in wanted:
+        return True
     at = path.find(".")
     while at >= 0:
-        yield path[:at]
+        if path[:at] in wanted:
+            return True
         at = path.find(".", at + 1)
+    return False
 
 
 def check_first_pages(file: pa.NativeFile, columns: Iterable[ColumnChunk]) -> None:

@@ -48,8 +48,8 @@ class ParquetBytes:
         self._end: _End | None = None
         self._claims: list[list[ColumnChunk]] | None = None
         self._paths: list[str] = []
-        # the last answer: files are asked for the same columns again and again
-        self._leaves: tuple[tuple[str, ...], list[int]] = ((), [])
+        # files are asked for the same few columns again and again
+        self._leaves: dict[tuple[str, ...], list[int]] = {}
 
     @contextlib.contextmanager
     def open(self) -> Iterator[ParquetSource]:
@@ -78,13 +78,12 @@ class ParquetBytes:
         None for all."""
         if names is None:
             return list(range(len(schema)))
-        asked, leaves = self._leaves
-        if asked != tuple(names):
+        asked = tuple(names)
+        if asked not in self._leaves:
             if not self._paths:
                 self._paths = [schema.column(at).path for at in range(len(schema))]
-            leaves = leaves_among(self._paths, names)
-            self._leaves = tuple(names), leaves
-        return leaves
+            self._leaves[asked] = leaves_among(self._paths, names)
+        return self._leaves[asked]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

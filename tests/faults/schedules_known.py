@@ -8,23 +8,32 @@ its store for what it reads, each time, and writes what it writes.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from explorer.log import checkpoint_encoding, hint, hint_writer, joined_parquet, parquet_part
+from explorer.log import (
+    checkpoint_encoding,
+    hint,
+    hint_writer,
+    joined_parquet,
+    parquet_part,
+    statistics_text,
+)
 from explorer.log.parquet_part import ParquetPart
 from explorer.maintenance import commit_step
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
-from explorer.storage import page_headers, parquet_bytes
-from explorer.storage.column_chunks import ColumnChunk, follow_chunks
-from explorer.storage.page_headers import check_first_pages
-from explorer.storage.parquet_bytes import ParquetSource
+from explorer.storage import parquet_bytes
+from explorer.storage.page_headers import read_claims
+from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
 from explorer.storage.parquet_reader import ParquetReader
+from explorer.table import file_events
 
 _MOST_FILES = 300
 """Of some ten thousand bytes each; those of all pasts are among them."""
@@ -45,7 +54,7 @@ class _Decoded:
 
 
 _known: OrderedDict[tuple[int, int], _Decoded] = OrderedDict()
-_encoded: OrderedDict[tuple[str, bytes, str], Any] = OrderedDict()
+_encoded: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 
 def _decoded(source: pa.NativeFile) -> _Decoded:
@@ -81,38 +90,110 @@ class _KnownReader:
     def read_group(self, group: int, leaves: list[int], *, use_threads: bool) -> pa.Table:
         """Columns of a row group."""
         del use_threads
-
-        def read() -> pa.Table:
-            return self.file.read_group(group, leaves, use_threads=False)
-
-        return self.held.once((group, *leaves), read)
+        return self.file.read_group(group, leaves, use_threads=False)
 
     def stream_group(
         self, group: int, leaves: list[int], rows: int, *, use_threads: bool
     ) -> Iterator[pa.RecordBatch]:
         """The same in pieces."""
         del use_threads
+        return self.file.stream_group(group, leaves, rows, use_threads=False)
 
-        def read() -> list[pa.RecordBatch]:
-            return list(self.file.stream_group(group, leaves, rows, use_threads=False))
 
-        return iter(self.held.once(("stream", rows, group, *leaves), read))
+def _of_source(ask: Callable[[pa.NativeFile], Any]) -> Callable[[pa.NativeFile], Any]:
+    """What a file's bytes say."""
+
+    def ask_once(source: pa.NativeFile) -> Any:
+        return _decoded(source).once((ask.__name__,), lambda: ask(source))
+
+    return ask_once
 
 
 def _pages_once(check: Callable[..., None]) -> Callable[..., None]:
     """What is wrong with pages is wrong each time; of most nothing is."""
 
-    def check_once(source: pa.NativeFile, columns: Iterable[ColumnChunk]) -> None:
-        chunks = tuple(columns)
-        _decoded(source).once(("pages", chunks), lambda: check(source, chunks))
+    def check_once(source: ParquetSource, groups: Iterable[int], leaves: Sequence[int]) -> None:
+        which = tuple(groups)
+        asked = ("pages", which, *leaves)
+        _decoded(source.file).once(asked, lambda: check(source, which, leaves))
 
     return check_once
 
 
-def _small_actions_once(read: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    def read_once(part: Any, file: _KnownReader, group: int, leaves: Mapping[str, str]) -> Any:
-        asked = ("small", group, *leaves)
-        return iter(file.held.once(asked, lambda: list(read(part, file, group, leaves))))
+def _leaves_once(find: Callable[..., list[int]]) -> Callable[..., list[int]]:
+    """Of the same footer, which is held so that its place is its own."""
+    known: OrderedDict[int, tuple[Any, dict[Any, list[int]]]] = OrderedDict()
+
+    def find_once(stored: ParquetBytes, schema: Any, names: Sequence[str] | None) -> list[int]:
+        _, answers = known.setdefault(id(schema), (schema, {}))
+        if len(known) > _MOST_FILES:
+            known.popitem(last=False)
+        asked = None if names is None else tuple(names)
+        if asked not in answers:
+            answers[asked] = find(stored, schema, names)
+        return answers[asked]
+
+    return find_once
+
+
+def _of_group(
+    name: str, read: Callable[..., Any], answer: Callable[[Any], Any] = lambda found: found
+) -> Callable[..., Any]:
+    """What is asked of some columns of a row group; `answer` makes of what was kept what is
+    answered."""
+
+    def read_once(part: Any, file: _KnownReader, group: int, asked: Any, *more: Any) -> Any:
+        key = (name, group, *([asked] if isinstance(asked, str) else asked), *more)
+        return answer(file.held.once(key, lambda: _kept(read(part, file, group, asked, *more))))
+
+    return read_once
+
+
+def _rows_once(read: Callable[..., pa.Table]) -> Callable[..., pa.Table]:
+    def read_once(
+        part: Any, file: _KnownReader, group: int, columns: list[str], *, use_threads: bool = False
+    ) -> pa.Table:
+        del use_threads
+        return file.held.once(("rows", group, *columns), lambda: read(part, file, group, columns))
+
+    return read_once
+
+
+def _columns_once(build: Callable[..., pa.Table]) -> Callable[..., pa.Table]:
+    """Of the same rows, which are held so that their place is their own."""
+    known: OrderedDict[tuple[Any, ...], tuple[pa.Table | None, pa.Table]] = OrderedDict()
+
+    def build_once(part: Any, rows: int, action: str, names: Sequence[str], table: Any) -> Any:
+        asked = (id(table), rows, action, *names)
+        if table is None:
+            return build(part, rows, action, names, table)
+        return _once(known, asked, lambda: (table, build(part, rows, action, names, table)))[1]
+
+    return build_once
+
+
+def _kept(found: Any) -> Any:
+    return list(found) if isinstance(found, Iterator) else found
+
+
+def _events_once(parse: Callable[..., pa.Table]) -> Callable[..., pa.Table]:
+    """Of the same commits."""
+    known: OrderedDict[tuple[Any, ...], pa.Table] = OrderedDict()
+
+    def parse_once(block: list[bytes], versions: npt.NDArray[np.int64]) -> pa.Table:
+        asked = (*block, versions.tobytes())
+        return _once(known, asked, lambda: parse(block, versions))
+
+    return parse_once
+
+
+def _texts_once(read: Callable[..., Any]) -> Callable[..., Any]:
+    """Of the same statistics."""
+    known: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+
+    def read_once(texts: pa.Array, start: int, leaves: Mapping[Any, pa.DataType]) -> Any:
+        asked = (start, *leaves.items(), *texts.to_pylist())
+        return _once(known, asked, lambda: read(texts, start, leaves))
 
     return read_once
 
@@ -122,14 +203,20 @@ def _encoded_once(encode: Callable[..., Any]) -> Callable[..., Any]:
 
     def encode_once(rows: pa.Table | pa.Schema, settings: Mapping[str, Any]) -> Any:
         asked = (encode.__name__, _bytes_of(rows), repr(settings))
-        if asked not in _encoded:
-            _encoded[asked] = encode(rows, settings)
-            if len(_encoded) > _MOST_FILES:
-                _encoded.popitem(last=False)
-        _encoded.move_to_end(asked)
-        return _encoded[asked]
+        return _once(_encoded, asked, lambda: encode(rows, settings))
 
     return encode_once
+
+
+def _once(
+    known: OrderedDict[tuple[Any, ...], Any], asked: tuple[Any, ...], ask: Callable[[], Any]
+) -> Any:
+    if asked not in known:
+        known[asked] = ask()
+        if len(known) > _MOST_FILES:
+            known.popitem(last=False)
+    known.move_to_end(asked)
+    return known[asked]
 
 
 def _bytes_of(rows: pa.Table | pa.Schema) -> bytes:
@@ -147,7 +234,12 @@ def answers_kept() -> Iterator[None]:
     parse_hint = lru_cache(maxsize=_MOST_FILES)(parse_last_checkpoint)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet_part, "ParquetReader", _KnownReader)
-        patch.setattr(ParquetPart, "_read_small", _small_actions_once(ParquetPart._read_small))
+        patch.setattr(ParquetPart, "_read_small", _of_group("small", ParquetPart._read_small, iter))
+        patch.setattr(ParquetPart, "_stream", _of_group("pieces", ParquetPart._stream, iter))
+        patch.setattr(ParquetPart, "_has_vectors", _of_group("vectors", ParquetPart._has_vectors))
+        patch.setattr(ParquetPart, "_columns", _columns_once(ParquetPart._columns))
+        patch.setattr(ParquetPart, "_read", _rows_once(ParquetPart._read))
+        patch.setattr(ParquetBytes, "leaves", _leaves_once(ParquetBytes.leaves))
         patch.setattr(hint, "parse_last_checkpoint", parse_hint)
         patch.setattr(hint_writer, "parse_last_checkpoint", parse_hint)
         patch.setattr(
@@ -155,7 +247,10 @@ def answers_kept() -> Iterator[None]:
         )
         patch.setattr(joined_parquet, "_empty_footer", _encoded_once(joined_parquet._empty_footer))
         # what the footer and the pages of a checkpoint claim
-        patch.setattr(parquet_bytes, "check_first_pages", _pages_once(check_first_pages))
-        patch.setattr(page_headers, "follow_chunks", lru_cache(_MOST_FILES)(follow_chunks))
+        patch.setattr(ParquetSource, "check_pages", _pages_once(ParquetSource.check_pages))
+        patch.setattr(parquet_bytes, "read_claims", _of_source(read_claims))
+        # what commits and statistics say
+        patch.setattr(file_events, "_parse", _events_once(file_events._parse))
+        patch.setattr(statistics_text, "_read", _texts_once(statistics_text._read))
         patch.setattr(commit_step, "version", lru_cache(commit_step.version))
         yield
