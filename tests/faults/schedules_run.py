@@ -22,8 +22,10 @@ from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from unittest.mock import patch
 
+from explorer.transaction import retries
 from tests.faults.schedules_judge import judge
 from tests.faults.schedules_known import answers_kept
 from tests.faults.schedules_strands import pools_of_strands
@@ -100,6 +102,7 @@ def quickly() -> Iterator[Path]:
     with (
         TemporaryDirectory(prefix="schedules-", dir=place) as folder,
         patch.object(os, "fsync", lambda _: None),
+        patch.object(retries, "time", SimpleNamespace(sleep=lambda _: None)),
         pools_of_strands(),
         answers_kept(),
     ):

@@ -41,6 +41,30 @@ class Disk:
     files: dict[str, tuple[bytes, int]] = field(default_factory=dict)
     created: list[tuple[str, bytes, int]] = field(default_factory=list)
     deleted: list[tuple[str, str, int]] = field(default_factory=list)
+    _listed: dict[str, list[ObjectInfo]] = field(default_factory=dict)
+
+    def put(self, path: str, data: bytes) -> None:
+        """Create or replace an object."""
+        self.files[path] = (data, self.clock_ms)
+        self._listed.clear()
+
+    def drop(self, path: str) -> bool:
+        """Remove an object; whether it was there."""
+        self._listed.clear()
+        return self.files.pop(path, None) is not None
+
+    def list_below(self, folder: str) -> list[ObjectInfo]:
+        """All objects below a folder, by their paths in it, sorted; worked out once until
+        something changes."""
+        if folder not in self._listed:
+            start = f"{folder}/" if folder else ""
+            found = [
+                ObjectInfo(name=path[len(start) :], size=len(data), modified_ms=time)
+                for path, (data, time) in self.files.items()
+                if path.startswith(start)
+            ]
+            self._listed[folder] = sorted(found, key=lambda info: info.name)
+        return self._listed[folder]
 
     def clock(self) -> int:
         """The time."""
@@ -145,7 +169,7 @@ class Store:
     def has_folder(self, folder: str) -> bool:
         """Whether anything lies there."""
         self._before(folder)
-        return any(path.startswith(f"{folder}/") for path in self._disk.files)
+        return bool(self._disk.list_below(folder))
 
     def list_names(self, folder: str) -> list[str]:
         """Names directly inside."""
@@ -154,20 +178,15 @@ class Store:
     def list_folder(self, folder: str) -> list[ObjectInfo]:
         """Objects directly inside, sorted."""
         self._before(folder)
-        inside = self._inside(folder)
-        if not inside:
+        below = self._disk.list_below(folder)
+        if not below:
             raise _missing(folder)
-        found = [
-            ObjectInfo(name=name, size=len(data), modified_ms=time)
-            for name, (data, time) in inside.items()
-            if "/" not in name
-        ]
-        return sorted(found, key=lambda info: info.name)
+        return [info for info in below if "/" not in info.name]
 
     def list_pieces(self, folder: str) -> Iterator[FolderPiece]:
         """What lies directly in it, folders too."""
         self._before(folder)
-        inside = self._inside(folder)
+        inside = [info.name for info in self._disk.list_below(folder)]
         folders = {name.partition("/")[0] for name in inside if "/" in name}
         files = [name for name in inside if "/" not in name]
         yield FolderPiece(folder=folder, folders=sorted(folders), files=sorted(files), others=())
@@ -207,7 +226,7 @@ class Store:
         if path in self._disk.files:
             outcome = PutOutcome.ALREADY_THERE
         else:
-            self._disk.files[path] = (whole, self._disk.clock_ms)
+            self._disk.put(path, whole)
             self._disk.created.append((path, whole, self._disk.clock_ms))
             outcome = PutOutcome.CREATED
         return PutOutcome.UNKNOWN if fault == "after" else outcome
@@ -215,7 +234,7 @@ class Store:
     def write(self, path: str, data: bytes) -> None:
         """Create or replace it."""
         with self._changing(path):
-            self._disk.files[path] = (data, self._disk.clock_ms)
+            self._disk.put(path, data)
 
     @contextmanager
     def open_output(self, path: str) -> Iterator[BinaryIO]:
@@ -227,13 +246,8 @@ class Store:
     def delete(self, path: str) -> None:
         """Remove it."""
         with self._changing(path):
-            if self._disk.files.pop(path, None) is not None:
+            if self._disk.drop(path):
                 self._disk.deleted.append((path, self._owner, self._disk.clock_ms))
-
-    def _inside(self, folder: str) -> dict[str, tuple[bytes, int]]:
-        start = f"{folder}/" if folder else ""
-        files = self._disk.files.items()
-        return {path[len(start) :]: held for path, held in files if path.startswith(start)}
 
     def _held(self, path: str) -> tuple[bytes, int]:
         if path not in self._disk.files:
