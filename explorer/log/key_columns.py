@@ -70,6 +70,23 @@ def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
     return pc.if_else(pc.is_valid(vectors), unique, paths)
 
 
+def keys_of_rows(rows: pa.Table) -> GroupKeys:
+    """The keys of a row group of a checkpoint, of whose rows some may be other actions; without
+    a column of vectors none of its files has one."""
+    paths, has_vectors = rows.column("path"), "deletion_vector" in rows.column_names
+    # each look at `chunks` makes other objects of them
+    stored = paths.chunks
+    if has_vectors:
+        # parts of one struct share their chunks
+        pairs = zip(stored, rows.column("deletion_vector").chunks, strict=True)
+        chunks = [keys_of_arrays(*pair) for pair in pairs]
+    else:
+        chunks = [keys_of_arrays(chunk, None) for chunk in stored]
+    same = not has_vectors and all(new is old for new, old in zip(chunks, stored, strict=True))
+    keys = paths if same else pa.chunked_array(chunks, pa.string())
+    return GroupKeys(paths=paths, keys=keys, has_vectors=has_vectors)
+
+
 def find_keys(
     held: pa.ChunkedArray, keys: pa.ChunkedArray, without: pa.ChunkedArray | None
 ) -> pa.ChunkedArray:

@@ -24,6 +24,7 @@ from explorer.log.key_columns import (
     find_keys,
     keys_of,
     keys_of_arrays,
+    keys_of_rows,
 )
 from explorer.log.later_columns import LaterColumns
 from explorer.log.live_groups import (
@@ -273,19 +274,7 @@ class LogState:
     def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
         if (held := self._cache.get(part, group, action)) is not None:
             return held
-        table = part.read_keys(group, action)
-        paths, vectors = table.column("path"), _VECTOR in table.column_names
-        if vectors:
-            # parts of one struct share their chunks
-            pairs = zip(paths.chunks, table.column("deletion_vector").chunks, strict=True)
-            keys = pa.chunked_array([keys_of_arrays(*pair) for pair in pairs], pa.string())
-        else:
-            # each look at `chunks` makes other objects of them
-            stored = paths.chunks
-            chunks = [keys_of_arrays(chunk, None) for chunk in stored]
-            same = all(new is old for new, old in zip(chunks, stored, strict=True))
-            keys = paths if same else pa.chunked_array(chunks, pa.string())
-        held = GroupKeys(paths=paths, keys=keys, has_vectors=vectors)
+        held = keys_of_rows(part.read_keys(group, action))
         self._cache.put(part, group, action, held)
         return held
 

@@ -1,8 +1,9 @@
 """Answers that are kept, because schedules open the same few checkpoints again and again.
 
 Each is the answer to the very same bytes or rows, and rests on nothing else: what is decoded
-of a Parquet file, what a hint to a checkpoint says, how rows are encoded. The engine still asks
-its store for what it reads, each time, and writes what it writes.
+of a Parquet file or a line of a commit, what a hint to a checkpoint says, how rows are encoded,
+which files they are. The engine still asks its store for what it reads, each time, and writes
+what it writes.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,24 +21,37 @@ import pyarrow as pa
 import pytest
 
 from explorer.log import (
+    checkpoint,
     checkpoint_encoding,
+    columns,
     hint,
     hint_writer,
     joined_parquet,
+    key_columns,
+    listing,
     parquet_part,
+    replay,
+    state,
     statistics_text,
 )
+from explorer.log.commit_file import parse_action
 from explorer.log.parquet_part import ParquetPart
+from explorer.log.unusable_file import unusable_if_unreadable
 from explorer.maintenance import commit_step
+from explorer.protocol.filenames import parse_log_file_name
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
 from explorer.storage import parquet_bytes
 from explorer.storage.page_headers import read_claims
 from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
 from explorer.storage.parquet_reader import ParquetReader
+from explorer.storage.ports import ReadStore
 from explorer.table import file_events
 
 _MOST_FILES = 300
 """Of some ten thousand bytes each; those of all pasts are among them."""
+
+_MOST_LINES = 3000
+"""Of commits."""
 
 
 class _Decoded:
@@ -98,6 +113,61 @@ class _KnownReader:
         """The same in pieces."""
         del use_threads
         return self.file.stream_group(group, leaves, rows, use_threads=False)
+
+
+def _opened_once(open_it: Callable[..., ParquetPart]) -> Callable[..., ParquetPart]:
+    """What the footer of the same bytes says; they are asked of the store each time."""
+
+    def open_once(
+        store: ReadStore, path: str, size: int | None = None, listed: int | None = None
+    ) -> ParquetPart:
+        stored = ParquetBytes(store, path, listed if size is None else size)
+        with unusable_if_unreadable(path), stored.open() as source:
+            held = _decoded(source.file)
+        at_hand = cast("ReadStore", _AtHand(held.data))
+        part = held.once(("part", path, size), lambda: open_it(at_hand, path, size, listed))
+        return replace(part, stored=stored)
+
+    return open_once
+
+
+@dataclass(frozen=True)
+class _AtHand:
+    """A store of one file."""
+
+    data: pa.Buffer
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """All of it."""
+        del path
+        return pa.BufferReader(self.data)
+
+
+def _of_objects(ask: Callable[..., Any], *, most: int = 3000) -> Callable[..., Any]:
+    """Of the very same objects, which are held so that no other takes their place."""
+    known: OrderedDict[tuple[int, ...], tuple[Any, Any]] = OrderedDict()
+
+    def ask_once(*asked: Any) -> Any:
+        key = tuple(map(id, asked))
+        if key not in known:
+            known[key] = (asked, ask(*asked))
+            if len(known) > most:
+                known.popitem(last=False)
+        return known[key][1]
+
+    return ask_once
+
+
+def _tables_once(build: Callable[..., pa.Table]) -> Callable[..., pa.Table]:
+    """Of the very same actions."""
+    known: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+
+    def build_once(action: str, batches: Sequence[Any], older: Sequence[Any]) -> pa.Table:
+        asked = (action, len(batches), *map(id, batches), *map(id, older))
+        held = [*batches, *older]
+        return _once(known, asked, lambda: (held, build(action, batches, older)))[1]
+
+    return build_once
 
 
 def _of_source(ask: Callable[[pa.NativeFile], Any]) -> Callable[[pa.NativeFile], Any]:
@@ -249,7 +319,15 @@ def answers_kept() -> Iterator[None]:
         # what the footer and the pages of a checkpoint claim
         patch.setattr(ParquetSource, "check_pages", _pages_once(ParquetSource.check_pages))
         patch.setattr(parquet_bytes, "read_claims", _of_source(read_claims))
-        # what commits and statistics say
+        for module in (checkpoint, state):
+            patch.setattr(module, "open_part", _opened_once(parquet_part.open_part))
+        # what commits and statistics say, and which files these are
+        patch.setattr(replay, "parse_action", lru_cache(maxsize=_MOST_LINES)(parse_action))
+        patch.setattr(listing, "parse_log_file_name", lru_cache(parse_log_file_name))
+        patch.setattr(columns, "table_of", _tables_once(columns.table_of))
+        patch.setattr(state, "keys_of_rows", _of_objects(key_columns.keys_of_rows))
+        patch.setattr(state, "find_live", _of_objects(state.find_live))
+        patch.setattr(key_columns, "keys_of", _of_objects(key_columns.keys_of))
         patch.setattr(file_events, "_parse", _events_once(file_events._parse))
         patch.setattr(statistics_text, "_read", _texts_once(statistics_text._read))
         patch.setattr(commit_step, "version", lru_cache(commit_step.version))
