@@ -68,6 +68,17 @@ def validate_hint(store: ReadStore, listing: LogListing) -> list[Problem]:
     ]
 
 
+def hint_version(store: ReadStore, listing: LogListing) -> int | None:
+    """The version of the checkpoint that `_last_checkpoint` names; None where there is no such
+    file. One that cannot be read is told by `validate_hint`, and raises `CorruptLogError`."""
+    if not listing.has_last_checkpoint:
+        return None
+    try:
+        return _read_hint(store).version
+    except NotFoundError:
+        return None
+
+
 def _read_hint(store: ReadStore) -> LastCheckpoint:
     data = store.read(f"{LOG_FOLDER}/{LAST_CHECKPOINT}", _LARGEST + 1)
     if len(data) > _LARGEST:

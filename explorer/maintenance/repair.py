@@ -10,8 +10,7 @@ from uuid import UUID, uuid4, uuid5
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError
-from explorer.log.hint import validate_hint
+from explorer.log.hint import hint_version, validate_hint
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.broken_checkpoints import (
     broken_checkpoints,
@@ -19,6 +18,7 @@ from explorer.maintenance.broken_checkpoints import (
     lost_versions,
     repair_steps,
     summary,
+    why_broken,
 )
 from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.file_list import build_files, join_files, log_file
@@ -63,19 +63,25 @@ def plan_repair(  # noqa: PLR0913  # what is repaired, who looks on, what makes 
 
 
 def _repair_hint(look: Look) -> Plan:
+    """A hint that is missing, stale or wrong is led to the newest checkpoint that can be read."""
     problems = validate_hint(look.store, look.listing)
-    if not problems:
-        return _plan(look, "hint", "The hint to the newest checkpoint is sound.", (), [])
-    for found in reversed(look.listing.checkpoints):
-        try:
-            step = hint_step(look, found)
-        except DeltaError:
-            continue
+    named = None if problems else hint_version(look.store, look.listing)
+    newest_first = reversed(look.listing.checkpoints)
+    sound = next((found for found in newest_first if why_broken(look.store, found) is None), None)
+    if named is not None and (sound is None or named > sound.version):
+        text = f"The hint names the checkpoint of version {named}, which is there and broken: "
+        return _plan(look, "hint", f"{text}what mends that is the repair of checkpoints.", (), [])
+    if sound is not None:
+        if named == sound.version:
+            return _plan(look, "hint", "The hint to the newest checkpoint is sound.", (), [])
         text = (
-            f"Lets _last_checkpoint name the checkpoint of version {found.version}, which is "
+            f"Lets _last_checkpoint name the checkpoint of version {sound.version}, which is "
             "there; nothing is lost."
         )
-        return _plan(look, "hint", text, (step,), [])
+        return _plan(look, "hint", text, (hint_step(look, sound),), [])
+    if not problems:
+        text = "No checkpoint of the log can be read, so that there is none to name."
+        return _plan(look, "hint", text, (), [])
     files = [log_file(look.store, LAST_CHECKPOINT, "it names a checkpoint that is not there")]
     step = Step(kind="delete_files", reason=problems[0].problem, num_files=1)
     text = "Deletes _last_checkpoint, because no checkpoint is there; nothing is lost."

@@ -17,15 +17,26 @@ from explorer.errors import (
     NotFoundError,
     StorageError,
 )
+from explorer.log.commit_info import read_commit_info
 from explorer.progress import Cancel
-from explorer.protocol.filenames import render_commit_path
+from explorer.protocol.filenames import (
+    LOG_FOLDER,
+    LogFileKind,
+    parse_log_file_name,
+    render_commit_path,
+)
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
 from explorer.transaction.attempt import (
     Attempt,
     build_attempt,
     enables_in_commit_timestamps,
 )
-from explorer.transaction.conflicts import Conflict, commit_gone, find_conflict
+from explorer.transaction.conflicts import (
+    Conflict,
+    commit_gone,
+    find_conflict,
+    version_replaced,
+)
 from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.retries import DEFAULT_RETRIES, Retries
@@ -39,6 +50,10 @@ Clock = Callable[[], int]
 _UNKNOWN_LIMIT = 5
 
 _YOUNG_MS = 3_600_000
+
+_CHECKPOINTS = frozenset(
+    {LogFileKind.CHECKPOINT_CLASSIC, LogFileKind.CHECKPOINT_PART, LogFileKind.CHECKPOINT_V2}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +87,7 @@ def commit(
             cancel.check()
         check_commit(staged)
         attempt = build_attempt(staged, clock())
-        if _create(store, staged, attempt):
+        if _create(store, staged, attempt, retries):
             if _is_stranded(store, staged, clock()):
                 return commit_gone(staged, attempt.version)
             return Committed(version=attempt.version, timestamp=attempt.timestamp)
@@ -94,21 +109,50 @@ def _gone(store: ReadStore, staged: StagedCommit) -> Conflict | None:
 
     Its successor is then gone as well, and a commit under that number would be one that
     no reader ever sees. A cleanup removes commits from the oldest on, so that as long as
-    the commit of `base` is there, no later one is gone.
+    the commit of `base` is there, no later one is gone. A log that was removed, put back or
+    begun anew has no such version, or another one: actions made for one table must not
+    become part of another.
     """
-    version = staged.base.version
+    base = staged.base
+    version = base.version
     if version != NO_TABLE.version:
         try:
-            store.stat(render_commit_path(version))
+            is_same = _is_still(store, staged)
         except NotFoundError:
-            newest = newest_version(store)
-            if newest is not None and newest > version and not _is_there(store, version + 1):
-                return commit_gone(staged, version + 1)
-        return None
+            return _without_base(store, staged)
+        return None if is_same else version_replaced(staged)
     newest = newest_version(store)
     if newest is None or _is_there(store, 0):
         return None
     return commit_gone(staged, 0)
+
+
+def _is_still(store: ReadStore, staged: StagedCommit) -> bool:
+    """Whether the commit of the version that was read is the one that it was, going by its
+    time; raises `NotFoundError` where there is none."""
+    base = staged.base
+    if has_in_commit_timestamps(base.protocol, base.metadata):
+        found = read_commit_info(store, base.version).in_commit_ms
+    else:
+        found = store.stat(render_commit_path(base.version)).modified_ms
+    # of those that were followed since, nobody asked for the time
+    return base.timestamp is None or staged.first_read is not None or found == base.timestamp
+
+
+def _without_base(store: ReadStore, staged: StagedCommit) -> Conflict | None:
+    """The conflict, if there is one, where the commit of the version that was read is gone: a
+    cleanup may take it once a checkpoint has the version."""
+    version = staged.base.version
+    try:
+        names = store.list_names(LOG_FOLDER)
+    except NotFoundError:
+        return version_replaced(staged)
+    parsed = [found for name in names if (found := parse_log_file_name(name)) is not None]
+    commits = {found.version or 0 for found in parsed if found.kind is LogFileKind.COMMIT}
+    if max(commits, default=0) > version:
+        return None if version + 1 in commits else commit_gone(staged, version + 1)
+    held = any(found.version == version and found.kind in _CHECKPOINTS for found in parsed)
+    return None if held else version_replaced(staged)
 
 
 def _is_stranded(store: WriteStore, staged: StagedCommit, now: int) -> bool:
@@ -162,15 +206,16 @@ def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> i
     if not has_in_commit_timestamps(staged.protocol, staged.metadata):
         return None
     if not enables_in_commit_timestamps(staged):
-        return staged.base.timestamp
+        return None  # it had to say so, and readers refuse it
     return store.stat(render_commit_path(winner.version)).modified_ms
 
 
-def _create(store: WriteStore, staged: StagedCommit, attempt: Attempt) -> bool:
+def _create(store: WriteStore, staged: StagedCommit, attempt: Attempt, retries: Retries) -> bool:
     """Whether the version is now `attempt` by our doing; False where another was first."""
     path = render_commit_path(attempt.version)
-    for _ in range(_UNKNOWN_LIMIT):
-        failure: StorageError | None = None
+    failure: StorageError | None = None
+    for number in range(1, _UNKNOWN_LIMIT + 1):
+        failure = None
         try:
             outcome = store.put_if_absent(path, attempt.content)
         except StorageError as error:  # which need not mean that nothing arrived
@@ -185,12 +230,15 @@ def _create(store: WriteStore, staged: StagedCommit, attempt: Attempt) -> bool:
                 raise failure from None
             if _gone(store, staged) is not None:
                 break  # a cleanup took what was there, and it may have been ours
+        except StorageError as error:  # what is there cannot be seen: it may be ours
+            failure = failure or error
+            retries.pause(number)
         # it did not arrive, or has not yet: creating it again is safe either way
     raise StorageError(
         "The outcome of a commit is unknown.",
         reason=f"The store neither confirms nor shows {path}.",
         remedy="Read the newest version before trying again: the commit may still appear.",
-    )
+    ) from failure
 
 
 def _is_ours(store: ReadStore, path: str, attempt: Attempt) -> bool:

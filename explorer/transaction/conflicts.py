@@ -78,9 +78,11 @@ class Conflict:
         who = ", ".join(part[:_SHOWN_TEXT] for part in parts if part)
         named = ", ".join(value[:_SHOWN_TEXT] for value in self.overlap.values[:_NAMED])
         more = self.overlap.total - min(len(self.overlap.values), _NAMED)
+        problem = f"Version {self.version} was committed by another writer first"
+        if self.rule == "commit gone":
+            problem = f"Version {self.version} is no longer what it was in the log"
         return ConflictError(
-            f"Version {self.version} was committed by another writer first"
-            f"{f' ({who})' if who else ''}.",
+            f"{problem}{f' ({who})' if who else ''}.",
             reason=f"{self.reason} Both touch these {self.overlap.kind}: {named}"
             f"{f' and {more:,} more' if more else ''} ({self.rule}).",
             remedy="Read the table again and repeat the operation on its newest version.",
@@ -127,6 +129,20 @@ def commit_gone(staged: StagedCommit, version: int) -> Conflict:
         overlap=Overlap(kind="versions", values=(str(version),), total=1),
         isolation_level=staged.provenance.isolation_level,
         spec="Metadata Cleanup",
+    )
+
+
+def version_replaced(staged: StagedCommit) -> Conflict:
+    """The conflict with whoever removed the log, put an older one back or began another."""
+    version = staged.base.version
+    return Conflict(
+        version=version,
+        rule="commit gone",
+        reason="It was read, and is gone or another one now: the table was dropped, put back or "
+        "created anew.",
+        overlap=Overlap(kind="versions", values=(str(version),), total=1),
+        isolation_level=staged.provenance.isolation_level,
+        spec="Delta Log Entries",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from explorer.errors import DeltaError, NotFoundError
+from explorer.errors import CorruptLogError, DeltaError, NotFoundError
 from explorer.log.action_fields import FileAction
 from explorer.log.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.commit_file import lines_backwards, parse_action
@@ -21,6 +21,7 @@ from explorer.protocol.actions import (
     parse_domain,
     parse_metadata,
     parse_protocol,
+    parse_transaction,
 )
 from explorer.protocol.features.row_id_high_water_mark import (
     ROW_TRACKING_DOMAIN,
@@ -210,8 +211,12 @@ def parse_winner(
     some; raises `CorruptLogError`, with the place, for lines that are no actions and files
     that are not readable. `tell` is called now and then, and may raise to stop."""
     parts = _Parts(render_commit_name(version))
+    if not data.strip():
+        raise _empty(parts.name)
     if columns is None or not parts.take_columns(columns):
         parts.take_lines(data, tell)
+    for body, number in parts.bodies.get("txn", ()):
+        parse_transaction(body, f"{parts.name}:{number}")  # a version that readers refuse
     infos = parts.bodies.get("commitInfo", ())
     info: Mapping[str, Any] = infos[-1][0] if infos else {}
     domains = [
@@ -233,6 +238,15 @@ def parse_winner(
         known_domains={domain.domain: domain for domain in domains},
         add_rows=parts.files["add"].rows(),
         remove_rows=parts.files["remove"].rows(),
+    )
+
+
+def _empty(name: str) -> CorruptLogError:
+    return CorruptLogError(
+        f"The commit {name} is empty.",
+        reason="Its writer may still be at it: what it will remove or change, nobody can tell.",
+        remedy="Try again; if it stays so, restore this log file from a backup.",
+        spec="Delta Log Entries",
     )
 
 

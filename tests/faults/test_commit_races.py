@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,20 +15,23 @@ import orjson
 import pytest
 
 import explorer
-from explorer.errors import CancelledError, StorageError
+from explorer.errors import CancelledError, CorruptLogError, StorageError, UnsupportedError
 from explorer.progress import Cancel
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.file_actions import AddFile, RemoveFile
+from explorer.protocol.filenames import render_commit_path
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import PutOutcome, WriteStore
 from explorer.transaction.attempt import build_attempt
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING
-from explorer.transaction.read_version import NO_TABLE, ReadVersion
+from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
+from explorer.transaction.retries import Retries
 from explorer.transaction.staged import Provenance, StagedCommit
 
 NOW = 1_700_000_000_000
+AT_ONCE = Retries(limit=20, pause=lambda _: None)
 SCHEMA = '{"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]}'
 METADATA = Metadata(
     id="af23c9d7-fff1-4a5a-a2c8-55c59bd782aa",
@@ -114,7 +119,9 @@ def test_timestamp_grows_even_where_the_clock_goes_back(table: LocalStore) -> No
 
 
 def test_without_in_commit_timestamps_the_clock_is_taken_as_it_is(table: LocalStore) -> None:
-    done = commit(table, staged(0, metadata=WITHOUT_TIMES), clock=lambda: NOW - 60_000)
+    written = table.stat(render_commit_path(0)).modified_ms
+    plain = staged(0, written, metadata=WITHOUT_TIMES)
+    done = commit(table, plain, clock=lambda: NOW - 60_000)
     assert done == Committed(version=1, timestamp=NOW - 60_000)
     assert "inCommitTimestamp" not in infos(table)[1]
 
@@ -183,6 +190,116 @@ def test_put_that_arrives_late_is_recognised_as_ours(table: LocalStore) -> None:
         version=1, timestamp=NOW + 1
     )
     assert len(infos(table)) == 2
+
+
+class Unseeing(Unsure):
+    """A store that cannot be read for a while, either."""
+
+    def __init__(self, root: str, arrives: list[bool], failures: int) -> None:
+        super().__init__(root, arrives)
+        self._failures = failures
+
+    def read(self, path: str, limit: int | None = None) -> bytes:
+        if self.puts and self._failures:
+            self._failures -= 1
+            raise StorageError("It failed.", reason="A test.", remedy="None.")
+        return super().read(path, limit)
+
+
+@pytest.mark.parametrize("arrives", [[True], [False, True], []])
+def test_a_commit_that_cannot_be_read_back_at_once_is_looked_for_again(
+    table: LocalStore, arrives: list[bool]
+) -> None:
+    store = Unseeing(table.uri, arrives, failures=1)
+    done = commit(store, staged(0), clock=lambda: NOW, retries=AT_ONCE)
+    assert done == Committed(version=1, timestamp=NOW + 1)
+    assert len(infos(table)) == 2
+
+
+def test_a_commit_that_can_never_be_read_back_may_be_there(table: LocalStore) -> None:
+    store = Unseeing(table.uri, [True], failures=99)
+    with pytest.raises(StorageError, match="outcome of a commit is unknown") as error:
+        commit(store, staged(0), clock=lambda: NOW, retries=AT_ONCE)
+    assert "before trying again" in error.value.remedy
+    assert len(infos(table)) == 2
+
+
+def _drop(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def _put_back(folder: Path) -> None:
+    """An older copy of the log takes its place."""
+    (folder / f"{1:020}.json").unlink()
+
+
+def _begin_anew(folder: Path) -> None:
+    """Another table, of as many versions."""
+    commits = sorted(folder.glob("*.json"))
+    for number, name in enumerate(commits):
+        text = name.read_text()
+        name.write_text(text.replace('"inCommitTimestamp":1', '"inCommitTimestamp":2'))
+        os.utime(name, (number, number))
+
+
+@pytest.mark.rule("log-versions-contiguous")
+@pytest.mark.parametrize("metadata", [METADATA, WITHOUT_TIMES], ids=["own times", "file times"])
+@pytest.mark.parametrize("happens", [_drop, _put_back, _begin_anew])
+def test_nothing_is_committed_upon_a_version_that_is_no_longer_there(
+    tmp_path: Path, happens: Callable[[Path], None], metadata: Metadata
+) -> None:
+    folder = tmp_path / "_delta_log"
+    store = LocalStore(str(tmp_path))
+    commit(store, staged(-1, metadata=metadata), clock=lambda: NOW)
+    commit(store, _append(store), clock=lambda: NOW)
+    mine = _append(store)
+    happens(folder)
+    before = sorted(folder.glob("*"))
+    done = commit(store, mine, clock=lambda: NOW)
+    assert isinstance(done, Conflict)
+    assert (done.rule, done.version) == ("commit gone", 1)
+    assert "no longer what it was" in done.as_error().problem
+    assert sorted(folder.glob("*")) == before
+
+
+def test_a_version_whose_commit_a_checkpoint_took_over_can_be_built_upon(tmp_path: Path) -> None:
+    store = LocalStore(str(tmp_path))
+    commit(store, staged(-1, metadata=WITHOUT_TIMES), clock=lambda: NOW)
+    mine = _append(store)
+    (tmp_path / "_delta_log" / f"{0:020}.json").rename(
+        tmp_path / "_delta_log" / f"{0:020}.checkpoint.parquet"  # none looks into it
+    )
+    assert isinstance(commit(store, mine, clock=lambda: NOW), Committed)
+
+
+def _append(store: LocalStore) -> StagedCommit:
+    read = read_version_of(explorer.open_table(store.uri).snapshot())
+    return replace(staged(0), base=read)
+
+
+def test_a_winner_that_is_still_empty_is_not_followed(table: LocalStore) -> None:
+    """A writer that creates a file and then writes it looks so in between."""
+    mine = staged(0)
+    (Path(table.uri) / "_delta_log" / f"{1:020}.json").write_bytes(b"")
+    with pytest.raises(CorruptLogError, match="is empty"):
+        commit(table, mine, clock=lambda: NOW)
+
+
+def test_a_winner_without_the_time_that_it_had_to_say_is_not_followed(table: LocalStore) -> None:
+    mine = staged(0)
+    text = '{"commitInfo":{"operation":"WRITE"}}\n'
+    (Path(table.uri) / "_delta_log" / f"{1:020}.json").write_text(text)
+    with pytest.raises(UnsupportedError, match="when version 1 was committed"):
+        commit(table, mine, clock=lambda: NOW)
+
+
+@pytest.mark.parametrize("version", ['"7"', str(2**63), "null"])
+def test_a_winner_that_no_reader_can_read_is_not_followed(table: LocalStore, version: str) -> None:
+    mine = staged(0)
+    text = f'{{"commitInfo":{{}}}}\n{{"txn":{{"appId":"a","version":{version}}}}}\n'
+    (Path(table.uri) / "_delta_log" / f"{1:020}.json").write_text(text)
+    with pytest.raises(CorruptLogError, match=r"txn\.version"):
+        commit(table, mine, clock=lambda: NOW)
 
 
 def test_outcome_that_stays_unknown_is_an_error_that_says_so(table: LocalStore) -> None:

@@ -26,6 +26,7 @@ from explorer.transaction.rules.protocol_rules import (
     validate_supported_use,
     validate_writable,
 )
+from explorer.transaction.rules.rearrangement_rules import validate_rearranged
 from explorer.transaction.rules.row_rules import validate_isolation, validate_rows
 
 EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
@@ -36,6 +37,7 @@ EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_metadata_change,
     validate_files,
     validate_append_only,
+    validate_rearranged,
     validate_partition_values,
     validate_vectors,
     validate_row_tracking,

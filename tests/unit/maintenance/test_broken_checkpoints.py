@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -181,3 +182,52 @@ def test_hint_to_a_broken_one_is_led_to_the_sound_one(lake: Lake) -> None:
     assert lake.execute(plan).status == "completed"
     assert b'"version":2' in (lake.log.log / "_last_checkpoint").read_bytes()
     assert not lake.table.snapshot().problems
+
+
+def led_to(lake: Lake) -> int | None:
+    """Carry out the repair of the hint; what it names then."""
+    plan = plan_repair(lake.table, "hint", clock=lake.clock)
+    if plan.steps:
+        assert lake.execute(plan).status == "completed"
+    place = lake.log.log / "_last_checkpoint"
+    return json.loads(place.read_bytes())["version"] if place.exists() else None
+
+
+@pytest.mark.parametrize("before", [None, 0], ids=["missing", "stale"])
+def test_hint_that_is_missing_or_stale_is_led_to_the_newest_checkpoint(
+    lake: Lake, before: int | None
+) -> None:
+    actions = history(lake, 3)
+    lake.log.checkpoint(0, actions[:3])
+    lake.log.checkpoint(2, actions)
+    if before is not None:
+        lake.log.hint(before)
+    assert led_to(lake) == 2
+    assert not plan_repair(lake.table, "hint", clock=lake.clock).steps
+
+
+@pytest.mark.parametrize("before", [None, 0])
+def test_hint_is_led_to_no_checkpoint_that_cannot_be_read(lake: Lake, before: int | None) -> None:
+    actions = history(lake, 3)
+    lake.log.checkpoint(0, actions[:3])
+    tear(*lake.log.checkpoint(2, actions))
+    if before is not None:
+        lake.log.hint(before)
+    assert led_to(lake) == 0
+
+
+def test_hint_to_a_broken_checkpoint_is_for_the_repair_of_checkpoints(lake: Lake) -> None:
+    actions = history(lake, 3)
+    lake.log.checkpoint(0, actions[:3])
+    tear(*lake.log.checkpoint(2, actions))
+    lake.log.hint(2)
+    plan = plan_repair(lake.table, "hint", clock=lake.clock)
+    assert plan.steps == ()
+    assert "version 2, which is there and broken" in plan.summary
+
+
+def test_a_log_without_checkpoints_needs_no_hint(lake: Lake) -> None:
+    history(lake, 3)
+    plan = plan_repair(lake.table, "hint", clock=lake.clock)
+    assert plan.steps == ()
+    assert "none to name" in plan.summary

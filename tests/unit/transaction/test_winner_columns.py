@@ -52,9 +52,10 @@ CASES = {
     "files that are not at the beginning of their line": _text(INFO, *FILES[:4])
     + b' {"add":{"path":"spaced","partitionValues":{},"size":1,"modificationTime":1}}\n'
     + _text(*FILES[4:]),
-    "two actions on one line": _text(INFO, *FILES[:4], {"txn": {"appId": "b"}, **FILES[5]}),
+    "two actions on one line": _text(
+        INFO, *FILES[:4], {"txn": {"appId": "b", "version": 1}, **FILES[5]}
+    ),
     "no file": _text(INFO, *OTHERS),
-    "nothing": b"",
     "a field that nobody knows": _text(INFO, add("odd", novelty=1), *FILES),
 }
 
