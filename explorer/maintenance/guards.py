@@ -82,8 +82,7 @@ def judge_vacuum_protocol(protocol: Protocol) -> Verdict:
 
 def judge_log(listing: LogListing) -> Verdict:
     """Whether the commits that are there follow each other without a gap."""
-    commits = listing.commits
-    gaps = missing_versions(commits, commits[0], commits[-1]) if commits else []
+    gaps = gaps_in(listing)
     if gaps:
         shown = ", ".join(_range_in_words(gap) for gap in gaps[:_SHOWN])
         return _refuse(
@@ -92,6 +91,12 @@ def judge_log(listing: LogListing) -> Verdict:
             "Restore them from a backup; what they did to files is not known.",
         )
     return _allow("log", "The commits follow each other without a gap.")
+
+
+def gaps_in(listing: LogListing) -> list[range]:
+    """The versions whose commits are missing between others."""
+    commits = listing.commits
+    return missing_versions(commits, commits[0], commits[-1]) if commits else []
 
 
 def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:

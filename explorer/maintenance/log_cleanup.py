@@ -24,6 +24,7 @@ from explorer.maintenance.checkpoint_protection import judge_protection, protect
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.guards import (
     UNCOMMITTED_AGE,
+    gaps_in,
     in_words,
     judge_catalog,
     judge_clock,
@@ -278,7 +279,9 @@ def _build(  # what was found
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(cut, before, after, files.num_rows, size),
+        summary=_summary(
+            cut, before, after, files.num_rows, size, has_gap=bool(gaps_in(look.listing))
+        ),
         parameters={"retention_ms": retention // _MS},
         effect={
             "cutoff": render_time(cut.cutoff_ms).isoformat(),
@@ -334,11 +337,15 @@ def hint_step(look: Look, files: CheckpointFiles) -> Step:
     )
 
 
-def _summary(cut: LogCut, before: LogReach, after: LogReach, number: int, size: int) -> str:
+def _summary(
+    cut: LogCut, before: LogReach, after: LogReach, number: int, size: int, *, has_gap: bool
+) -> str:
     if not number:
         why = f"nothing is older than {shown_time(cut.cutoff_ms)}"
         if cut.commit is not None and cut.checkpoint is None:
             why = f"no readable checkpoint is at or before version {cut.commit}"
+        if has_gap:
+            return "Nothing is deleted from the log, in which commits are missing between others."
         return f"Nothing can be deleted from the log: {why}, or it is gone already."
     files = f"{count(number, 'file')} of the log ({render_byte_size(size)})"
     if before.version == after.version:

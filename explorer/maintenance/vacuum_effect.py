@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
 from explorer.log.plain_arrays import read_values
-from explorer.maintenance.guards import shown_time
+from explorer.maintenance.guards import gaps_in, shown_time
 from explorer.maintenance.newest_times import newest_commit_times
 from explorer.maintenance.planning import Look
 from explorer.protocol.filenames import LOG_FOLDER
@@ -77,7 +77,8 @@ def consequence_of(
 ) -> Consequence:
     """What the deletion of files costs, where `missing` says of each event whether a file of
     it is gone already."""
-    if events is None:
+    # what missing commits did to files nobody knows
+    if events is None or gaps_in(look.listing):
         return Consequence(versions=(), changes=(), readable_from=None, is_known=False)
     before = build_reach(events, missing)
     after = build_reach(events, missing | events_of_files(events, deleted))

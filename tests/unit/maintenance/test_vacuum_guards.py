@@ -104,6 +104,7 @@ def test_gap_in_the_log_refuses(lake: Lake) -> None:
     lake.file("stray.parquet")
     plan = vacuum(lake)
     assert outcome(plan, "log") == "refuse"
+    assert "which versions become unreadable cannot be told" in plan.summary
 
 
 @pytest.mark.parametrize("what", ["commit", "file", "add", "remove", "in-commit timestamp"])
