@@ -24,6 +24,7 @@ from explorer.protocol.schema import (
     StructType,
     render_type,
 )
+from explorer.rows.calendars import FormerCalendar
 from explorer.rows.field_matching import match_fields
 from explorer.rows.leaf_conversion import Converter, leaf_converter
 from explorer.rows.variant_columns import decode_variant_column
@@ -31,12 +32,14 @@ from explorer.rows.variant_columns import decode_variant_column
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPlace:
-    """Where a value stands in the table's schema, the mode that finds it in files, and
-    the file that is read, for messages."""
+    """Where a value stands in the table's schema, the mode that finds it in files, the file
+    that is read, for messages, and the calendar that it was written by, where that is not
+    today's."""
 
     mode: MappingMode
     names: tuple[str, ...]
     file: str
+    calendar: FormerCalendar | None = None
 
     def inner(self, name: str) -> ColumnPlace:
         """A place inside this one."""
@@ -68,7 +71,9 @@ def build_converter(
                 _refuse(found, wanted, place)
             return _stored_variant(found, target) if is_struct(target) else decode_variant_column
         case _:
-            return leaf_converter(found, wanted) or _refuse(found, wanted, place)
+            convert = leaf_converter(found, wanted) or _refuse(found, wanted, place)
+            rebase = place.calendar and place.calendar.rebase(found, wanted)
+            return (lambda array: convert(rebase(array))) if rebase else convert
 
 
 def _struct_converter(

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from explorer.errors import CorruptDataError
 from explorer.protocol.schema import PrimitiveType
+from explorer.rows.calendars import former_calendar
 from explorer.rows.conversion import ColumnPlace, build_converter
 from explorer.rows.data_file import DataFile
 from explorer.rows.field_matching import has_ids, match_fields
@@ -46,6 +47,7 @@ def plan_file(found: pa.Schema, file: DataFile, request: RowRequest) -> FilePlan
     reads: dict[int, int] = {}
     target = request.needed_schema
     places = _places(list(found), file, request)
+    calendar = former_calendar(found, file.shown)
     columns = []
     for item, field in zip(request.needed.fields, target, strict=True):
         if item.name in layout.partition_columns:
@@ -54,7 +56,9 @@ def plan_file(found: pa.Schema, file: DataFile, request: RowRequest) -> FilePlan
         elif (at := places[item.name]) is None:
             columns.append(_build_nulls(field.type))
         else:
-            place = ColumnPlace(mode=layout.mapping, names=(item.name,), file=file.shown)
+            place = ColumnPlace(
+                mode=layout.mapping, names=(item.name,), file=file.shown, calendar=calendar
+            )
             convert = build_converter(found.field(at).type, item.data_type, field.type, place)
             columns.append(_build_stored(reads.setdefault(at, len(reads)), convert))
     hidden = {
