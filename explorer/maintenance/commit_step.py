@@ -52,8 +52,8 @@ wrote them gave them. Only a rewrite brings new ones."""
 _READS: Mapping[str, ReadSet] = {
     "nothing": ReadSet(metadata=False),
     "metadata": NOTHING,
-    "whole table": WHOLE_TABLE,
     "every row": WHOLE_TABLE,
+    "whole table": WHOLE_TABLE,  # the word for a restore in plans of earlier releases
 }
 """What a commit depends on, by the word that its step has; `every row` also where it changes
 no file itself: no row may have come or gone unseen."""
@@ -166,7 +166,7 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
         files = batches_of(table, plan, arguments["files"], now)
     files = files or FileBatches()
     # as the reference: what changes no row need not be kept apart from those that do
-    changes_nothing = files.is_empty and reads != "every row"
+    changes_nothing = files.is_empty and not _READS[reads].whole_table
     isolation: IsolationLevel = "SnapshotIsolation" if changes_nothing else "Serializable"
     actions = _actions(arguments, snapshot.version + 1)
     return StagedCommit(

@@ -169,7 +169,7 @@ def _commit(
         transaction_id=transaction_id,
         parameters={"version": target.version, "timestamp": None},
         metrics={name: str(value) for name, value in metrics.items()},
-        reads="whole table",
+        reads="every row",
         actions=actions,
         files={"restore_to": target.version},
         num_files=back.num_rows + gone.num_rows,

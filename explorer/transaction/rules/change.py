@@ -110,6 +110,15 @@ class Change:
         return bool(self.staged.of(Protocol))
 
     @cached_property
+    def looked_at_every_row(self) -> bool:
+        """Whether the whole table was read, at a level at which no file comes unseen between
+        that and the commit (as `explorer.transaction.conflicts` keeps the levels)."""
+        level = self.staged.provenance.isolation_level
+        # appends may slip in before a commit at the level between, unless it changes metadata
+        hears = level == "Serializable" or (level == "WriteSerializable" and self.changes_metadata)
+        return self.staged.reads.whole_table and hears
+
+    @cached_property
     def removed_data(self) -> pa.Table:
         """The removes that take rows away or replace them."""
         return self.removes.filter(pc.coalesce(self.removes.column("data_change"), _TRUE))

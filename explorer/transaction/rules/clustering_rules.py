@@ -105,7 +105,8 @@ def _joined(
     held = change.staged.base.domains.get(CLUSTERING_DOMAIN)
     before = () if held is None or held.removed else clustering_columns(held.configuration) or ()
     names = [".".join(item.path) for item in columns if item.physical not in before]
-    known = change.creates or statistics_found(written) in change.staged.promises.validated
+    found = statistics_found(written) in change.staged.promises.validated
+    known = change.creates or (found and change.looked_at_every_row)
     if names and not known:
         yield problem(
             f"{shown(names)} would join the clustering columns, and not every file of the table "

@@ -13,15 +13,18 @@ from explorer.errors import Problem
 from explorer.protocol.features.column_mapping import NESTED_IDS_KEY, field_id, physical_name
 from explorer.protocol.schema import (
     ArrayType,
+    DataType,
     DecimalType,
     MapType,
     PrimitiveType,
     StructField,
     StructType,
+    render_type,
 )
-from explorer.protocol.schema_walk import walk_fields, walk_types
+from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
 from explorer.transaction.rules.change import Change, Problems, problem, shown
 from explorer.transaction.rules.file_rules import counts_of
+from explorer.transaction.rules.type_rules import changes_recorded_anew
 
 _V1, _V2 = "icebergCompatV1", "icebergCompatV2"
 _NESTED_IDS: Final = ("parquet.field.nested.ids", NESTED_IDS_KEY)
@@ -66,6 +69,52 @@ def validate_iceberg(change: Change) -> Problems:
             spec="Materialize Partition Columns (proposed)" if not active else _spec(active[0]),
             remedy="Write the files with their partition columns behind the others.",
         )
+    if change.changes_metadata or change.changes_protocol:
+        yield from _widened_types(change, active)
+
+
+def _widened_types(change: Change, active: list[str]) -> Problems:
+    """Type changes that Iceberg does not know are not made once a set of rules is supported;
+    none may be left of those made before when it becomes active (spec: Writer Requirements for
+    Type Widening)."""
+    after, before = change.after, change.before
+    if not any(after.supports(name) for name in (_V1, _V2)):
+        return
+    if change.staged.promises.recommits and not active:
+        return  # they come back
+    begins = any(before is None or not before.has_active(name) for name in active)
+    judged = changes_recorded_anew(None if begins else before, after)
+    wrong = [item for item in judged if not _is_known_to_iceberg(item.from_type, item.to_type)]
+    if wrong:
+        names = [
+            f"{render_path(item.path)[:60]} from {_text(item.from_type)} to {_text(item.to_type)}"
+            for item in wrong
+        ]
+        yield problem(
+            f"Iceberg does not know such a change of a type: {shown(names)}.",
+            "The table is to be convertible to Iceberg, where older files are read by other rules "
+            "of widening.",
+            spec="Writer Requirements for Type Widening",
+            remedy="Add a column of the new type instead.",
+        )
+
+
+def _is_known_to_iceberg(before: DataType | None, after: DataType | None) -> bool:
+    match before, after:
+        case PrimitiveType(name="byte" | "short" | "integer"), PrimitiveType(name="double"):
+            return False
+        case PrimitiveType(name="date"), PrimitiveType(name="timestamp_ntz"):
+            return False
+        case PrimitiveType(name="byte" | "short" | "integer" | "long"), DecimalType():
+            return False
+        case DecimalType(), DecimalType():
+            return before.scale == after.scale
+        case _:
+            return True  # no reader follows the others at all, which is told elsewhere
+
+
+def _text(kind: DataType | None) -> str:
+    return "an unknown type" if kind is None else render_type(kind)[:40]
 
 
 def _table(change: Change, name: str) -> Problems:
@@ -79,7 +128,7 @@ def _table(change: Change, name: str) -> Problems:
     before = change.before
     if before is None:
         return
-    if not before.has_active(name) and not change.staged.reads.whole_table:
+    if not before.has_active(name) and not change.looked_at_every_row:
         yield _problem(
             name,
             "The commit begins to keep the table convertible, and nobody looked whether the files "

@@ -63,28 +63,40 @@ def validate_isolation(change: Change) -> Problems:
 def validate_rows(change: Change) -> Problems:
     """Rules that new rows were not held against, and new rules that no row was.
 
-    A rewrite that only rearranges rows meets them already.
+    A rewrite that only rearranges rows meets them already. A rule that is new speaks of the rows
+    that are there, too: it takes somebody who looked at them, and at all that come meanwhile.
     """
-    if change.files_of_new_rows.num_rows:
-        wanted = dict(rules_for_rows(change.after))
-    elif change.changes_metadata and change.before is not None:
-        known = {rule for rule, _ in rules_for_rows(change.before)}
-        wanted = {
-            rule: kind
-            for rule, kind in rules_for_rows(change.after)
-            if rule not in known and kind in {"check", "invariant"}
-        }
-    else:
-        return
+    added = dict(_added_rules(change))
+    wanted = dict(rules_for_rows(change.after)) if change.files_of_new_rows.num_rows else added
     for rule, kind in wanted.items():
-        if rule in change.staged.promises.validated:
+        validated = rule in change.staged.promises.validated
+        if validated and (rule not in added or change.looked_at_every_row):
             continue
         what, spec = _KINDS[kind]
         name = rule.key.rpartition(" ")[0] or rule.key
         shown = f": {rule.expression[:200]}" if rule.expression else ""
+        if validated:
+            yield problem(
+                f"`{name[:120]}` {what}{shown}, and rows may come that nobody validated.",
+                "A rule that is added holds for every row of the table, those too that others "
+                "write meanwhile.",
+                spec=spec,
+                remedy="Commit as one who read the whole table, so that no row comes unseen.",
+            )
+            continue
         yield problem(
             f"`{name[:120]}` {what}{shown}, and nobody validated the rows.",
             "A commit whose rows break a rule of the table must not be made.",
             spec=spec,
             remedy="Validate the rows first, or use an operation that does.",
         )
+
+
+def _added_rules(change: Change) -> Iterator[tuple[ValidatedRule, str]]:
+    """Rules for every row that the commit adds to a table that is there."""
+    if change.before is None or not change.changes_metadata:
+        return
+    known = {rule for rule, _ in rules_for_rows(change.before)}
+    for rule, kind in rules_for_rows(change.after):
+        if rule not in known and kind in {"check", "invariant"}:
+            yield rule, kind

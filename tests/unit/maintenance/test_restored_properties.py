@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from explorer.maintenance import Plan, plan_restore
-from tests.data_tables import mapped, struct
+from explorer.maintenance.commit_step import stage
+from tests.data_tables import field, mapped, struct
 from tests.tables import FEATURE_PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake
 
@@ -75,3 +76,19 @@ def test_column_mapping_that_was_taken_away_since_comes_back(lake: Lake) -> None
     receipt = lake.execute(restore(lake, 0))
     assert receipt.status == "completed", receipt.problem
     assert lake.table.metadata().configuration == mapping
+
+
+def test_a_restore_of_metadata_alone_hears_of_rows_that_come_meanwhile(lake: Lake) -> None:
+    """They may have the column that goes with it, or break a rule that comes back."""
+    wide = json.dumps(struct(field("id", "long"), field("later", "string")))
+    narrow = metadata(schemaString=json.dumps(struct(field("id", "long"))))
+    lake.commit(0, [FEATURE_PROTOCOL, narrow, lake.add("a")], age_days=9)
+    lake.commit(1, [metadata(schemaString=wide)], age_days=5)
+    plan = restore(lake, 0)
+    staged = stage(lake.table, plan, plan.steps[0], {}, lake.clock())
+    assert (staged.adds, staged.removes) == ((), ())
+    assert staged.reads.whole_table
+    assert staged.provenance.isolation_level == "Serializable"
+    receipt = lake.execute(plan)
+    assert receipt.status == "completed", receipt.problem
+    assert lake.table.snapshot().schema.names == ("id",)

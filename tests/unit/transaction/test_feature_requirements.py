@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from explorer.protocol.actions import DomainMetadata, Metadata, Transaction
+from explorer.transaction.read_set import NOTHING, WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
 from explorer.transaction.staged import Promises, StagedCommit, ValidatedRule
 from tests.unit.transaction.stages import (
@@ -107,10 +108,11 @@ def clustering(*columns: str) -> DomainMetadata:
     return domain("delta.clustering", orjson.dumps(body).decode())
 
 
-def with_statistics(named: DomainMetadata) -> Promises:
+def with_statistics(named: DomainMetadata, upon: ReadVersion) -> StagedCommit:
     """By the operation of the feature, which looked for statistics in every file."""
     found = ValidatedRule(key="delta.clustering", expression=named.configuration)
-    return replace(BY_ITS_FEATURE, validated=frozenset({found}))
+    promises = replace(BY_ITS_FEATURE, validated=frozenset({found}))
+    return stage(named, upon=upon, promises=promises, reads=WHOLE_TABLE)
 
 
 @pytest.mark.rule("clustering-writer-7", "clustering-domain", "clustering-config-json")
@@ -119,7 +121,7 @@ def test_clustering_columns_are_columns_of_a_table_without_partitions() -> None:
     read = base(CLUSTERED)
 
     def naming(named: DomainMetadata, upon: ReadVersion = read) -> StagedCommit:
-        return stage(named, upon=upon, promises=with_statistics(named))
+        return with_statistics(named, upon)
 
     assert texts(naming(clustering("id"))) == []
     assert "not in the schema: `nowhere`" in only(naming(clustering("nowhere")))
@@ -135,10 +137,16 @@ def test_a_column_joins_the_clustering_once_every_file_has_statistics_of_it() ->
     one, both = clustering("id"), clustering("id", "day")
     read = base(CLUSTERED, domains={one.domain: one})
     assert "`day` would join" in only(stage(both, upon=read, promises=BY_ITS_FEATURE))
-    assert texts(stage(both, upon=read, promises=with_statistics(both))) == []
+    found = with_statistics(both, read)
+    assert texts(found) == []
     # found for other columns, or found of those that are there
-    other = with_statistics(one)
-    assert "`day` would join" in only(stage(both, upon=read, promises=other))
+    other = replace(found, promises=with_statistics(one, read).promises)
+    assert "`day` would join" in only(other)
+    # files may come meanwhile that nobody looked at
+    assert "`day` would join" in only(replace(found, reads=NOTHING))
+    for level in ("SnapshotIsolation", "WriteSerializable"):
+        deaf = replace(found.provenance, isolation_level=level)
+        assert "`day` would join" in only(replace(found, provenance=deaf))
     held = base(CLUSTERED, domains={both.domain: both})
     assert texts(stage(one, upon=held, promises=BY_ITS_FEATURE)) == []
     new = stage(CLUSTERED, METADATA, both, upon=NO_TABLE, promises=BY_ITS_FEATURE)
@@ -152,10 +160,10 @@ def test_no_table_is_clustered_by_a_variant() -> None:
     held = metadata(schema_string=schema(field("v", "variant"), field("s", inner)))
     read = base(protocol, held)
     named = clustering("v")
-    assert "by variants: `v`" in only(stage(named, upon=read, promises=with_statistics(named)))
+    assert "by variants: `v`" in only(with_statistics(named, read))
     body = orjson.dumps({"clusteringColumns": [["s", "x"], ["s", "v"]]}).decode()
     deep = domain("delta.clustering", body)
-    assert "by variants: `s.v`" in only(stage(deep, upon=read, promises=with_statistics(deep)))
+    assert "by variants: `s.v`" in only(with_statistics(deep, read))
 
 
 @pytest.mark.rule("clustering-needs-domain")
@@ -169,8 +177,8 @@ def test_clustering_columns_go_by_physical_names() -> None:
     properties = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "1"}
     read = base(protocol, metadata(properties, schema_string=schema(mapped("id", 1))))
     physical, logical = clustering("col-1"), clustering("id")
-    assert texts(stage(physical, upon=read, promises=with_statistics(physical))) == []
-    assert "not in the schema" in only(stage(logical, upon=read, promises=with_statistics(logical)))
+    assert texts(with_statistics(physical, read)) == []
+    assert "not in the schema" in only(with_statistics(logical, read))
 
 
 @pytest.mark.rule("clustering-stats")
@@ -263,7 +271,15 @@ def test_a_new_constraint_was_held_against_all_rows() -> None:
     read = base(features("checkConstraints"))
     assert "nobody validated" in only(stage(CHECKED, upon=read))
     told = Promises(validated=frozenset({POSITIVE}))
-    assert texts(stage(CHECKED, upon=read, promises=told)) == []
+    seen = stage(CHECKED, upon=read, promises=told, reads=WHOLE_TABLE)
+    assert texts(seen) == []
+    # a promise speaks of the rows that were seen, and others may come meanwhile
+    assert "rows may come that nobody validated" in only(replace(seen, reads=NOTHING))
+    deaf = replace(seen.provenance, isolation_level="SnapshotIsolation")
+    assert "rows may come that nobody validated" in only(replace(seen, provenance=deaf))
+    with_rows = stage(CHECKED, add(), upon=read, promises=told)
+    assert "rows may come that nobody validated" in only(with_rows)
+    assert texts(replace(with_rows, reads=WHOLE_TABLE)) == []
     created = stage(features("checkConstraints"), CHECKED, upon=NO_TABLE)
     assert texts(created) == []
 

@@ -33,6 +33,8 @@ for_each_version = pytest.mark.parametrize("version", [1, 2])
 
 def compatible(version: int, *fields: dict, **properties: str) -> Metadata:
     enabled = {f"delta.enableIcebergCompatV{version}": "true"}
+    if not fields:  # so that others may come
+        enabled["delta.columnMapping.maxColumnId"] = "1"
     return metadata(MAPPING | enabled | properties, schema_string=schema(mapped("id", 1), *fields))
 
 

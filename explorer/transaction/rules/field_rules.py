@@ -1,0 +1,116 @@
+"""How the columns of a table may change over the files that are there (spec: Schema
+Serialization Format, Column Mapping, Type Widening, Default Columns), and of what types new
+ones may be (spec: Primitive Types)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from explorer.comparison.matched_fields import MatchedField, match_schemas
+from explorer.errors import Problem
+from explorer.protocol.features.column_rules import DEFAULT_KEY
+from explorer.protocol.schema import DataType, GeoType, PrimitiveType, render_type
+from explorer.protocol.schema_walk import render_path, walk_types
+from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
+from explorer.transaction.rules.mapping_rules import name_rule
+from explorer.transaction.rules.type_rules import type_rule
+
+_FEATURES_OF_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
+    "geometry": ("geospatial", "geospatial-dev"),
+    "geography": ("geospatial", "geospatial-dev"),
+    "timestamp_nanos": ("timestampNanos",),
+    "timestamp_nanos_ntz": ("timestampNanos",),
+    "interval year to month": (),
+    "interval day to second": (),
+}
+"""Types that are in no list of the specification, by the features that bring them; none brings
+intervals. What the listed types need, every feature says of itself."""
+
+
+def validate_fields(change: Change, before: Described) -> Problems:
+    """Columns that were there before: their types, nulls, names and ids in files."""
+    if change.looked_at_every_row:
+        return  # what every file holds was looked at, or is replaced
+    validate_name = name_rule(before, change.after)
+    validate_type = type_rule(before, change.after)
+    for match in match_schemas(before, change.after):
+        if isinstance(match, MatchedField):
+            yield from validate_name(match)
+            yield from _matched_field(match)
+            continue
+        yield from validate_type(match)
+        if match.null_before and match.null_after is False:
+            yield _null_problem(render_path(match.path_after))
+
+
+def _matched_field(match: MatchedField) -> Problems:
+    old, new = match.before, match.after
+    if new is None:
+        return
+    path = render_path(match.path_after)
+    if old is None and DEFAULT_KEY in new.metadata:
+        yield problem(
+            f"The commit adds `{path[:120]}` and gives it a default at once.",
+            "Rows that were written before would have to be told whether they get it.",
+            spec="Default Columns",
+            remedy="Add the column first, and set its default in a later commit.",
+        )
+    if not new.nullable and (old is None or old.nullable):
+        yield _null_problem(path)
+
+
+def _null_problem(path: str) -> Problem:
+    return problem(
+        f"`{path[:120]}` may no longer be null.",
+        "Rows that were written before, or that come meanwhile, may have no value there, and "
+        "nobody looked.",
+        spec="Schema Serialization Format",
+        remedy="Look at the column over all rows first, and commit as one who read the whole "
+        "table.",
+    )
+
+
+def validate_new_types(change: Change) -> Problems:
+    """Columns that come are of types that the specification lists, or a feature brings."""
+    if change.staged.promises.recommits:
+        return  # they come back
+    wrong = {
+        (render_path(path), render_type(kind))
+        for path, kind in _new_types(change)
+        if not _is_brought(kind, change.after)
+    }
+    if wrong:
+        named = [f"{path[:80]}: {kind[:40]}" for path, kind in sorted(wrong)]
+        yield problem(
+            f"The commit adds columns of types that the table cannot have: {shown(named)}.",
+            "The specification does not list them, and no feature of the table brings them: "
+            "nobody could be sure to read their values.",
+            spec="Primitive Types",
+            remedy="Keep such values as strings or numbers.",
+        )
+
+
+def _new_types(change: Change) -> Iterator[tuple[tuple[str, ...], DataType]]:
+    """Types in places where there was none, or another one."""
+    if change.before is None:
+        for field in change.after.schema.fields:
+            yield from (((field.name,), kind) for kind in walk_types(field.data_type))
+        return
+    for match in match_schemas(change.before, change.after):
+        if isinstance(match, MatchedField):
+            if match.before is None and match.after is not None:
+                yield from ((match.path_after, kind) for kind in walk_types(match.after.data_type))
+        elif type(match.before) is not type(match.after) or _name(match.before) != _name(
+            match.after
+        ):
+            yield from ((match.path_after, kind) for kind in walk_types(match.after))
+
+
+def _is_brought(kind: DataType, table: Described) -> bool:
+    features = _FEATURES_OF_TYPES.get(_name(kind))
+    return features is None or any(table.supports(name) for name in features)
+
+
+def _name(kind: DataType) -> str:
+    return kind.name if isinstance(kind, PrimitiveType | GeoType) else ""

@@ -1,0 +1,143 @@
+"""How columns are found in files that were written before (spec: Column Mapping, and
+Consistency Between Table Metadata and Data Files)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from explorer.comparison.matched_fields import MatchedField
+from explorer.errors import Problem
+from explorer.protocol.features.column_mapping import field_id, validate_mapping
+from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID
+from explorer.protocol.schema import StructField, StructType
+from explorer.protocol.schema_walk import render_path, walk_fields
+from explorer.transaction.rules.change import REPORT, Change, Described, Problems, problem
+
+_WRITERS = "Writer Requirements for Column Mapping"
+_CONSISTENCY = "Consistency Between Table Metadata and Data Files"
+_MAP_FIRST = "Map the columns first: upgrade columnMapping."
+
+
+def validate_mapping_change(change: Change) -> Problems:
+    """Modes, names and ids of columns."""
+    after, before = change.after, change.before
+    yield from validate_mapping(after.schema, after.mode)
+    mode_before = "none" if before is None else before.mode
+    allowed = (
+        change.creates
+        or after.mode == mode_before
+        or (mode_before, after.mode) == ("none", "name")
+        or change.looked_at_every_row
+    )
+    if not allowed:
+        yield problem(
+            f"Column mapping cannot go from {mode_before} to {after.mode}.",
+            "The data files name their columns by the old mode, or have no ids.",
+            spec=_WRITERS,
+            remedy="Only from none to name can a table change without being rewritten.",
+        )
+    if after.mode == "none":
+        return
+    highest = COLUMN_MAPPING_MAX_ID.value_of(after.metadata.configuration)
+    least = 0
+    if before is not None:
+        least = COLUMN_MAPPING_MAX_ID.value_of(before.metadata.configuration)
+    least = max(least, _highest_id(after))
+    if highest < least:
+        yield problem(
+            f"`{COLUMN_MAPPING_MAX_ID.name}` is {highest}, below an id that was given out.",
+            f"It must be {least} or more, so that no id is given out twice.",
+            spec=_WRITERS,
+            remedy=REPORT,
+        )
+
+
+def name_rule(before: Described, after: Described) -> Callable[[MatchedField], Problems]:
+    """The rule for one field over the files that are there: what finds its values in them
+    stays, and what finds the values of another is never given to it."""
+    given_out = _highest_given_out(before)
+    is_mapped = "none" not in (before.mode, after.mode)
+
+    def validate(match: MatchedField) -> Problems:
+        old, new, path = match.before, match.after, render_path(match.path_after)[:120]
+        if new is None:
+            if after.mode == "none":
+                yield _dropped(render_path(match.path_before)[:120])
+        elif old is not None:
+            if before.physical_name(old) != after.physical_name(new):
+                yield _renamed(path) if after.mode == "none" else _other_name(path)
+            elif is_mapped and _is_other_id(old, new):
+                yield _other_id(path, field_id(old), field_id(new))
+        elif is_mapped:
+            yield from _taken_ids(match, new, given_out)
+
+    return validate
+
+
+def _is_other_id(old: StructField, new: StructField) -> bool:
+    # a field without one has no id to keep
+    return field_id(old) is not None and field_id(old) != field_id(new)
+
+
+def _highest_id(table: Described) -> int:
+    return max((field_id(place.field) or 0 for place in walk_fields(table.schema)), default=0)
+
+
+def _highest_given_out(table: Described) -> int:
+    """Of ids, those of columns that were dropped included."""
+    return max(COLUMN_MAPPING_MAX_ID.value_of(table.metadata.configuration), _highest_id(table))
+
+
+def _dropped(path: str) -> Problem:
+    return problem(
+        f"The commit drops `{path}`, and the table maps no columns.",
+        "Files that were written before still hold it, and a later column of that name would "
+        "get its values.",
+        spec=_CONSISTENCY,
+        remedy=_MAP_FIRST,
+    )
+
+
+def _renamed(path: str) -> Problem:
+    return problem(
+        f"The commit renames a column to `{path}`, and the table maps no columns.",
+        "Files that were written before hold it under its former name.",
+        spec=_CONSISTENCY,
+        remedy=_MAP_FIRST,
+    )
+
+
+def _other_name(path: str) -> Problem:
+    return problem(
+        f"The commit changes the physical name of `{path}`.",
+        "Files that were written before would lose the column.",
+        spec=_WRITERS,
+        remedy=REPORT,
+    )
+
+
+def _other_id(path: str, old: int | None, new: int | None) -> Problem:
+    return problem(
+        f"The commit changes the id of `{path}` from {old} to {new}.",
+        "Files that were written before hold the column under its former id.",
+        spec=_WRITERS,
+        remedy=REPORT,
+    )
+
+
+def _taken_ids(match: MatchedField, new: StructField, given_out: int) -> Problems:
+    """Of a new field and of those inside it."""
+    above = match.path_after[:-1]
+    for place in walk_fields(StructType(fields=(new,))):
+        number = field_id(place.field)
+        if number is None or number > given_out:
+            continue
+        path = render_path((*above, *place.names))[:120]
+        yield problem(
+            f"`{path}` is new and has the id {number}; ids up to {given_out} were given out "
+            "before.",
+            "It would get the values of a column that was dropped, from files that still hold "
+            "them.",
+            spec=_WRITERS,
+            remedy=REPORT,
+        )
