@@ -27,6 +27,8 @@ _QUOTE, _NOTHING, _COLON, _TRUE, _FALSE, _NULL, _OPEN, _CLOSE, _NO_VALUES = (
 )
 _YES: Final = bool_column([True])[0]
 
+_VECTOR_BITS: Final = {"offset": 32, "sizeInBytes": 32}
+
 _ORDER: Final[Mapping[FileAction, Sequence[str]]] = {
     "add": (
         "path",
@@ -86,8 +88,42 @@ def complete(action: FileAction, batch: pa.RecordBatch) -> pa.RecordBatch:
 def table_of(
     action: FileAction, batches: Sequence[pa.RecordBatch], bodies: Sequence[Mapping[str, Any]]
 ) -> pa.Table:
-    """Batches of `complete`, and bodies as in the log, as one table."""
-    return table_of_bodies(action, batches, bodies)
+    """Batches of `complete`, and bodies as in the log, as one table. A number that its column
+    cannot hold is the nearest one that it can: the rules refuse a commit with such a number."""
+    return table_of_bodies(action, batches, [_held(body) for body in bodies])
+
+
+def _held(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not numbers_beyond(body):
+        return body
+    vector = body.get("deletionVector")
+    held = {name: _nearest(value, 64) for name, value in body.items()}
+    if vector is not None:
+        held["deletionVector"] = {
+            name: _nearest(value, _VECTOR_BITS.get(name, 64)) for name, value in vector.items()
+        }
+    return held
+
+
+def numbers_beyond(body: Mapping[str, Any]) -> list[str]:
+    """The fields of an action whose whole numbers are beyond what the log's types hold, as in
+    the log: 64 bits, and 32 of a vector's offset and size (spec: the schemas of the actions)."""
+    vector = body.get("deletionVector") or {}
+    return [
+        *(name for name, value in body.items() if value != _nearest(value, 64)),
+        *(
+            f"deletionVector.{name}"
+            for name, value in vector.items()
+            if value != _nearest(value, _VECTOR_BITS.get(name, 64))
+        ),
+    ]
+
+
+def _nearest(value: Any, bits: int) -> Any:
+    if type(value) is not int:
+        return value
+    limit = 1 << (bits - 1)
+    return min(max(value, -limit), limit - 1)
 
 
 def render_batch(action: FileAction, batch: pa.RecordBatch) -> Iterator[bytes]:

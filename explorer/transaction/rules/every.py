@@ -6,6 +6,10 @@ from collections.abc import Callable
 from typing import Final
 
 from explorer.transaction.rules.change import Change, Problems
+from explorer.transaction.rules.change_data_rules import (
+    validate_change_data,
+    validate_feed_columns,
+)
 from explorer.transaction.rules.clustering_rules import validate_clustering
 from explorer.transaction.rules.feature_rules import (
     validate_domains,
@@ -16,10 +20,11 @@ from explorer.transaction.rules.file_rules import (
     validate_append_only,
     validate_files,
     validate_partition_values,
-    validate_vectors,
 )
 from explorer.transaction.rules.iceberg_rules import validate_iceberg
 from explorer.transaction.rules.metadata_rules import validate_metadata_change
+from explorer.transaction.rules.number_rules import validate_numbers
+from explorer.transaction.rules.place_rules import validate_places
 from explorer.transaction.rules.protocol_rules import (
     validate_actions,
     validate_protocol_change,
@@ -28,6 +33,8 @@ from explorer.transaction.rules.protocol_rules import (
 )
 from explorer.transaction.rules.rearrangement_rules import validate_rearranged
 from explorer.transaction.rules.row_rules import validate_isolation, validate_rows
+from explorer.transaction.rules.statistics_rules import validate_statistics
+from explorer.transaction.rules.vector_rules import validate_descriptors, validate_vectors
 
 EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_writable,
@@ -35,11 +42,17 @@ EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_protocol_change,
     validate_supported_use,
     validate_metadata_change,
+    validate_feed_columns,
+    validate_numbers,
     validate_files,
+    validate_places,
     validate_append_only,
     validate_rearranged,
     validate_partition_values,
+    validate_statistics,
     validate_vectors,
+    validate_descriptors,
+    validate_change_data,
     validate_row_tracking,
     validate_domains,
     validate_clustering,

@@ -1,5 +1,5 @@
-"""Adds and removes of a commit (spec: Add File and Remove File, Deletion Vectors,
-Partition Value Serialization, Append-only Tables)."""
+"""Adds and removes of a commit (spec: Add File and Remove File, Partition Value
+Serialization, Append-only Tables)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from explorer.errors import Problem
 from explorer.log.columns import bool_column, int64_column, string_column
 from explorer.log.key_columns import keys_of
 from explorer.log.statistics_text import parse_statistics_texts
-from explorer.protocol.deletion_vectors import MAX_SIZE
 from explorer.scan.partitions import PartitionColumn, read_partition
 from explorer.transaction.read_set import path_keys
-from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
+from explorer.transaction.rules.change import (
+    REPORT,
+    Change,
+    Described,
+    Problems,
+    problem,
+    shown,
+)
 
 _SPEC: Final = "Add File and Remove File"
-_FALSE = bool_column([False])[0]
+_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
 _ZERO = int64_column([0])[0]
 _COUNT = ("numRecords",)
-_TIGHT = ("tightBounds",)
-# no place below the log, and none that climbs out of the table's folder
-_FOREIGN_PLACE: Final = r"^_delta_log(/|$)|(^|/)\.\.(/|$)|^$"
 
 _REQUIRED: Final = {
     "add": ("path", "partition_values", "size", "modification_time"),
@@ -41,7 +44,6 @@ def validate_files(change: Change) -> Problems:
                 yield _wrong(f"{count:,} {action} actions have no {name.replace('_', ' ')}.")
         if pc.any(pc.less(files.column("size"), _ZERO)).as_py():
             yield _wrong(f"An {action} action has a size below zero.")
-        yield from _places(action, files)
         keys = path_keys(files)
         if (twice := len(keys) - len(pc.unique(keys))) > 0:
             yield _wrong(f"{twice:,} {action} actions name a path that another one names, too.")
@@ -49,18 +51,6 @@ def validate_files(change: Change) -> Problems:
         both = pc.is_in(keys_of(change.adds), value_set=keys_of(change.removes))
         if count := pc.sum(both).as_py():
             yield _wrong(f"{count:,} logical files are both added and removed.")
-
-
-def _places(action: str, files: pa.Table) -> Problems:
-    foreign = pc.match_substring_regex(files.column("path"), _FOREIGN_PLACE)
-    found = files.column("path").filter(pc.coalesce(foreign, _FALSE))
-    if len(found):
-        yield problem(
-            f"The {action} of {shown(found.slice(0, 6).to_pylist())} leads to no data file.",
-            "Data files lie in the table's folder and never in its log.",
-            spec="Data Files",
-            remedy=REPORT,
-        )
 
 
 def validate_append_only(change: Change) -> Problems:
@@ -78,19 +68,23 @@ def validate_append_only(change: Change) -> Problems:
 def validate_partition_values(change: Change) -> Problems:
     """Every file says a value of each partition column, under its physical name, and one
     that the column's type can hold."""
-    after, adds = change.after, change.adds
-    if not adds.num_rows:
-        return
+    adds = change.adds
+    if adds.num_rows:
+        yield from partition_values_of(change.after, adds.select(["path", "partition_values"]))
+
+
+def partition_values_of(after: Described, files: pa.Table) -> Problems:
+    """What is wrong with the partition values of files (`path`, `partition_values`)."""
     fields = after.partition_fields
     names = [after.physical_name(field) for field in fields]
-    maps = adds.column("partition_values").combine_chunks()
+    maps = files.column("partition_values").combine_chunks()
     if maps.null_count:
         return  # told by `validate_files`
     right = pc.equal(pc.list_value_length(_lists(maps)), _number(len(names)))
     for name in names:
         right = pc.and_(right, _has_key(maps, name))
     if not pc.all(right).as_py():
-        wrong = adds.column("path").filter(pc.invert(right))
+        wrong = files.column("path").filter(pc.invert(right))
         yield problem(
             f"The partition values of {shown(wrong.slice(0, 6).to_pylist())} are not complete.",
             f"A file says a value of {shown(names) if names else 'no column'} and of no other.",
@@ -108,35 +102,21 @@ def validate_partition_values(change: Change) -> Problems:
             yield _wrong(f"A file has no value of the partition column `{field.name[:120]}`.")
 
 
-def validate_vectors(change: Change) -> Problems:
-    """Deletion vectors, and what the statistics of their files must say."""
-    adds = change.adds
-    hidden = adds.filter(adds.column("deletion_vector").is_valid())
-    if not hidden.num_rows:
-        return
-    after, again = change.after, change.staged.promises.recommits
-    changing = pc.any(pc.coalesce(hidden.column("data_change"), bool_column([True])[0])).as_py()
-    if not after.supports("deletionVectors"):
-        yield _vector("The commit has deletion vectors, and the table does not support them.")
-    elif changing and not again and not after.has_active("deletionVectors"):
-        yield _vector("The commit makes deletion vectors, and the table allows no new ones.")
-    texts = hidden.column("stats").combine_chunks()
-    said = parse_statistics_texts(texts, {_COUNT: pa.int64(), _TIGHT: pa.bool_()})
-    counts = said.columns[_COUNT]
-    if counts.null_count:
-        yield _vector(f"{counts.null_count:,} files with a deletion vector do not say numRecords.")
-    vectors = hidden.column("deletion_vector").combine_chunks()
-    rows, size = (pc.struct_field(vectors, name) for name in ("cardinality", "size_in_bytes"))
-    fits = pc.and_(pc.greater_equal(rows, _ZERO), pc.less_equal(rows, pc.coalesce(counts, rows)))
-    fits = pc.and_(fits, pc.less_equal(pc.cast(size, pa.int64()), _number(MAX_SIZE)))
-    if not pc.all(pc.coalesce(fits, _FALSE)).as_py():
-        yield _vector("A deletion vector hides more rows than its file has, or says no number.")
-    tight = pc.invert(pc.coalesce(pc.invert(said.columns[_TIGHT]), _FALSE))
-    if not again and changing and pc.any(tight).as_py():
-        yield _vector(
-            f"{pc.sum(tight).as_py():,} files with a deletion vector have statistics that do not "
-            "say `tightBounds` false."
-        )
+def brought_in(change: Change, files: pa.Table) -> pa.Table:
+    """Those of some adds that say something new: not the ones that stand in the log already
+    as they are. Without any remove, an add that changes no data is of a file that is there,
+    and was written by whomever (`dataChange` in the schema of the add action)."""
+    if change.staged.promises.recommits:
+        return files.slice(0, 0)
+    if change.removes.num_rows or change.creates or not files.num_rows:
+        return files
+    return files.filter(pc.coalesce(files.column("data_change"), _TRUE))
+
+
+def new_files(change: Change) -> pa.Table:
+    """The adds of data files that no version knew: what these say is this commit's doing,
+    whereas what others wrote may be odd and can still be kept, completed and removed."""
+    return brought_in(change, change.files_written)
 
 
 def counts_of(adds: pa.Table) -> pa.Array:
@@ -172,13 +152,4 @@ def _wrong(text: str) -> Problem:
         spec=_SPEC,
         remedy=REPORT,
         kind="log_corrupt",
-    )
-
-
-def _vector(text: str) -> Problem:
-    return problem(
-        text,
-        "Readers rely on these to hide the rows, to count the others and to skip files.",
-        spec="Deletion Vectors",
-        remedy="Set `delta.enableDeletionVectors`, or rewrite the files instead.",
     )

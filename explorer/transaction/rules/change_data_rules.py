@@ -1,0 +1,97 @@
+"""Change data files of a commit (spec: Add CDC File, Change Data Files, Writer Requirements
+for AddCDCFile).
+
+Whether a commit that has none should have some is not asked here: rows that one file took
+away and another brought may be deleted and inserted, which needs no change data, or updated,
+which does, and the actions are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import Problem
+from explorer.log.columns import string_column, string_map_column
+from explorer.protocol.file_actions import AddCDCFile
+from explorer.rows.change_range import CHANGE_COLUMNS
+from explorer.table.decoded_paths import decode_in_pieces
+from explorer.transaction.read_set import keys_of_paths
+from explorer.transaction.rules.change import (
+    REPORT,
+    Change,
+    Described,
+    Problems,
+    problem,
+    shown,
+)
+from explorer.transaction.rules.file_rules import partition_values_of
+from explorer.transaction.rules.place_rules import are_absolute, lead_to_no_file, places_of
+
+_SPEC: Final = "Add CDC File"
+_FOLDER: Final = r"^(?:\.?/)*_change_data/"
+
+
+def validate_change_data(change: Change) -> Problems:
+    """Change data is written where the feed is in use, to files of its own below
+    `_change_data`, which say size and partition values as other files do."""
+    files = change.staged.of(AddCDCFile)
+    if not files:
+        return
+    if not change.after.supports("changeDataFeed"):
+        yield _wrong("The commit has change data files, and the table does not support the feed.")
+    elif not change.after.has_active("changeDataFeed"):
+        yield _wrong("The commit has change data files, and the table's feed is not enabled.")
+    if any(file.size < 0 for file in files):
+        yield _wrong("A cdc action has a size below zero.")
+    paths = pa.chunked_array([string_column([file.path for file in files])])
+    keys = keys_of_paths(paths)
+    if (twice := len(keys) - len(pc.unique(keys))) > 0:
+        yield _wrong(f"{twice:,} cdc actions name a path that another one names, too.")
+    yield from places_of("cdc", paths)
+    below = pc.match_substring_regex(decode_in_pieces(paths), _FOLDER)
+    known = pc.or_(pc.or_(below, are_absolute(paths)), lead_to_no_file(paths))
+    if len(elsewhere := paths.filter(pc.invert(known))):
+        yield problem(
+            f"{len(elsewhere):,} change data files lie elsewhere than in `_change_data`: "
+            f"{shown(elsewhere.slice(0, 5).to_pylist())}.",
+            "They are stored in this directory at the root of the table, apart from its rows.",
+            spec="Change Data Files",
+            remedy=REPORT,
+        )
+    values = string_map_column([file.partition_values for file in files])
+    table = pa.table({"path": paths, "partition_values": values})
+    yield from partition_values_of(change.after, table)
+
+
+def validate_feed_columns(change: Change) -> Problems:
+    """The feed adds columns of its own to the rows of the table, which therefore has none of
+    these names from the moment on when the feed is enabled."""
+    after = change.after
+    if not after.has_active("changeDataFeed"):
+        return
+    known: set[str] = set()
+    if change.before is not None and change.before.has_active("changeDataFeed"):
+        known = {name.lower() for name in _taken(change.before)}
+    if names := [name for name in _taken(after) if name.lower() not in known]:
+        yield problem(
+            f"The table has a change feed, and would have columns called {shown(names)}.",
+            "Readers of the feed could not tell them from its own.",
+            spec=_SPEC,
+            remedy="Give these columns other names, or leave the feed off.",
+        )
+
+
+def _taken(table: Described) -> list[str]:
+    return [name for name in table.schema.names if name.lower() in CHANGE_COLUMNS]
+
+
+def _wrong(text: str) -> Problem:
+    return problem(
+        text,
+        "Who reads the feed reads these files instead of the adds and removes of their version.",
+        spec=_SPEC,
+        remedy="Set `delta.enableChangeDataFeed`, and name each file once, with its size.",
+    )

@@ -1,0 +1,95 @@
+"""Where the files of a commit lie (spec: Add File and Remove File: "The path is a URI as
+specified by RFC 2396"; Data Files).
+
+Raw letters beyond ASCII are taken, as readers take them; what they mind is refused: one
+such path and the reference can no longer list any file of the table.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.columns import bool_column
+from explorer.table.decoded_paths import decode_in_pieces
+from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
+from explorer.transaction.rules.file_rules import new_files
+
+_SPEC: Final = "Add File and Remove File"
+_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
+
+# what stands for itself in a segment, percent escapes, and what is neither ASCII, a control
+# character nor a space
+_BUT_COLON: Final = r"(?:[A-Za-z0-9\-_.!~*'()@&=+$,;]|%[0-9A-Fa-f]{2}|[^\x00-\x{9f}\p{Z}])"
+_ANY: Final = rf"(?:{_BUT_COLON}|[:/])*"
+_ROOTED: Final = rf"(?:[A-Za-z][A-Za-z0-9+.\-]*:/{_ANY}|/(?:(?:{_BUT_COLON}|:){_ANY})?)"
+# a colon before the first slash ends a scheme; two slashes at the front name a host
+_URI: Final = rf"^(?:{_ROOTED}|{_BUT_COLON}+(?:/{_ANY})?)$"
+_ABSOLUTE: Final = r"^(?:/|[A-Za-z][A-Za-z0-9+.\-]*:)"
+
+# decoded: the table's folder itself, out of it, or into its log
+_NO_FILE: Final = (
+    r"^(?:[A-Za-z][A-Za-z0-9+.\-]*:)?(?:\.?/)*\.?$|(?:^|/)\.\.(?:/|$)|\x00|"
+    r"^(?:\.?/)*_delta_log(?:/|$)"
+)
+_IN_A_LOG: Final = r"/_delta_log(?:/|$)"
+_BEYOND_ASCII: Final = r"%[89A-Fa-f][0-9A-Fa-f]"
+
+
+def validate_places(change: Change) -> Problems:
+    """The path of a new file is a URI that leads to a file, which is in no log. Of a file
+    that is there already the log holds the path: it comes back, or goes, under that one."""
+    yield from places_of("add", new_files(change).column("path"))
+
+
+def places_of(action: str, paths: pa.ChunkedArray) -> Problems:
+    """What is wrong with the places that actions name."""
+    lost = lead_to_no_file(paths)
+    if pc.any(lost).as_py():
+        yield problem(
+            f"The {action} of {_some(paths.filter(lost))} leads to no data file.",
+            "Data files lie in the table's folder and never in its log.",
+            spec="Data Files",
+            remedy=REPORT,
+        )
+    odd = pc.and_(pc.invert(are_uris(paths)), pc.invert(lost))
+    if count := pc.sum(odd).as_py():
+        yield problem(
+            f"{count:,} {action} actions have a path that is no URI: {_some(paths.filter(odd))}.",
+            "Readers decode it to find the file, and some can no longer open the table where "
+            "they cannot.",
+            spec=_SPEC,
+            remedy="Percent-encode it: a space is %20, a percent sign %25, a colon %3A.",
+        )
+
+
+def are_uris(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which paths of a log are URIs that readers can decode; null counts as one."""
+    legal = pc.coalesce(pc.match_substring_regex(paths, _URI), _TRUE)
+    beyond = pc.coalesce(pc.match_substring_regex(paths, _BEYOND_ASCII), _FALSE)
+    if not pc.any(beyond).as_py():
+        return legal
+    # where the bytes are no text, nothing was decoded
+    stayed = pc.coalesce(pc.equal(decode_in_pieces(paths), paths), _FALSE)
+    return pc.and_(legal, pc.invert(pc.and_(beyond, stayed)))
+
+
+def are_absolute(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which paths of a log name their place without the table's root."""
+    return pc.coalesce(pc.match_substring_regex(paths, _ABSOLUTE), _FALSE)
+
+
+def lead_to_no_file(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Which paths of a log, once decoded, name a folder, leave the table or enter a log."""
+    decoded, absolute = decode_in_pieces(paths), are_absolute(paths)
+    lost = pc.match_substring_regex(decoded, _NO_FILE)
+    in_a_log = pc.and_(absolute, pc.match_substring_regex(decoded, _IN_A_LOG))
+    # an escaped slash at the front is one to readers, and the path no longer relative
+    escaped = pc.and_(pc.invert(absolute), pc.starts_with(decoded, "/"))
+    return pc.coalesce(pc.or_(lost, pc.or_(in_a_log, escaped)), _FALSE)
+
+
+def _some(paths: pa.ChunkedArray) -> str:
+    return shown(paths.slice(0, 5).to_pylist())
