@@ -60,7 +60,9 @@ def _map_columns(enabling: Enabling) -> Metadata:
     metadata = enabling.metadata
     if COLUMN_MAPPING_MODE.value_of(metadata.configuration) != "none":
         return metadata
-    schema, highest = assign_columns(enabling.schema)
+    # a restore to a version without a mapping keeps count of the ids that there were
+    given = COLUMN_MAPPING_MAX_ID.value_of(metadata.configuration)
+    schema, highest = assign_columns(enabling.schema, given)
     added = {COLUMN_MAPPING_MODE.name: "name", COLUMN_MAPPING_MAX_ID.name: str(highest)}
     return replace(
         metadata,

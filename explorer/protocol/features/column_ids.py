@@ -19,20 +19,20 @@ def has_column_ids(schema: StructType) -> bool:
     )
 
 
-def assign_columns(schema: StructType) -> tuple[StructType, int]:
-    """The schema with ids from 1 on, in the order of its fields, outer ones before their
-    inner ones, and the highest id.
+def assign_columns(schema: StructType, given: int = 0) -> tuple[StructType, int]:
+    """The schema with ids above those that were `given` out before, in the order of its fields,
+    outer ones before their inner ones, and the highest id.
 
     Physical names are the names that the columns have: the files that are there keep them.
     """
-    numbers: list[int] = []
+    numbers = [given]
     found = _struct(schema, _counted(numbers))
-    return found, len(numbers)
+    return found, numbers[-1]
 
 
 def _counted(numbers: list[int]) -> Iterator[int]:
     while True:
-        numbers.append(len(numbers) + 1)
+        numbers.append(numbers[-1] + 1)
         yield numbers[-1]
 
 

@@ -50,7 +50,9 @@ def validate_clustering(change: Change) -> Problems:
     if written is not None:
         yield from _named(paths, known)
         yield from _joined(change, written, known)
-    for name, count in without_statistics(change.adds, known).items():
+    # what comes back was judged when it was written, by who knew what its writer can say
+    came = change.adds.slice(0, 0) if staged.promises.recommits else change.adds
+    for name, count in without_statistics(came, known).items():
         yield _clustering(f"{count:,} files have no statistics of `{name[:120]}`.")
 
 
@@ -121,12 +123,19 @@ def _joined(
 def _says(column: StatisticsColumn, facts: ColumnFacts, num_records: pa.Array) -> pa.Array:
     counted = facts.null_count.is_valid()
     kind = column.bound_type
-    # a file with NaN has no bounds: JSON has no number for it
-    if kind is None or pa.types.is_boolean(kind) or pa.types.is_floating(kind):
+    # a file with NaN has no bounds, for JSON has no number for it; nor has one with a text of
+    # the greatest letters, which no short one is above, or with a time beyond the year 9999
+    if kind is None or pa.types.is_boolean(kind) or _may_lack_bounds(kind):
         return counted
     bounded = pc.and_(facts.minimum.is_valid(), facts.maximum.is_valid())
     empty = pc.coalesce(pc.equal(facts.null_count, num_records), _FALSE)
     return pc.and_(counted, pc.or_(bounded, empty))
+
+
+def _may_lack_bounds(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_floating(kind) or pa.types.is_string(kind) or pa.types.is_temporal(kind)
+    )
 
 
 def _clustering(text: str) -> Problem:

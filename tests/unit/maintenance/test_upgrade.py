@@ -319,6 +319,18 @@ def test_columns_get_ids_from_outside_in_and_keep_their_names_in_files(tmp_path:
     assert written == schema
 
 
+def test_columns_get_no_id_that_an_earlier_mapping_gave_out(tmp_path: Path) -> None:
+    """A restore to before the mapping keeps count of them."""
+    lake = Lake(tmp_path)
+    conf = {"delta.columnMapping.maxColumnId": "5"}
+    schema = json.dumps(struct(field("a", "long"), field("b", "long")))
+    lake.commit(0, [PROTOCOL, metadata(schemaString=schema, configuration=conf)], age_days=9)
+    assert lake.execute(upgrade(lake, "columnMapping")).status == "completed"
+    fields = lake.table.snapshot().schema.fields
+    assert [item.metadata["delta.columnMapping.id"] for item in fields] == [6, 7]
+    assert lake.table.metadata().configuration["delta.columnMapping.maxColumnId"] == "7"
+
+
 def without_keys(body: dict[str, Any]) -> dict[str, Any]:
     """A field of a schema as it was before columns were mapped."""
     return {**body, "metadata": {}} if "metadata" in body else body

@@ -130,7 +130,7 @@ NAMES = ["_change_type", "_commit_version", "_commit_timestamp", "_CHANGE_TYPE"]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_feed_is_not_enabled_over_columns_of_its_names(name: str) -> None:
-    columns = schema(field("id"), field(name, "string"))
+    columns = schema(field("id"), field("day", "date"), field(name, "string"))
     plain = metadata(schema_string=columns)
     fed = replace(plain, configuration=ON)
     told = f"would have columns called `{name}`"

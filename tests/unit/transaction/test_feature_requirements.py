@@ -350,3 +350,20 @@ def test_below_seven_rules_for_rows_bind_by_the_number_alone(
     read = base(replace(PLAIN, min_writer_version=writer), table)
     found = texts(stage(add(), upon=read))
     assert ["nobody validated the rows" in text for text in found] == [True] * (writer >= since)
+
+
+@pytest.mark.parametrize("kind", ["string", "timestamp", "date", "double"])
+def test_bounds_that_no_text_can_say_may_be_missing(kind: str) -> None:
+    """Of texts of the greatest letters, and times beyond the year 9999."""
+    table = metadata(schema_string=schema(field("id", kind)))
+    read = base(CLUSTERED, table, domains={"delta.clustering": clustering("id")})
+    stats = '{"numRecords":2,"minValues":{},"maxValues":{},"nullCount":{"id":1}}'
+    assert texts(stage(add(stats=stats), upon=read)) == []
+    uncounted = '{"numRecords":2,"minValues":{},"maxValues":{},"nullCount":{}}'
+    assert "no statistics of `id`" in only(stage(add(stats=uncounted), upon=read))
+
+
+def test_files_that_come_back_were_judged_when_they_were_written() -> None:
+    read = base(CLUSTERED, domains={"delta.clustering": clustering("id")})
+    back = Promises(recommits=True)
+    assert texts(stage(add(stats=None), upon=read, promises=back)) == []
