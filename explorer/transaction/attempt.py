@@ -142,36 +142,21 @@ def _properties_of_version(staged: StagedCommit, timestamp: int) -> dict[str, st
 def _with_row_ids(
     staged: StagedCommit, actions: tuple[Action, ...]
 ) -> tuple[tuple[Action, ...], tuple[pa.RecordBatch, ...]]:
-    before = staged.base.row_id_high_water_mark
-    mark = _NO_MARK if before is None else before
-    version = staged.base.version + 1
-    given: list[Action] = []
-    for action in actions:
-        if isinstance(action, AddFile):
-            base_row_id = action.base_row_id
-            if base_row_id is None:
-                base_row_id = mark + 1
-                mark += _count(action.stats)
-            commit_version = action.default_row_commit_version
-            given.append(
-                replace(
-                    action,
-                    base_row_id=base_row_id,
-                    default_row_commit_version=version
-                    if commit_version is None
-                    else commit_version,
-                )
-            )
-        else:
-            given.append(action)
-    adds: tuple[pa.RecordBatch, ...] = ()
-    if staged.adds:
-        from explorer.transaction.row_ids import give_row_ids  # noqa: PLC0415  # brings Arrow
+    few = len(staged.of(AddFile))
+    if not (few or staged.adds):
+        return actions, ()
+    from explorer.transaction.row_ids import ID_COLUMNS, give_row_ids  # noqa: PLC0415  # Arrow
 
-        adds, mark = give_row_ids(staged.adds, mark, version)
-    if mark > (_NO_MARK if before is None else before):
+    known = staged.base.row_id_high_water_mark
+    before = _NO_MARK if known is None else known
+    version = staged.base.version + 1
+    adds, mark = give_row_ids(staged.files("add"), staged.files("remove"), before, version)
+    # those of `actions` come first
+    ids = iter(adds.slice(0, few).select(ID_COLUMNS).to_pylist())
+    given = [replace(item, **next(ids)) if isinstance(item, AddFile) else item for item in actions]
+    if mark > before:
         given.insert(0, _mark_domain(mark))
-    return tuple(given), adds
+    return tuple(given), tuple(adds.slice(few).to_batches())
 
 
 def _mark_domain(mark: int) -> DomainMetadata:
@@ -181,12 +166,6 @@ def _mark_domain(mark: int) -> DomainMetadata:
     return DomainMetadata(
         domain=ROW_TRACKING_DOMAIN, configuration=orjson.dumps(body).decode(), removed=False
     )
-
-
-def _count(stats: str | None) -> int:
-    # `requirements` refused what does not say it
-    body = orjson.loads(stats or "{}")
-    return int(body["numRecords"])
 
 
 def _complete(action: Any, batches: tuple[pa.RecordBatch, ...]) -> tuple[pa.RecordBatch, ...]:

@@ -1,8 +1,11 @@
-"""Row ids and commit versions for many files at once (spec: Row Tracking)."""
+"""Row ids and commit versions of the files of a commit (spec: Row Tracking).
+
+A file has as many ids as it has physical rows, from its `baseRowId` on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -10,37 +13,94 @@ import pyarrow.compute as pc
 
 from explorer.log.columns import int64_column
 from explorer.log.record_counts import record_counts
-from explorer.transaction.staged_files import complete
+from explorer.protocol.features.row_id_high_water_mark import MAX_ROW_ID
+from explorer.transaction.read_set import path_keys
 
-_ZERO = int64_column([0])[0]
+ID_COLUMNS: Final = ("base_row_id", "default_row_commit_version")
+"""What file actions say of the ids of their rows."""
+
+_ZERO, _ONE, _MAX = (int64_column([0, 1, MAX_ROW_ID])[at] for at in range(3))
 
 
 def give_row_ids(
-    batches: Sequence[pa.RecordBatch], mark: int, version: int
-) -> tuple[tuple[pa.RecordBatch, ...], int]:
-    """The batches with a base row id and a commit version in every row, and the new mark.
+    adds: pa.Table, removes: pa.Table, mark: int, version: int
+) -> tuple[pa.Table, int]:
+    """The adds with a base row id and a commit version in every row, and the new mark.
 
-    Ids begin above `mark`, each file taking as many as it has physical rows; what a file
-    comes with stays. Every file without an id says its `numRecords`.
+    Ids begin above `mark` and above those that other files of the commit have, each file
+    taking as many as it has physical rows; what a file comes with stays, and so does what
+    `removes` say of its path. Every file without an id says its `numRecords`.
     """
-    given: list[pa.RecordBatch] = []
-    for batch in batches:
-        full = complete("add", batch)
-        held = full.column("base_row_id")
-        counts = record_counts(pa.chunked_array([full.column("stats")]), None).combine_chunks()
-        taken = pc.if_else(held.is_null(), pc.coalesce(counts, _ZERO), _ZERO)
+    adds = with_known_ids(adds, removes)
+    held, versions = (adds.column(name) for name in ID_COLUMNS)
+    if held.null_count:
+        counts = record_counts(adds.column("stats"), None)
+        taken = pc.if_else(held.is_null(), pc.coalesce(counts, _ZERO), _ZERO).combine_chunks()
         numbers = np.frombuffer(taken.buffers()[1], np.int64)[taken.offset :][: len(taken)]
-        ends = mark + 1 + np.cumsum(numbers)
+        below = mark_below(adds, mark)
+        ends = below + 1 + np.cumsum(numbers)
         starts = pa.Array.from_buffers(
             pa.int64(), len(taken), [None, pa.py_buffer((ends - numbers).tobytes())]
         )
-        mark += int(numbers.sum())
-        this = int64_column([version])[0]
-        columns = dict(zip(full.schema.names, full.columns, strict=True)) | {
-            "base_row_id": pc.coalesce(held, starts),
-            "default_row_commit_version": pc.coalesce(
-                full.column("default_row_commit_version"), this
-            ),
-        }
-        given.append(pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)))
-    return tuple(given), mark
+        held = pc.coalesce(held, pa.chunked_array([starts]))
+        if number := int(numbers.sum()):
+            mark = below + number
+    versions = pc.coalesce(versions, int64_column([version])[0])
+    return _with_ids(adds, held, versions), mark
+
+
+def with_known_ids(adds: pa.Table, removes: pa.Table) -> pa.Table:
+    """The adds, where they come without ids with those that the remove of the same path says:
+    the data file stays, whatever its vector or its statistics are now, and its rows keep
+    their ids (spec: Writer Requirements for Row Tracking)."""
+    told = ids_of_removes(adds, removes)
+    if told is None:
+        return adds
+    known = zip(ID_COLUMNS, told, strict=True)
+    return _with_ids(adds, *(pc.coalesce(adds.column(name), values) for name, values in known))
+
+
+def ids_of_removes(
+    adds: pa.Table, removes: pa.Table
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray] | None:
+    """For each add the base row id and the commit version that the remove of its path says,
+    null where it says none or there is none; None where there is none for any."""
+    says = pc.or_(*(removes.column(name).is_valid() for name in ID_COLUMNS))
+    said = removes.filter(says)
+    if not (adds.num_rows and said.num_rows):
+        return None
+    at = pc.index_in(path_keys(adds), value_set=path_keys(said).combine_chunks())
+    if at.null_count == len(at):
+        return None
+    base, version = (said.column(name).take(at) for name in ID_COLUMNS)
+    return base, version
+
+
+def mark_below(adds: pa.Table, mark: int) -> int:
+    """Above it begin the fresh ids of a commit with these adds: the mark, or the highest id
+    that one of them has, where a file of the log has ids beyond the mark."""
+    highest = highest_row_id(adds)
+    return mark if highest is None else max(mark, highest)
+
+
+def highest_row_id(adds: pa.Table) -> int | None:
+    """Of the ids that the rows of these files have; None where they have none."""
+    held = adds.filter(pc.greater_equal(adds.column("base_row_id"), _ZERO))
+    if not held.num_rows:
+        return None
+    return int(pc.max(last_row_ids(held)).as_py())
+
+
+def last_row_ids(held: pa.Table) -> pa.ChunkedArray:
+    """The id of the last row of each file, all of which have a base row id of at least 0:
+    itself where nobody knows how many rows there are, the one before it where there are none.
+    """
+    bases = held.column("base_row_id")
+    others = pc.subtract(pc.coalesce(record_counts(held.column("stats"), None), _ONE), _ONE)
+    return pc.add(bases, pc.min_element_wise(others, pc.subtract(_MAX, bases)))
+
+
+def _with_ids(adds: pa.Table, *values: pa.ChunkedArray) -> pa.Table:
+    for name, column in zip(ID_COLUMNS, values, strict=True):
+        adds = adds.set_column(adds.schema.get_field_index(name), name, column)
+    return adds

@@ -23,8 +23,10 @@ from explorer.protocol.actions import (
     parse_protocol,
     parse_transaction,
 )
+from explorer.protocol.features.registry import is_supported
 from explorer.protocol.features.row_id_high_water_mark import (
     ROW_TRACKING_DOMAIN,
+    last_row_id,
     parse_domain_high_water_mark,
 )
 from explorer.protocol.filenames import (
@@ -57,6 +59,11 @@ _TOLD_EVERY = 4 * 2**20
 
 _LONG_FILE = 16 * 2**20
 """Bytes; whoever looks on is not to wait until all of it has been read."""
+
+_UNREADABLE_MARK: Final = DomainMetadata(
+    domain=ROW_TRACKING_DOMAIN, configuration="", removed=False
+)
+"""Of row ids, where the action that holds it cannot be read at all: nobody knows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +118,19 @@ class WinningCommit:
         """The removes."""
         bodies = self.remove_rows.bodies
         return _first_paths(self.removes) if bodies is None else _first_of(bodies)
+
+    @property
+    def highest_row_id(self) -> int | None:
+        """Of the ids that the rows of the files that it added have; None where none has any."""
+        if (bodies := self.add_rows.bodies) is not None:
+            bases = ((body.get("baseRowId"), body.get("stats")) for body in bodies)
+            last = (
+                last_row_id(base, stats) for base, stats in bases if base is not None and base >= 0
+            )
+            return max(last, default=None)
+        from explorer.transaction.row_ids import highest_row_id  # noqa: PLC0415  # brings Arrow
+
+        return highest_row_id(self.adds)
 
     @property
     def num_removes(self) -> int:
@@ -314,23 +334,32 @@ def _until_gone(files: Iterable[bytes | None]) -> Iterator[bytes]:
 
 def follow(base: ReadVersion, winner: WinningCommit, timestamp: int | None) -> ReadVersion:
     """What a commit that may follow `winner`, made at `timestamp`, builds upon."""
-    mark = base.row_id_high_water_mark
-    if (domain := winner.known_domains.get(ROW_TRACKING_DOMAIN)) is not None:
-        said = parse_domain_high_water_mark(domain.configuration)
-        mark = mark if said is None else max(said, -1 if mark is None else mark)
+    domains = {**base.domains, **winner.known_domains}
+    if ROW_TRACKING_DOMAIN in winner.domains - winner.known_domains.keys():
+        domains[ROW_TRACKING_DOMAIN] = _UNREADABLE_MARK
+    protocol = winner.protocol or base.protocol
     return replace(
         base,
         version=winner.version,
-        protocol=winner.protocol or base.protocol,
+        protocol=protocol,
         metadata=winner.metadata or base.metadata,
         timestamp=timestamp,
-        row_id_high_water_mark=mark,
-        domains={
-            name: domain
-            for name, domain in {**base.domains, **winner.known_domains}.items()
-            if not domain.removed
-        },
+        row_id_high_water_mark=_mark_after(base.row_id_high_water_mark, winner, protocol),
+        domains={name: domain for name, domain in domains.items() if not domain.removed},
     )
+
+
+def _mark_after(mark: int | None, winner: WinningCommit, protocol: Protocol | None) -> int | None:
+    """The highest row id given out: no lower one than before, and none below the ids of the
+    files that came, for their writer need not have written the mark that goes with them."""
+    marks = [] if mark is None else [mark]
+    if (domain := winner.known_domains.get(ROW_TRACKING_DOMAIN)) is not None:
+        said = parse_domain_high_water_mark(domain.configuration)
+        marks += [] if said is None else [said]
+    if protocol is not None and is_supported(protocol, "rowTracking"):
+        highest = winner.highest_row_id
+        marks += [] if highest is None else [highest]
+    return max(marks, default=None)
 
 
 def newest_version(store: ReadStore) -> int | None:

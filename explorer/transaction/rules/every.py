@@ -13,7 +13,6 @@ from explorer.transaction.rules.change_data_rules import (
 from explorer.transaction.rules.clustering_rules import validate_clustering
 from explorer.transaction.rules.feature_rules import (
     validate_domains,
-    validate_row_tracking,
     validate_times,
 )
 from explorer.transaction.rules.file_rules import (
@@ -33,6 +32,7 @@ from explorer.transaction.rules.protocol_rules import (
 )
 from explorer.transaction.rules.rearrangement_rules import validate_rearranged
 from explorer.transaction.rules.row_rules import validate_isolation, validate_rows
+from explorer.transaction.rules.row_tracking_rules import validate_row_tracking
 from explorer.transaction.rules.statistics_rules import validate_statistics
 from explorer.transaction.rules.vector_rules import validate_descriptors, validate_vectors
 

@@ -1,56 +1,19 @@
-"""Row ids, metadata domains and times (spec: Row Tracking, Domain Metadata, In-Commit
-Timestamps)."""
+"""Metadata domains and times (spec: Domain Metadata, In-Commit Timestamps)."""
 
 from __future__ import annotations
 
 from typing import Final
 
-import pyarrow.compute as pc
-
 from explorer.errors import Problem
-from explorer.log.columns import bool_column, int64_column
 from explorer.protocol.actions import DomainMetadata, Transaction
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
-from explorer.protocol.known_properties import ROW_TRACKING_SUSPENDED, TRANSACTION_RETENTION
+from explorer.protocol.known_properties import TRANSACTION_RETENTION
 from explorer.transaction.read_version import has_in_commit_timestamps
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem
-from explorer.transaction.rules.file_rules import counts_of
 
-_FALSE = bool_column([False])[0]
 _SYSTEM: Final = "delta."
 _UNDERSTOOD: Final = frozenset({CLUSTERING_DOMAIN, ROW_TRACKING_DOMAIN})
-
-
-def validate_row_tracking(change: Change) -> Problems:
-    """Files get ids above the mark; one that has ids already keeps them."""
-    adds = change.adds
-    if not adds.num_rows or not change.after.supports("rowTracking"):
-        return
-    held = adds.column("base_row_id").combine_chunks()
-    versions = adds.column("default_row_commit_version").combine_chunks()
-    if ROW_TRACKING_SUSPENDED.value_of(change.after.metadata.configuration):
-        if held.null_count < len(held):
-            yield _row_ids("A file comes with row ids, and row tracking is suspended.")
-        return
-    fresh = held.is_null()
-    unknown = pc.and_(fresh, counts_of(adds).is_null())
-    if count := pc.sum(unknown).as_py():
-        yield _row_ids(f"{count:,} files that need row ids do not say their numRecords.")
-    if pc.any(fresh).as_py() and not change.after.supports("domainMetadata"):
-        yield _domain(
-            "Rows get ids, and the table does not support the domain that keeps their mark.",
-            "Add the feature domainMetadata to the protocol first.",
-        )
-    before = change.staged.base.row_id_high_water_mark
-    mark = int64_column([-1 if before is None else before])[0]
-    above = pc.or_(pc.greater(held, mark), pc.less(held, int64_column([0])[0]))
-    if pc.any(pc.coalesce(above, _FALSE)).as_py():
-        yield _row_ids("A file comes with row ids that were never given out.")
-    late = pc.greater(versions, int64_column([change.staged.base.version + 1])[0])
-    half = pc.and_(held.is_valid(), versions.is_null())
-    if pc.any(pc.or_(half, pc.coalesce(late, _FALSE))).as_py():
-        yield _row_ids("A file comes with row ids but not with the version that it is from.")
 
 
 def validate_domains(change: Change) -> Problems:
@@ -105,15 +68,6 @@ def validate_times(change: Change) -> Problems:
                 spec="Transaction Identifiers",
                 remedy="Set `lastUpdated` of the txn action.",
             )
-
-
-def _row_ids(text: str) -> Problem:
-    return problem(
-        text,
-        "Every row has an id of its own, which never belonged to another row.",
-        spec="Writer Requirements for Row Tracking",
-        remedy="Add files with statistics, and leave ids to the commit.",
-    )
 
 
 def _domain(text: str, remedy: str) -> Problem:
