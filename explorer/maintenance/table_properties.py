@@ -19,6 +19,7 @@ from explorer.maintenance.upgrade_rules import RULES
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.registry import is_supported
+from explorer.protocol.known_properties import UNIVERSAL_FORMATS
 from explorer.protocol.properties import PROPERTIES
 from explorer.table.table import Table
 
@@ -33,6 +34,11 @@ _ELSEWHERE = {
     "delta.feature.": (
         "enabling a feature changes the protocol",
         "Use upgrade FEATURE, which says who can no longer use the table.",
+    ),
+    "delta.coordinatedcommits.": (
+        "a service would decide about commits from then on, and who does not ask it cannot even "
+        "read the table",
+        "Let the engine that runs the service hand the table over.",
     ),
 }
 _KEPT_BY_WRITERS = frozenset(
@@ -129,9 +135,20 @@ def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
         raise _refused(f"{both[0]} is both set and unset.", "Only one of the two can be meant.")
     for name in (*wanted, *unset):
         _check_name(name)
+    _check_formats(wanted)
     for item in PROPERTIES.values():
         if (problem := item.validate(wanted)) is not None:
             raise _refused(problem.problem, problem.reason)
+
+
+def _check_formats(wanted: Mapping[str, str]) -> None:
+    if wanted.get(UNIVERSAL_FORMATS.name):
+        raise _refused(
+            f"{UNIVERSAL_FORMATS.name} cannot be set here.",
+            "The table has to keep to the rules of that format first, or no writer of the "
+            "reference can commit any more.",
+            "An engine with REORG TABLE ... APPLY (UPGRADE UNIFORM) does both.",
+        )
 
 
 def _check_name(name: str) -> None:
@@ -146,6 +163,12 @@ def _check_name(name: str) -> None:
             f"{name} cannot be changed by its property alone.",
             "The protocol, and what is in the table already, have to follow.",
             f"Enable it with upgrade {_NEEDS_MORE[name]}; drop-feature takes it away.",
+        )
+    if name.lower().startswith(_PREFIX) and not name.startswith(_PREFIX):
+        raise _refused(
+            f"{name[:120]} would be a property without any effect.",
+            "Readers and writers ask for names that begin with delta., in small letters.",
+            f"Write {_PREFIX}{name[len(_PREFIX) :][:120]}.",
         )
     known = {spelling for item in PROPERTIES.values() for spelling in (item.name, *item.aliases)}
     if name.startswith(_PREFIX) and name not in known:

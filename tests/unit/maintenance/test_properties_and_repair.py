@@ -113,6 +113,22 @@ def test_refusal_of_a_property_names_the_operation_that_can(
     assert verb in caught.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("delta.coordinatedCommits.commitCoordinator-preview", "cannot even read the table"),
+        ("delta.universalFormat.enabledFormats", "no writer of the reference can commit"),
+        ("DELTA.appendOnly", "begin with delta., in small letters"),
+    ],
+)
+def test_properties_that_lock_others_out_or_have_no_effect_are_refused(
+    lake: Lake, name: str, reason: str
+) -> None:
+    with pytest.raises(InvalidArgumentError) as caught:
+        change(lake, {name: "true"})
+    assert reason in caught.value.reason
+
+
 def test_schema_that_changed_meanwhile_makes_the_plan_stale(lake: Lake) -> None:
     plan = change(lake, {"team": "x"})
     lake.commit(1, [metadata(name="renamed")], age_days=0)
