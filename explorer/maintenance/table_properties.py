@@ -36,8 +36,7 @@ _ELSEWHERE = {
         "Use upgrade FEATURE, which says who can no longer use the table.",
     ),
     "delta.coordinatedcommits.": (
-        "a service would decide about commits from then on, and who does not ask it cannot even "
-        "read the table",
+        "a service would decide about commits, and others cannot even read the table then",
         "Let the engine that runs the service hand the table over.",
     ),
 }

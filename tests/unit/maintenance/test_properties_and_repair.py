@@ -164,6 +164,7 @@ def test_hint_without_any_checkpoint_goes(lake: Lake) -> None:
 
 def test_sound_table_needs_no_repair(lake: Lake) -> None:
     lake.log.checkpoint(0, [PROTOCOL, metadata(), lake.add("a")])
+    lake.log.hint(0)
     for what in ("hint", "checkpoint", "files"):
         assert repair(lake, what).steps == ()
 
