@@ -143,10 +143,17 @@ def indexed_places(metadata: Metadata) -> list[FieldPlace]:
     """The columns and fields that `indexed_statistics` is about, in the order of the schema."""
     places = _places(metadata)
     if (named := STATS_COLUMNS.value_of(metadata.configuration)) is not None:
-        chosen = {name.strip().replace("`", "").lower() for name in named.split(",")}
-        return [place for place in places if _is_named(place, chosen)]
+        chosen = set(_named_columns(named))
+        return [place for place in places if chosen & _ways_to(place)]
     count = INDEXED_COLUMNS.value_of(metadata.configuration)
     return places if count < 0 else places[:count]
+
+
+def unknown_columns(metadata: Metadata, named: str) -> list[str]:
+    """Those columns of a `delta.dataSkippingStatsColumns` that no statistics can be kept for,
+    as they are written there: the table has none of that name, or is partitioned by it."""
+    ways = {way for place in _places(metadata) for way in _ways_to(place)}
+    return [text for name, text in _named_columns(named).items() if name and name not in ways]
 
 
 def all_statistics(protocol: Protocol, metadata: Metadata) -> StatisticsStruct:
@@ -177,10 +184,15 @@ def _places(metadata: Metadata) -> list[FieldPlace]:
     ]
 
 
-def _is_named(place: FieldPlace, chosen: set[str]) -> bool:
-    """Whether a column, or a struct that it is in, is one of those."""
-    ways = (".".join(place.names[: depth + 1]).lower() for depth in range(len(place.names)))
-    return any(way in chosen for way in ways)
+def _named_columns(named: str) -> dict[str, str]:
+    """The columns of such a list, in small letters, each with how it is written there."""
+    texts = (text.strip() for text in named.split(","))
+    return {text.replace("`", "").lower(): text for text in texts}
+
+
+def _ways_to(place: FieldPlace) -> set[str]:
+    """The names of a column and of the structs that it is in, in small letters."""
+    return {".".join(place.names[: depth + 1]).lower() for depth in range(len(place.names))}
 
 
 def _is_void(place: FieldPlace) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from uuid import UUID, uuid4, uuid5
@@ -9,6 +10,7 @@ from uuid import UUID, uuid4, uuid5
 import orjson
 
 from explorer.errors import InvalidArgumentError
+from explorer.log.statistics_columns import unknown_columns
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.newest_times import judge_committing
@@ -17,13 +19,16 @@ from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.property_words import describe_change
 from explorer.maintenance.upgrade_rules import RULES
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.registry import is_supported
-from explorer.protocol.known_properties import UNIVERSAL_FORMATS
+from explorer.protocol.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
 from explorer.protocol.properties import PROPERTIES
 from explorer.table.table import Table
 
 _PREFIX = "delta."
+_SHOWN = 10
+_LONGEST_COMMAND = 1000
 
 # families of properties with operations, or checks over all rows, of their own
 _ELSEWHERE = {
@@ -76,6 +81,7 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
     _check(wanted, unset)
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     metadata = look.snapshot.metadata
+    _check_columns(wanted, metadata)
     configuration = {
         name: value for name, value in metadata.configuration.items() if name not in unset
     } | wanted
@@ -103,14 +109,14 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=describe_change(changed, metadata.configuration, configuration),
+        summary=_summary(changed, wanted, unset, metadata.configuration, configuration),
         parameters={"set": wanted, "unset": sorted(unset)},
         effect={
             "changed": {
                 name: {"before": metadata.configuration.get(name), "after": configuration.get(name)}
                 for name in changed
             },
-            "undo": "set the properties to what `effect.changed` has under `before`",
+            "undo": _way_back(table.uri, changed, metadata.configuration),
         },
         verdicts=(
             *judge_committing(look),
@@ -150,6 +156,19 @@ def _check_formats(wanted: Mapping[str, str]) -> None:
         )
 
 
+def _check_columns(wanted: Mapping[str, str], metadata: Metadata) -> None:
+    """Statistics are kept for columns that the table has: of another one there would be none,
+    and nobody would be told."""
+    unknown = unknown_columns(metadata, wanted.get(STATS_COLUMNS.name, ""))
+    if unknown:
+        raise _refused(
+            f"{STATS_COLUMNS.name} names {', '.join(unknown)[:200]}, and no statistics can be kept "
+            "for it.",
+            "The table has no such column, or is partitioned by it.",
+            "Name columns as the schema has them, separated by commas.",
+        )
+
+
 def _check_name(name: str) -> None:
     for prefix, (reason, remedy) in _ELSEWHERE.items():
         if name.lower().startswith(prefix):
@@ -186,6 +205,31 @@ def _pointing_to_upgrade(verdict: Verdict, look: Look, wanted: Mapping[str, str]
         return verdict
     remedy = f"Use upgrade {' '.join(missing)}, which says who can no longer use the table."
     return replace(verdict, remedy=remedy)
+
+
+def _summary(
+    changed: list[str],
+    wanted: Mapping[str, str],
+    unset: Collection[str],
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+) -> str:
+    if changed or wanted:
+        return describe_change(changed, before, after)
+    names = ", ".join(f"`{name[:60]}`" for name in sorted({*unset})[:_SHOWN])
+    return f"The table has no property {names}; nothing is to be done."
+
+
+def _way_back(uri: str, changed: list[str], before: Mapping[str, str]) -> str:
+    """The command that sets the properties back; where it would be too long to be copied, or
+    no line, where their values are."""
+    words = [f"{name}={before[name]}" for name in changed if name in before]
+    for name in changed:
+        words += [] if name in before else ["--unset", name]
+    text = f"`delta-explorer {shlex.join(['set', uri, *words])}`"
+    if words and len(text) <= _LONGEST_COMMAND and text.isprintable():
+        return text
+    return "set the properties to what the plan's `effect.changed` has under `before`"
 
 
 def _warnings(changed: list[str], configuration: Mapping[str, str]) -> list[Verdict]:

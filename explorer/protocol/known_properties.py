@@ -10,6 +10,7 @@ import re
 from datetime import timedelta
 from typing import Final, Literal, TypeAlias, cast
 
+from explorer.protocol.byte_sizes import parse_byte_size
 from explorer.protocol.intervals import parse_interval
 from explorer.protocol.table_property import (
     TableProperty,
@@ -31,6 +32,12 @@ def _parse_mode(text: str) -> MappingMode:
 def _parse_codec(text: str) -> str:
     codecs = ("uncompressed", "none", "snappy", "gzip", "lz4", "lz4_raw", "zstd", "brotli", "lzo")
     return one_of(*codecs)(text)
+
+
+def _parse_size(text: str) -> str:
+    """The text itself, where it is a size: who asks for bytes parses it again."""
+    parse_byte_size(text)
+    return text
 
 
 def _parse_format_version(text: str) -> str:
@@ -309,7 +316,7 @@ PARQUET_VERSION: Final[TableProperty[str]] = TableProperty(
 TARGET_FILE_SIZE: Final[TableProperty[str | None]] = TableProperty(
     name="delta.targetFileSize",
     default=None,
-    parse=parse_text,
+    parse=_parse_size,
     description="The size that writers aim at for data files.",
 )
 TUNE_FILE_SIZES: Final[TableProperty[bool | None]] = TableProperty(

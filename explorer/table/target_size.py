@@ -15,7 +15,7 @@ DEFAULT_TARGET: Final = 2**30
 
 def target_file_size(configuration: Mapping[str, str]) -> tuple[int, str]:
     """Bytes, and where the number comes from: the table, or the default."""
-    if TARGET_FILE_SIZE.value_of(configuration) is None:
+    if TARGET_FILE_SIZE.text_in(configuration) is None:
         return DEFAULT_TARGET, "the default of OPTIMIZE"
     try:
         return check_target_file_size(configuration), TARGET_FILE_SIZE.name
@@ -26,7 +26,7 @@ def target_file_size(configuration: Mapping[str, str]) -> tuple[int, str]:
 def check_target_file_size(configuration: Mapping[str, str]) -> int:
     """The same number for who writes files by it; raises `InvalidArgumentError` where the table
     says what cannot be read."""
-    text = TARGET_FILE_SIZE.value_of(configuration)
+    text = TARGET_FILE_SIZE.text_in(configuration)
     if text is None:
         return DEFAULT_TARGET
     remedy = f"Give a size, or correct the property {TARGET_FILE_SIZE.name}, such as to 128mb."

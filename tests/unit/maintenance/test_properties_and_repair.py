@@ -4,6 +4,7 @@ with what is lost said first."""
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,10 @@ def test_every_tenth_version_gets_a_checkpoint_where_nobody_says_otherwise(
         ({}, ["delta.inCommitTimestampEnablementVersion"]),
         ({}, ["delta.requireCheckpointProtectionBeforeVersion"]),
         ({"delta.columnMapping.maxColumnId": "9"}, []),
+        ({"delta.targetFileSize": "100zb"}, []),
+        ({"delta.targetFileSize": "0"}, []),
+        ({"delta.dataSkippingStatsColumns": "nope"}, []),
+        ({"delta.dataSkippingStatsColumns": "id, nope"}, []),
         ({}, ["delta.columnMapping.maxColumnId"]),
     ],
 )
@@ -86,6 +91,55 @@ def test_property_that_cannot_be_meant_is_refused(
 ) -> None:
     with pytest.raises(InvalidArgumentError):
         change(lake, wanted, unset)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("delta.targetFileSize", "100mb"),
+        ("delta.dataSkippingStatsColumns", "id"),
+        ("delta.dataSkippingStatsColumns", " `ID` ,part"),
+    ],
+)
+def test_size_and_columns_that_can_be_meant_are_set(lake: Lake, name: str, value: str) -> None:
+    assert lake.execute(change(lake, {name: value}, unset=["delta.appendOnly"])).status == (
+        "completed"
+    )
+    assert lake.table.metadata().configuration[name] == value
+
+
+def test_column_that_the_table_is_partitioned_by_has_no_statistics(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.commit(0, [PROTOCOL, metadata(partitionColumns=["part"]), lake.add("a")], age_days=9)
+    with pytest.raises(InvalidArgumentError, match="names part, and no statistics"):
+        change(lake, {"delta.dataSkippingStatsColumns": "id,part"})
+
+
+def test_table_with_such_values_of_others_opens_and_is_changed_otherwise(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    odd = {"delta.targetFileSize": "100zb", "delta.dataSkippingStatsColumns": "nope"}
+    lake.commit(0, [PROTOCOL, metadata(configuration=odd), lake.add("a")], age_days=9)
+    assert lake.execute(change(lake, {"team": "x"})).status == "completed"
+    assert lake.table.metadata().configuration == {**odd, "team": "x"}
+    assert lake.execute(change(lake, unset=["delta.targetFileSize"])).status == "completed"
+    assert "delta.targetFileSize" not in lake.table.metadata().configuration
+
+
+def test_property_that_is_not_there_is_not_said_to_be_unset_already(lake: Lake) -> None:
+    plan = change(lake, unset=["nope"])
+    assert plan.summary == "The table has no property `nope`; nothing is to be done."
+    assert plan.steps == ()
+
+
+def test_way_back_is_a_command_where_it_can_be_copied(lake: Lake) -> None:
+    plan = change(lake, {"owner": "it's you", "team": "x"})
+    (words,) = [shlex.split(plan.effect["undo"].strip("`"))]
+    assert words == ["delta-explorer", "set", lake.table.uri, "owner=me", "--unset", "team"]
+    assert lake.execute(plan).status == "completed"
+    assert "'owner=it'\"'\"'s you'" in change(lake, {"owner": "me"}).effect["undo"]
+    for value in ("two\nlines", "x" * 2000):
+        assert lake.execute(change(lake, {"owner": value})).status == "completed"
+        assert "under `before`" in change(lake, {"owner": "me"}).effect["undo"]
 
 
 def test_property_whose_feature_the_protocol_lacks_is_refused_by_the_plan(lake: Lake) -> None:
