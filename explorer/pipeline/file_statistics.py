@@ -11,7 +11,7 @@ import pyarrow as pa
 from explorer.log.columns import string_column
 from explorer.pipeline.file_tasks import Batches, run_groups
 from explorer.pipeline.rewrite import file_form
-from explorer.pipeline.session import choose_session, parallelism
+from explorer.pipeline.session import choose_watched, parallelism
 from explorer.pipeline.task_groups import are_few, group_files
 from explorer.pipeline.visibility import check_visible
 from explorer.pipeline.watching_jobs import watched
@@ -90,7 +90,7 @@ def measure_files(
             watch.step(at, wanted.num_rows, _LABEL)
             found.extend(measure(wanted.slice(at, 1)))
         return pa.Table.from_batches(found)
-    session = choose_session(spark)
+    session = choose_watched(spark, watch)
     check_visible(session, snapshot.store)
     with watched(session, watch, _LABEL):
         groups = group_files(wanted, parallelism(session))

@@ -22,7 +22,7 @@ from explorer.pipeline.rewrite_curve import RowOrder
 from explorer.pipeline.rewrite_files import GROUP, WRITTEN, FileForm, RewriteFiles
 from explorer.pipeline.rewrite_measure import measure
 from explorer.pipeline.rewrite_shuffle import rewrite_by_shuffle
-from explorer.pipeline.session import choose_session
+from explorer.pipeline.session import choose_watched
 from explorer.pipeline.task_groups import are_few, pack_files
 from explorer.pipeline.visibility import check_visible
 from explorer.pipeline.watching_jobs import watched
@@ -106,7 +106,7 @@ def rewrite_files(
     if spark is None and are_few(wanted.files, _FEW_BYTES):
         found = _run(in_this_process(watch, _LABEL), None, job, wanted)
     else:
-        session = choose_session(spark)
+        session = choose_watched(spark, watch)
         check_visible(session, store)
         with watched(session, watch, _LABEL):
             found = _run(on_spark(session), session, job, wanted)

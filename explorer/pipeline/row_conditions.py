@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from explorer.errors import InvalidArgumentError
 from explorer.pipeline.reading import read
-from explorer.pipeline.session import choose_session
+from explorer.pipeline.session import choose_watched
 from explorer.pipeline.watching_jobs import watched
 from explorer.progress import UNWATCHED, Watch
 from explorer.scan.expressions import check_expression
@@ -37,7 +37,7 @@ def find_violations(
     Raises `InvalidArgumentError` for one that does not, or that is no condition.
     """
     checked = check_expression(expression, snapshot.schema)
-    session = choose_session(spark)
+    session = choose_watched(spark, watch)
     from pyspark.sql import functions as fn
     from pyspark.sql.types import BooleanType, NullType
 

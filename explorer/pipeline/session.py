@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.progress import Watch, while_working
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,6 +54,18 @@ def choose_session(spark: Any = None) -> SparkSession:
         return _checked(spark)
     with _lock:
         return _active() or _start()
+
+
+def choose_watched(spark: Any, watch: Watch) -> SparkSession:
+    """`choose_session` for work that can be stopped: once that was asked for it starts no
+    session, and does not wait for one that is just starting."""
+    if watch.cancel is not None:
+        watch.cancel.check()
+    _check_pyspark()
+    # an active session is that of this thread, and of no other
+    if spark is not None or _active() is not None:
+        return choose_session(spark)
+    return while_working(choose_session, watch, "Starting Spark")
 
 
 def prepare_session() -> threading.Thread:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from explorer import pipeline
-from explorer.errors import InvalidArgumentError
+from explorer.errors import CancelledError, InvalidArgumentError
+from explorer.pipeline import session
+from explorer.progress import Cancel, Watch
 from tests.data_tables import DataTable, field, struct
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,3 +184,28 @@ def test_the_front_door_of_the_engine_loads_no_pyspark(small_table: Path) -> Non
         "explorer.read_rows(snapshot); assert 'pyspark' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code, str(small_table)], cwd=ROOT, check=True)
+
+
+def test_cancelled_work_starts_no_session_and_waits_for_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def start(spark: Any = None) -> Any:
+        begun.set()
+        goes_on.wait(30)
+        return spark
+
+    monkeypatch.setattr(session, "choose_session", start)
+    monkeypatch.setattr(session, "_active", lambda: None)
+    cancel = Cancel()
+    threading.Thread(target=lambda: (begun.wait(30), cancel.cancel())).start()
+    try:
+        with pytest.raises(CancelledError):
+            session.choose_watched(None, Watch(cancel=cancel))
+        begun.clear()
+        with pytest.raises(CancelledError):
+            session.choose_watched(None, Watch(cancel=cancel))
+        assert not begun.is_set()
+    finally:
+        goes_on.set()
