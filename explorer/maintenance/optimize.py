@@ -202,6 +202,8 @@ def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
 
 
 def _nothing(aim: Aim, groups: Groups) -> str:
+    if not groups.num_looked_at:
+        return "The table has no file." if aim.where is None else "No file may hold a matching row."
     looked_at = count(groups.num_looked_at, "file")
     if aim.purge:
         return f"None of {looked_at} has a deletion vector."

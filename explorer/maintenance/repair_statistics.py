@@ -80,11 +80,16 @@ def statistics_repair(
     several = "" if len(batches) == 1 else f" in {count(len(batches), 'commit')}"
     size = render_byte_size(sum_of(files.column("bytes")))
     text = (
-        f"Reads {count(files.num_rows, 'file')} ({size}) "
-        f"that say too little of their rows, and adds them again with their statistics{several}; "
+        f"Reads {count(files.num_rows, 'file')} ({size}) {_too_little(files.num_rows)}{several}; "
         "no row changes, and nothing is lost."
     )
     return text, _steps(look.snapshot.metadata.configuration, files, batches, seed), [files]
+
+
+def _too_little(number: int) -> str:
+    if number == 1:
+        return "that says too little of its rows, and adds it again with its statistics"
+    return "that say too little of their rows, and adds them again with their statistics"
 
 
 def _batches(sizes: pa.ChunkedArray, batch_size: int) -> list[range]:

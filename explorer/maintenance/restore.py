@@ -303,7 +303,8 @@ def _summary(newest: int, target: int, back: pa.Table, gone: pa.Table, *, has_st
     if not has_steps:
         return f"The table is what it was at version {target}; nothing is to be done."
     return (
-        f"Makes version {target} the newest one again: {count(back.num_rows, 'file')} come back, "
-        f"{count(gone.num_rows, 'file')} leave; nothing becomes impossible, version {newest} can "
-        "be restored as long as its files are kept."
+        f"Makes version {target} the newest one again: {count(back.num_rows, 'file')} "
+        f"{'comes' if back.num_rows == 1 else 'come'} back, {count(gone.num_rows, 'file')} "
+        f"{'leaves' if gone.num_rows == 1 else 'leave'}; nothing becomes impossible, version "
+        f"{newest} can be restored as long as its files are kept."
     )

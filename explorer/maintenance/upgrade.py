@@ -281,8 +281,10 @@ def _judge(upgrade: _Upgrade) -> list[Verdict]:
             Verdict(
                 guard="upgrade",
                 outcome="refuse",
-                message=f"rowTracking: {count(unknown, 'file')} do not say how many rows they "
-                "have, so that no ids can be given to these.",
+                message=f"rowTracking: {count(unknown, 'file')} "
+                f"{'does' if unknown == 1 else 'do'} not say how many rows "
+                f"{'it has' if unknown == 1 else 'they have'}, so that no ids can be given to "
+                "these.",
                 remedy="Repair the statistics first.",
             )
         )

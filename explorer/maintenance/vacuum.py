@@ -178,7 +178,7 @@ def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(delete.num_rows, size, lost, is_refused=bool(evidence)),
+        summary=_summary(search.files, size, lost, is_refused=bool(evidence)),
         parameters={
             "mode": mode,
             "retention_ms": search.ages.retention_ms,
@@ -264,9 +264,13 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
     )
 
 
-def _summary(number: int, size: int, lost: Consequence, *, is_refused: bool) -> str:
+def _summary(files: Verdicts, size: int, lost: Consequence, *, is_refused: bool) -> str:
     if is_refused:
         return "Nothing may be deleted: two independent ways to the kept files disagree."
+    number = files.delete.num_rows
+    waits = any(part.column("deletable_from").null_count < part.num_rows for part in files.leave)
+    if not number and not waits:
+        return "Nothing can be deleted: no file is out of use."
     if not number:
         return "Nothing can be deleted now; the list says from when each file may go."
     return f"Deletes {count(number, 'file')} ({render_byte_size(size)}) for ever: {lost.in_words}."

@@ -154,6 +154,8 @@ def test_only_files_that_may_match_are_looked_at(lake: Lake) -> None:
     plan = plan_of(lake, where="id = 4")
     assert groups_of(plan) == [["x1", "x2"], ["y1", "y2"]]
     assert plan.steps[0].arguments["parameters"]["predicate"] == '["id = 4"]'
+    nothing = "No file may hold a matching row. Nothing is to be done."
+    assert plan_of(lake, where="part = 'z'").summary == nothing
     with pytest.raises(InvalidArgumentError):
         plan_of(lake, where="nope = 1")
 

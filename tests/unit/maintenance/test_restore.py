@@ -236,6 +236,19 @@ def test_restore_by_time_takes_the_version_of_that_time(lake: Lake) -> None:
         restore(lake, 17)
 
 
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["a"], "0 files come back, 1 file leaves;"),
+        (["a", "b"], "0 files come back, 2 files leave;"),
+    ],
+)
+def test_summary_counts_files_in_plain_english(lake: Lake, names: list[str], says: str) -> None:
+    lake.commit(0, [PROTOCOL, metadata()], age_days=9)
+    lake.commit(1, [lake.add(name) for name in names], age_days=5)
+    assert says in restore(lake, 0).summary
+
+
 def test_restoring_what_is_there_has_no_steps(lake: Lake) -> None:
     lake.commit(0, [PROTOCOL, metadata(), lake.add("a")], age_days=9)
     lake.commit(1, [{"commitInfo": {"operation": "VACUUM END"}}], age_days=5)

@@ -372,3 +372,18 @@ def test_in_commit_timestamps_say_since_when_they_count(lake: Lake) -> None:
     assert configuration["delta.inCommitTimestampEnablementVersion"] == "1"
     time = configuration["delta.inCommitTimestampEnablementTimestamp"]
     assert int(time) == lake.now_ms
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["a"], "1 file does not say how many rows it has,"),
+        (["a", "b"], "2 files do not say how many rows they have,"),
+    ],
+)
+def test_files_without_a_count_are_counted_in_plain_english(
+    tmp_path: Path, names: list[str], says: str
+) -> None:
+    lake = Lake(tmp_path, "uncounted")
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(), *map(lake.add, names)], age_days=9)
+    assert any(says in found.message for found in upgrade(lake, "rowTracking").refusals)

@@ -138,7 +138,7 @@ def test_a_restore_is_planned_on_demand_and_changes_nothing(tmp_path: Path) -> N
     page = Page().open(root, view="compare", version=4, older=0)
     assert "Makes version 0 the newest one again" not in page.html
     page.do("plan")
-    assert "Makes version 0 the newest one again: 1 file come back, 31 files leave" in page.html
+    assert "Makes version 0 the newest one again: 1 file comes back, 31 files leave" in page.html
     assert "it was no part of version 0" in page.html
     assert "RESTORE TABLE" in page.html
     assert sorted(root.rglob("*")) == before
