@@ -9,6 +9,7 @@ is true however it ended. One that was killed is taken up again by executing the
 from __future__ import annotations
 
 import contextlib
+import shlex
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,13 @@ from explorer.maintenance.newest_times import check_clock
 from explorer.maintenance.plan import LOOKING_STEPS, Plan, Step
 from explorer.maintenance.receipt import Check, Receipt, Status, StepReceipt
 from explorer.maintenance.run import Clock, Run, Tally
-from explorer.maintenance.run_problems import broken_promise, bug, files_that_stayed, refusal
+from explorer.maintenance.run_problems import (
+    GOES_ON,
+    broken_promise,
+    bug,
+    files_that_stayed,
+    refusal,
+)
 from explorer.maintenance.state_folder import StateDir, StateFolder
 from explorer.maintenance.step_kinds import STEPS
 from explorer.progress import Cancel, Progress, ProgressCallback, Watch
@@ -79,7 +86,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
             busy = refusal("It is being carried out by another process right now.")
             return _receipt(plan, approval, "refused", started_at, clock(), problem=busy)
         journal = state.read_journal(plan.digest)
-        if (earlier := _completed(journal)) is not None:
+        if (earlier := _completed_in(journal)) is not None:
             # without its receipt the same steps are gone through again, and found done
             with contextlib.suppress(NotFoundError):
                 return state.load_receipt(earlier)
@@ -203,6 +210,7 @@ class _Execution:
     def _stop(self, error: DeltaError) -> None:
         self._problem = Problem.of(error)
         if isinstance(error, CancelledError):
+            self._problem = replace(self._problem, remedy=GOES_ON)
             self._status = "cancelled"
         elif self._has_changed:
             self._status = "partly"
@@ -321,12 +329,18 @@ def _obstacle(plan: Plan, approval: Approval) -> Problem | None:
     if refused := plan.refusals:
         return refusal(" ".join(verdict.message for verdict in refused), refused[0].remedy)
     if plan.asks_for_name:
-        if approval.table_name != plan.subject.name:
-            return refusal(
-                f"A guard asks for the table's name, {plan.subject.name}, typed by a person."
+        name = plan.subject.name
+        remedy = (
+            f"Add `--confirm {shlex.quote(name)} --reason TEXT` on the command line, or table_name "
+            "and reason to the Approval."
+        )
+        if approval.table_name != name:
+            text = (
+                f"A guard asks for the table's name, {name}, typed by a person, and for a reason."
             )
+            return refusal(text, remedy)
         if not (approval.reason or "").strip():
-            return refusal("A guard asks for a reason, which the receipt will keep.")
+            return refusal("A guard asks for a reason, which the receipt will keep.", remedy)
     return None
 
 
@@ -359,8 +373,13 @@ def _own_transactions(plan: Plan) -> frozenset[str]:
     return frozenset(text for text in found if isinstance(text, str))
 
 
-def _completed(journal: _Journal) -> str | None:
-    """The receipt of an execution that came to its end."""
+def completed_run(state: StateFolder, digest: str) -> str | None:
+    """The id of the receipt of a run of that plan which came to its end: executing it once
+    more does nothing, and answers this receipt."""
+    return _completed_in(state.read_journal(digest))
+
+
+def _completed_in(journal: _Journal) -> str | None:
     ended = [line for line in journal if line.get("event") == "ended"]
     if ended and ended[-1].get("status") == "completed":
         return str(ended[-1].get("receipt"))

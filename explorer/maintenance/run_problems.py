@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from explorer.errors import DeltaError, Problem
 from explorer.maintenance.receipt import StepReceipt
+
+GOES_ON: Final = "Carry out the same plan again to go on."
+"""What there is to do where a person stopped a change."""
 
 
 def refusal(reason: str, remedy: str = "") -> Problem:

@@ -28,6 +28,7 @@ def validate_rows_step(
         return
     snapshot = newest_version(run)
     tally.planned = snapshot.num_files
+    tally.result = {"looked_at": snapshot.version}
     for name, expression in step.arguments["expressions"].items():
         found = find_violations(snapshot, expression, run.spark, watch=run.watch)
         if found.count:
@@ -46,6 +47,7 @@ def validate_traces_step(
         return
     snapshot = newest_version(run)
     feature = str(step.arguments["feature"])
+    tally.result = {"looked_at": snapshot.version}
     for left in remaining(snapshot, feature):
         raise InvalidArgumentError(
             f"Version {snapshot.version} uses {feature}.",
@@ -77,7 +79,7 @@ def _was_committed(run: Run, step: Step, tally: Tally) -> bool:
 def _broken(
     name: str, expression: str, number: int, rows: list[dict[str, Any]]
 ) -> InvalidArgumentError:
-    shown = "; ".join(_in_words(row) for row in rows)
+    shown = "; ".join(dict.fromkeys(_in_words(row) for row in rows))
     verb = "breaks" if number == 1 else "break"
     return InvalidArgumentError(
         f"{count(number, 'row')} of the table {verb} the condition {name[:120]}.",
