@@ -60,8 +60,18 @@ def _line(text: str | None) -> str:
     return printable(text or "", limit=2000)
 
 
+_ODD_WORDS = {
+    "Input should be a valid integer, unable to parse string as an integer": "It must be a whole "
+    "number.",
+    "Input should be ": "It must be ",
+}
+"""What the parser of arguments says, which speaks of inputs and strings."""
+
+
 def describe_usage(message: str) -> Fields:
     """The fields of an error in how the command was called."""
+    for odd, plain in _ODD_WORDS.items():
+        message = message.replace(odd, plain)
     return {
         "kind": "invalid_argument",
         "problem": message,
@@ -77,7 +87,7 @@ def describe_cancelled() -> Fields:
         "kind": "cancelled",
         "problem": "Cancelled.",
         "reason": "The command was interrupted.",
-        "remedy": "Start it again if the answer is still wanted.",
+        "remedy": "Start it again if it is still wanted.",
         "spec": None,
     }
 

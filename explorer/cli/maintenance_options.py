@@ -4,10 +4,10 @@ printed page, or an approval a receipt."""
 from __future__ import annotations
 
 import getpass
+import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import partial
 from inspect import Signature, signature
 from pathlib import Path
@@ -32,9 +32,9 @@ from explorer.cli.options import (
     Uri,
     parse_storage_options,
 )
+from explorer.cli.plan_arguments import check_arguments
 from explorer.cli.terminal import show_progress
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.intervals import parse_interval
 
 if TYPE_CHECKING:
     from explorer.maintenance.plan import Operation, Plan
@@ -150,28 +150,15 @@ def changing_verb(operation: Operation) -> Callable[[Planner], Callable[..., Non
 
 def _plan_or_apply(request: Request, planner: Planner, own: Mapping[str, Any]) -> None:
     """Without a digest: make the plan, keep it and print it. With one: carry that plan out
-    and print the receipt. Ends with the exit code of the contract."""
+    and print the receipt; an argument of the verb then has to be the plan's. Ends with the
+    exit code of the contract."""
     table = explorer.open_table(request.uri, parse_storage_options(request.option))
     if request.apply is None:
         code = _plan(request, table, partial(planner, **own))
     else:
-        code = _apply(request, table)
+        code = _apply(request, table, own)
     if code:
         raise typer.Exit(code)
-
-
-def parse_duration(text: str | None) -> timedelta | None:
-    """`14 days` as a duration; raises `InvalidArgumentError`."""
-    if text is None:
-        return None
-    try:
-        return parse_interval(text)
-    except ValueError as error:
-        raise InvalidArgumentError(
-            f"The duration {text[:60]!r} is not readable.",
-            reason=f"As a duration, {error}.",
-            remedy="Write it as '14 days' or '36 hours'.",
-        ) from error
 
 
 def _plan(request: Request, table: explorer.Table, planner: Planner) -> int:
@@ -185,8 +172,18 @@ def _plan(request: Request, table: explorer.Table, planner: Planner) -> int:
     if request.as_json:
         print_plan_document(plan, request.limit)
     else:
-        print_plan(plan, request.limit or SCREENFUL)
+        further = repeated_options(request.state_dir, request.option)
+        print_plan(plan, request.limit or SCREENFUL, further)
     return EXIT_REFUSED if plan.refusals else 0
+
+
+def repeated_options(state_dir: Path | None, pairs: list[str] | None = None) -> list[str]:
+    """The options that have to be given again where a plan is applied, as words of the shell:
+    where it is kept, and the storage options by their keys, because a value may be a secret."""
+    words = [] if state_dir is None else ["--state-dir", shlex.quote(str(state_dir))]
+    for pair in pairs or ():
+        words += ["--option", f"{shlex.quote(pair.partition('=')[0])}=…"]
+    return words
 
 
 def print_plan_document(plan: Plan, limit: int | None) -> None:
@@ -196,18 +193,24 @@ def print_plan_document(plan: Plan, limit: int | None) -> None:
     print_document({"digest": plan.digest, **plan.document, "file_list": rows})
 
 
-def _apply(request: Request, table: explorer.Table) -> int:
+def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> int:
     from explorer.maintenance.approval import Approval  # noqa: PLC0415  # brings Arrow
-    from explorer.maintenance.executor import start  # noqa: PLC0415  # as above
+    from explorer.maintenance.executor import (  # noqa: PLC0415  # as above
+        completed_run,
+        start,
+    )
     from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # as above
 
-    plan = StateFolder(request.state_dir).load_plan(request.apply or "")
+    state = StateFolder(request.state_dir)
+    plan = state.load_plan(_named(request.apply))
     if plan.operation != request.operation:
         raise InvalidArgumentError(
             f"The plan {plan.digest[:12]} is none of this verb.",
             reason=f"It was made for the operation {plan.operation}.",
             remedy="Apply it with the verb that made it.",
         )
+    check_arguments(plan, own, table)
+    earlier = completed_run(state, plan.digest)
     approval = Approval(plan.digest, by=_user(), table_name=request.confirm, reason=request.reason)
     with show_progress() as progress:
         running = start(
@@ -224,8 +227,18 @@ def _apply(request: Request, table: explorer.Table) -> int:
         if receipt.problem is not None:
             report_as_json({**receipt.problem.as_dict()})
     else:
-        print_receipt(receipt)
+        print_receipt(receipt, was_done_before=receipt.id == earlier)
     return _EXITS[receipt.status]
+
+
+def _named(digest: str | None) -> str:
+    if not digest:
+        raise InvalidArgumentError(
+            "No plan is named.",
+            reason="--apply takes the digest of a plan, and got an empty text.",
+            remedy="`delta-explorer plans` lists the plans with their digests.",
+        )
+    return digest
 
 
 def _wait(running: Any) -> Receipt:

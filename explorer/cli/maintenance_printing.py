@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -30,9 +31,9 @@ _SIGNS = {"warn": "!", "refuse": "x"}
 _STYLES = {"warn": "yellow", "refuse": "bold red"}
 
 
-def print_plan(plan: Plan, limit: int) -> None:
+def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
     """What a plan does and what becomes impossible, then guards, steps and files, and how it
-    is applied."""
+    is applied; `further` are words that belong to the command then."""
     console = build_console(sys.stdout)
     console.print(Text(printable(plan.summary, 2000), style="bold"))
     for verdict in plan.verdicts:
@@ -48,10 +49,10 @@ def print_plan(plan: Plan, limit: int) -> None:
         print_listing(console, _FILES, rows)
         print_cut(console, len(rows), plan.files.num_rows, "files")
     console.print()
-    _print_way_on(console, plan)
+    _print_way_on(console, plan, further)
 
 
-def _print_way_on(console: Console, plan: Plan) -> None:
+def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
     print_note(console, f"plan {plan.digest}")
     if plan.refusals:
         print_note(console, "A guard refuses this plan; nothing was changed, and it cannot be.")
@@ -64,20 +65,31 @@ def _print_way_on(console: Console, plan: Plan) -> None:
     words += ["--apply", plan.digest[:12]]
     if plan.asks_for_name:
         words += ["--confirm", "NAME", "--reason", "TEXT"]
-    print_note(console, f"Nothing was changed. To do it: delta-explorer {' '.join(words)}")
+    command = " ".join((*words, *further))
+    print_note(console, f"Nothing was changed. To do it: delta-explorer {command}")
 
 
-def print_receipt(receipt: Receipt) -> None:
-    """What became of a plan; its problem goes to standard error."""
+def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
+    """What became of a plan; its problem goes to standard error. `was_done_before` says that
+    the receipt is that of an earlier run, after which there was nothing left to do."""
+    from explorer.maintenance.step_words import words_of_steps  # noqa: PLC0415  # after Arrow
+
     console = build_console(sys.stdout)
-    style = "bold" if receipt.status == "completed" else "bold red"
+    is_done = receipt.status == "completed"
+    style = "bold" if is_done else "bold red"
     console.print(Text(f"{receipt.operation}: {receipt.status}", style=style))
-    print_note(console, printable(receipt.summary, 2000))
+    if was_done_before:
+        when = _time(receipt.ended_at)
+        text = f"This plan was carried out before, at {when} UTC; nothing was done now."
+        console.print(Text(text, style="yellow"))
+    # a summary speaks as if it had happened
+    planned = "" if is_done else "Planned: "
+    print_note(console, printable(f"{planned}{receipt.summary}", 2000))
     rows = [
         {
             "number": number,
             "kind": step.kind,
-            "status": step.status,
+            "status": word,
             "planned": step.planned,
             "done": step.done,
             "gone": step.already_gone,
@@ -85,7 +97,9 @@ def print_receipt(receipt: Receipt) -> None:
             "failed": step.failed,
             "bytes": step.num_bytes,
         }
-        for number, step in enumerate(receipt.steps, start=1)
+        for number, (step, word) in enumerate(
+            zip(receipt.steps, words_of_steps(receipt), strict=True), start=1
+        )
     ]
     if rows:
         print_listing(console, _STEP_RECEIPTS, rows)
@@ -121,14 +135,22 @@ def _print_leftovers(console: Console, receipt: Receipt) -> None:
             print_note(console, f"and {more:,} more; --json names up to a thousand")
 
 
-def print_plans(documents: Iterable[Mapping[str, Any]]) -> None:
+def print_plans(documents: Iterable[Mapping[str, Any]], place: Path) -> None:
     """A line for each plan."""
-    print_listing(build_console(sys.stdout), _PLANS, list(documents))
+    _print_kept(_PLANS, list(documents), f"No plans in {place} yet.")
 
 
-def print_receipts(rows: Iterable[Mapping[str, Any]]) -> None:
+def print_receipts(rows: Iterable[Mapping[str, Any]], place: Path) -> None:
     """A line for each receipt."""
-    print_listing(build_console(sys.stdout), _RECEIPTS, list(rows))
+    _print_kept(_RECEIPTS, list(rows), f"No receipts in {place} yet.")
+
+
+def _print_kept(columns: Sequence[Column], rows: Sequence[Row], nothing: str) -> None:
+    console = build_console(sys.stdout)
+    if rows:
+        print_listing(console, columns, rows)
+    else:
+        print_note(console, nothing)
 
 
 def _counted(plan: Plan) -> Iterable[tuple[int, Any]]:
@@ -149,6 +171,12 @@ def _step(number: int, step: Any) -> Row:
 
 def _none_for(value: int | None, text: str) -> str:
     return "" if value is None else text
+
+
+def _counted_files(row: Row, key: str) -> str:
+    """A number of files; a step that is about none has none to count."""
+    has_files = any(row[name] for name in ("planned", "done", "gone", "refused", "failed"))
+    return render_count(row[key]) if has_files else ""
 
 
 def _time(milliseconds: int) -> str:
@@ -181,7 +209,7 @@ _FILES = (
     ),
     Column(title="size", render=lambda row: render_size(row["bytes"]), align="right"),
     Column(
-        title="from",
+        title="may go from",
         render=lambda row: (
             "" if row["deletable_from"] is None else render_time(row["deletable_from"])
         ),
@@ -195,12 +223,16 @@ _STEP_RECEIPTS = (
     Column(title="step", render=lambda row: str(row["number"]), align="right"),
     Column(title="what", render=lambda row: row["kind"].replace("_", " ")),
     Column(title="status", render=lambda row: row["status"]),
-    Column(title="planned", render=lambda row: render_count(row["planned"]), align="right"),
-    Column(title="done", render=lambda row: render_count(row["done"]), align="right"),
-    Column(title="gone before", render=lambda row: render_count(row["gone"]), align="right"),
-    Column(title="refused", render=lambda row: render_count(row["refused"]), align="right"),
-    Column(title="failed", render=lambda row: render_count(row["failed"]), align="right"),
-    Column(title="size", render=lambda row: render_size(row["bytes"]), align="right"),
+    Column(title="planned", render=lambda row: _counted_files(row, "planned"), align="right"),
+    Column(title="done", render=lambda row: _counted_files(row, "done"), align="right"),
+    Column(title="gone before", render=lambda row: _counted_files(row, "gone"), align="right"),
+    Column(title="refused", render=lambda row: _counted_files(row, "refused"), align="right"),
+    Column(title="failed", render=lambda row: _counted_files(row, "failed"), align="right"),
+    Column(
+        title="size",
+        render=lambda row: render_size(row["bytes"]) if row["bytes"] else "",
+        align="right",
+    ),
 )
 
 _PLANS = (

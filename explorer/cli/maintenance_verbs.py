@@ -16,8 +16,8 @@ from explorer.cli.maintenance_options import (
     Retention,
     StateDirectory,
     changing_verb,
-    parse_duration,
     print_plan_document,
+    repeated_options,
 )
 from explorer.cli.maintenance_printing import (
     print_plan,
@@ -26,13 +26,33 @@ from explorer.cli.maintenance_printing import (
     print_receipts,
 )
 from explorer.cli.optimize_verb import plan_optimize_verb
-from explorer.cli.options import AsJson, Limit, Timestamp, Version, check_one_point_in_time
+from explorer.cli.options import (
+    AsJson,
+    Limit,
+    check_one_point_in_time,
+    parse_duration,
+    parse_pairs,
+)
 from explorer.errors import InvalidArgumentError
 from explorer.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from explorer.maintenance.repair import What as Broken
 
+RestoredVersion = Annotated[
+    int | None,
+    typer.Option("--version", "-v", metavar="N", help="Make this version the newest one again."),
+]
+RestoredTimestamp = Annotated[
+    str | None,
+    typer.Option(
+        "--timestamp",
+        "-t",
+        metavar="T",
+        help="Make the version that was current then, such as 2026-11-01T00:00:00Z, the newest "
+        "one again.",
+    ),
+]
 Lite = Annotated[
     bool, typer.Option("--lite", help="Only files that the log names; no folder is listed.")
 ]
@@ -134,8 +154,8 @@ def _clean_log(
 def _restore(
     table: explorer.Table,
     *,
-    version: Version = None,
-    timestamp: Timestamp = None,
+    version: RestoredVersion = None,
+    timestamp: RestoredTimestamp = None,
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
@@ -167,7 +187,7 @@ def _set(
     )
 
     del state_dir
-    return plan_set_properties(table, _parse_pairs(pairs or []), unset or (), progress=progress)
+    return plan_set_properties(table, parse_pairs(pairs or []), unset or (), progress=progress)
 
 
 def _repair(
@@ -214,11 +234,11 @@ def plans(
         if as_json:
             print_plan_document(plan, limit)
         else:
-            print_plan(plan, limit or SCREENFUL)
+            print_plan(plan, limit or SCREENFUL, repeated_options(state_dir))
         return
     found = state.list_plans()[:limit]
     if not as_json:
-        print_plans(found)
+        print_plans(found, state.place)
         return
     for document in found:
         print_document(document)
@@ -247,24 +267,10 @@ def receipts(
         return
     found = [receipt.document for receipt in state.list_receipts()[:limit]]
     if not as_json:
-        print_receipts(found)
+        print_receipts(found, state.place)
         return
     for document in found:
         print_document(document)
-
-
-def _parse_pairs(pairs: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not name or not equals:
-            raise InvalidArgumentError(
-                f"The property {pair[:60]!r} is not readable.",
-                reason="A property is KEY=VALUE, with a key before the first equals sign.",
-                remedy="Write it as delta.checkpointInterval=20.",
-            )
-        found[name] = value
-    return found
 
 
 MAINTENANCE_VERBS = {

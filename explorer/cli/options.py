@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 import orjson
 import typer
 
 from explorer.errors import InvalidArgumentError
+from explorer.protocol.intervals import parse_interval
 
 Uri = Annotated[
     str,
@@ -89,6 +90,42 @@ def _parse_value(key: str, value: str) -> Any:
             f"The storage option {key} is not readable.",
             reason="Its value begins like JSON but is none.",
             remedy="Quote it for the shell, as in --option 'client_kwargs={\"verify\": false}'.",
+        ) from error
+
+
+def parse_pairs(pairs: list[str]) -> dict[str, str]:
+    """`["owner=me", …]` as a dict; raises `InvalidArgumentError`, also for a key that is given
+    twice, of which only one could be meant."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise InvalidArgumentError(
+                f"The property {pair[:60]!r} is not readable.",
+                reason="A property is KEY=VALUE, with a key before the first equals sign.",
+                remedy="Write it as delta.checkpointInterval=20.",
+            )
+        if name in found:
+            raise InvalidArgumentError(
+                f"The property {name[:60]} is given twice.",
+                reason="A property has one value, and which one is meant cannot be told.",
+                remedy="Leave out one of them.",
+            )
+        found[name] = value
+    return found
+
+
+def parse_duration(text: str | None) -> timedelta | None:
+    """`14 days` as a duration; raises `InvalidArgumentError`."""
+    if text is None:
+        return None
+    try:
+        return parse_interval(text)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"The duration {text[:60]!r} is not readable.",
+            reason=f"As a duration, {error}.",
+            remedy="Write it as '14 days' or '36 hours'.",
         ) from error
 
 

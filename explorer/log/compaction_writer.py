@@ -95,7 +95,8 @@ def write_compaction(
 def check_range(listing: LogListing, first: int, last: int) -> None:
     """Raise `InvalidArgumentError` unless `first` to `last` are at least two commits that
     are all in the log."""
-    shown = f"Versions {first} to {last} cannot be compacted."
+    versions = f"Version {first} alone" if first == last else f"Versions {first} to {last}"
+    shown = f"{versions} cannot be compacted."
     if not 0 <= first < last:
         raise InvalidArgumentError(
             shown,

@@ -47,6 +47,8 @@ def plan_log_compaction(
                 remedy=f"Choose a range up to {snapshot.version}.",
                 spec="Log Compaction Files",
             )
+        if first is None and oldest >= newest:
+            raise _no_beginning(newest, commits.start if commits else None)
         check_range(look.listing, oldest, newest)
         chosen = (oldest, newest)
     if chosen is not None and _says_nothing(look, *chosen):
@@ -67,6 +69,18 @@ def plan_log_compaction(
         rests_on=(),
         promise=Promise(versions={str(snapshot.version): snapshot.num_files}),
         table=table,
+    )
+
+
+def _no_beginning(newest: int, oldest: int | None) -> InvalidArgumentError:
+    """`oldest` is the first commit that readers take beside a checkpoint; None without any."""
+    begins = "No commit is" if oldest is None else f"Version {oldest} is the first that is"
+    return InvalidArgumentError(
+        f"It is not said from which version on the commits up to {newest} are to be compacted.",
+        reason=f"{begins} read after the newest checkpoint, and a log compaction file stands for "
+        "at least two commits.",
+        remedy="Name the first version too (--from).",
+        spec="Log Compaction Files",
     )
 
 

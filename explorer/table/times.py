@@ -82,15 +82,24 @@ def parse_timestamp(value: str | datetime) -> int:
         raise InvalidArgumentError(
             f"{brief(value)} is no time.",
             reason="It is not written as ISO 8601.",
-            remedy="Write it like 2026-11-01T00:00:00Z.",
+            remedy=f"Write {_without_zone(value) or 'it like 2026-11-01T00:00:00'}Z.",
         ) from error
     if moment.tzinfo is None:
         raise InvalidArgumentError(
             f"{value} has no time zone.",
             reason="The same words mean different moments in different places.",
-            remedy="Add Z for UTC, or an offset such as +02:00.",
+            remedy=f"Write {moment.isoformat()}Z for UTC, or an offset such as +02:00 behind it.",
         )
     return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def _without_zone(value: object) -> str | None:
+    """The time of a text that is none only because of its last letter, as `2026-11-01Z`."""
+    try:
+        found = datetime.fromisoformat(str(value).strip().removesuffix("Z").removesuffix("z"))
+    except ValueError:
+        return None
+    return None if found.tzinfo is not None else found.isoformat()
 
 
 def render_time(milliseconds: int) -> datetime:

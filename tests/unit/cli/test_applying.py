@@ -1,0 +1,288 @@
+"""What a verb says of a plan that it applies: with which words, and what became of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+from explorer.cli.main import run
+from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove
+
+DAY = 86_400
+
+Answer = tuple[int, str, str]
+Command = Callable[..., Answer]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LogFolder:
+    """Three versions; `gone` was removed nine days ago, and `stray.parquet` is twenty old."""
+    found = LogFolder(tmp_path / "orders")
+    now = int(time.time())
+    for name in ("live", "gone", "stray.parquet"):
+        (found.root / name).write_bytes(b"x" * 100)
+        os.utime(found.root / name, (now - 20 * DAY, now - 20 * DAY))
+    old = {"modificationTime": (now - 20 * DAY) * 1000}
+    found.commit(0, [FEATURE_PROTOCOL, metadata(), add("live", **old), add("gone", **old)])
+    removed = remove("gone", size=100, deletionTimestamp=(now - 9 * DAY) * 1000)
+    found.commit(1, [removed])
+    found.commit(2, [{"txn": {"appId": "a", "version": 1}}])
+    for version, days in enumerate((20, 9, 8)):
+        found.time(version, (now - days * DAY) * 1000)
+    return found
+
+
+@pytest.fixture
+def command(folder: LogFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a verb on the table; exit code, standard output and standard error."""
+
+    def call(verb: str, *arguments: str) -> Answer:
+        uri = [] if verb in {"plans", "receipts"} else [str(folder.root)]
+        code = run([verb, *uri, *arguments, "--state-dir", str(tmp_path / "kept here")])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def planned(command: Command, verb: str, *arguments: str) -> dict[str, Any]:
+    code, out, err = command(verb, *arguments, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("verb", "made_with", "other", "says"),
+    [
+        (
+            "vacuum",
+            ["--retention", "2 days"],
+            ["--retention", "30 days"],
+            "The plan keeps files for 2 days, and --retention says 30 days.",
+        ),
+        ("vacuum", [], ["--lite"], "The plan was made without --lite."),
+        (
+            "restore",
+            ["--version", "0"],
+            ["--version", "1"],
+            "The plan restores version 0, and --version says 1.",
+        ),
+        (
+            "set",
+            ["owner=me"],
+            ["owner=you"],
+            "The plan sets owner=me, and the command says owner=you.",
+        ),
+        (
+            "set",
+            ["owner=me"],
+            ["--unset", "a"],
+            "The plan says nothing of it, and --unset says a.",
+        ),
+        ("repair", ["hint"], ["files"], "The plan repairs the hint, and the command says files."),
+        (
+            "compact-log",
+            ["--from", "0", "--to", "2"],
+            ["--to", "1"],
+            "The plan ends with version 2, and --to says 1.",
+        ),
+        (
+            "constraint",
+            ["add", "positive", "id > 0"],
+            ["drop", "positive"],
+            "The plan says add, and the command says drop.",
+        ),
+        (
+            "upgrade",
+            ["deletionVectors"],
+            ["rowTracking"],
+            "The plan enables deletionVectors, and the command says rowTracking.",
+        ),
+        (
+            "optimize",
+            ["--target-size", "128mb"],
+            ["--target-size", "1gb"],
+            "The plan makes files of 128.0 MiB, and --target-size says 1.0 GiB.",
+        ),
+        (
+            "clean-log",
+            ["--retention", "30 days"],
+            ["--retention", "31 days"],
+            "The plan keeps the log for 30 days, and --retention says 31 days.",
+        ),
+    ],
+)
+def test_argument_that_is_not_the_plans_ends_with_two_and_nothing_is_done(
+    folder: LogFolder,
+    command: Command,
+    verb: str,
+    made_with: list[str],
+    other: list[str],
+    says: str,
+) -> None:
+    plan = planned(command, verb, *made_with)
+    before = {place.name for place in folder.root.rglob("*")}
+    code, out, err = command(verb, *other, "--apply", plan["digest"])
+    assert (code, out) == (2, "")
+    assert says in " ".join(err.split())
+    assert "Leave it out, or plan again." in err
+    assert {place.name for place in folder.root.rglob("*")} == before
+    assert command("receipts", "--json")[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("verb", "made_with", "again"),
+    [
+        ("vacuum", ["--retention", "8 days"], ["--retention", "192 hours"]),
+        ("restore", ["--version", "0"], ["--version", "0"]),
+        ("set", ["owner=me", "a=b"], ["a=b", "owner=me"]),
+        ("set", ["--unset", "delta.checkpointInterval"], ["--unset", "delta.checkpointInterval"]),
+        ("repair", ["hint"], ["hint"]),
+        ("upgrade", ["deletionVectors"], ["deletionVectors"]),
+        ("optimize", ["--target-size", "1024mb"], ["--target-size", "1gb"]),
+        ("checkpoint", [], []),
+    ],
+)
+def test_argument_that_is_the_plans_is_fine(
+    command: Command, verb: str, made_with: list[str], again: list[str]
+) -> None:
+    plan = planned(command, verb, *made_with)
+    code, out, err = command(verb, *again, "--apply", plan["digest"])
+    assert (code, err) == (0, "")
+    assert "completed" in out
+
+
+def test_time_beside_a_plan_is_the_version_that_was_current_then(
+    folder: LogFolder, command: Command
+) -> None:
+    plan = planned(command, "restore", "--version", "0")
+    times = [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - days * DAY))
+             for days in (15, 8.5)]  # fmt: skip
+    code, _, err = command("restore", "--timestamp", times[1], "--apply", plan["digest"])
+    assert code == 2
+    assert "restores version 0, and --timestamp says version 1" in " ".join(err.split())
+    assert command("restore", "--timestamp", times[0], "--apply", plan["digest"])[0] == 0
+
+
+def test_empty_digest_names_no_plan(command: Command) -> None:
+    code, _, err = command("vacuum", "--apply", "")
+    assert code == 2
+    assert "No plan is named." in err
+
+
+def test_printed_way_on_can_be_typed_as_it_stands(
+    command: Command, folder: LogFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = command("set", "owner=me")
+    words = shlex.split(out.partition("To do it: delta-explorer ")[2])
+    assert run(words) == 0
+    assert "completed" in capsys.readouterr().out
+    assert explorer.open_table(folder.root).metadata().configuration["owner"] == "me"
+    digest = words[words.index("--apply") + 1]
+    assert "kept here" in command("plans", digest)[1]
+
+
+def test_printed_way_on_names_storage_options_and_not_their_values(
+    folder: LogFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["set", str(folder.root), "owner=me", "--state-dir", str(tmp_path / "s")]
+    assert run([*words, "-o", "auto_mkdir=hush", "--option", "a key=hush"]) == 0
+    out = capsys.readouterr().out
+    assert "--option auto_mkdir=… --option 'a key'=…" in out
+    assert "hush" not in out
+
+
+def test_missing_confirmation_names_its_options_and_the_summary_is_a_plan(
+    command: Command,
+) -> None:
+    plan = planned(command, "vacuum", "--retention", "2 days")
+    for given in ([], ["--confirm", "orders"]):
+        code, out, err = command("vacuum", "--apply", plan["digest"], *given)
+        assert code == 3
+        assert "Add `--confirm orders --reason TEXT`" in " ".join(err.split())
+        assert "\nPlanned: Deletes 2 files" in out
+    words = ["--confirm", "orders", "--reason", "no space"]
+    code, out, _ = command("vacuum", "--apply", plan["digest"], *words)
+    assert (code, "Planned" in out) == (0, False)
+
+
+def test_plan_that_was_carried_out_before_says_that_nothing_was_done_now(
+    folder: LogFolder, command: Command
+) -> None:
+    plan = planned(command, "set", "owner=me")
+    assert "before" not in command("set", "--apply", plan["digest"])[1].partition("step")[0]
+    code, out, _ = command("set", "--apply", plan["digest"])
+    assert code == 0
+    assert "This plan was carried out before, at 20" in out
+    assert "UTC; nothing was done now." in out
+    code, out, _ = command("set", "--apply", plan["digest"], "--json")
+    (receipt,) = command("receipts", "--json")[1].splitlines()
+    assert (code, json.loads(out)) == (0, json.loads(receipt))
+    assert explorer.open_table(folder.root).latest_version() == 3
+
+
+def test_receipt_says_the_version_that_was_made_what_was_not_due_and_the_way_back(
+    folder: LogFolder, command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(command, "set", "owner=me", "delta.checkpointInterval=50")
+    _, out, _ = command("set", "--apply", plan["digest"])
+    assert "done (version 3)" in out
+    assert "not due" in out
+    way = out.partition("The way back: `delta-explorer ")[2].partition("`")[0]
+    assert shlex.split(way) == [
+        "set", str(folder.root), "--unset", "delta.checkpointInterval", "--unset", "owner",
+    ]  # fmt: skip
+    plan = planned(command, *shlex.split(way.replace(shlex.quote(str(folder.root)), "")))
+    assert command("set", "--apply", plan["digest"])[0] == 0
+    assert not explorer.open_table(folder.root).metadata().configuration
+
+
+def test_lists_without_an_entry_say_so(command: Command, tmp_path: Path) -> None:
+    for verb in ("plans", "receipts"):
+        code, out, _ = command(verb)
+        assert (code, " ".join(out.split())) == (0, f"No {verb} in {tmp_path / 'kept here'} yet.")
+        assert command(verb, "--json")[1] == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["set", "a=1", "a=2"], "The property a is given twice."),
+        (["compact-log", "--from", "x"], "Invalid value for '--from': It must be a whole number."),
+        (["compact-log", "--to", "0"], "Name the first version too (--from)."),
+        (["compact-log", "--from", "2", "--to", "2"], "Version 2 alone cannot be compacted."),
+        (["restore", "--timestamp", "2026-11-20"], "Write 2026-11-20T00:00:00Z for UTC"),
+        (["restore", "--timestamp", "2026-11-20Z"], "Write 2026-11-20T00:00:00Z."),
+        (["restore", "--timestamp", "now"], "Write it like 2026-11-01T00:00:00Z."),
+    ],
+)
+def test_wrong_words_are_told_how_to_be_right(
+    command: Command, arguments: list[str], says: str
+) -> None:
+    code, _, err = command(*arguments)
+    assert code == 2
+    assert says in " ".join(err.split())
+
+
+def test_help_of_restore_says_what_it_does_with_a_version(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["restore", "--help"]) == 0
+    out = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "Make this version the newest one again." in out
+    assert "Look at" not in out
+
+
+def test_list_of_a_vacuum_says_from_when_a_file_may_go(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert "may go from" in command("vacuum", "--retention", "10 days")[1]
