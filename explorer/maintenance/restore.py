@@ -26,7 +26,7 @@ from explorer.maintenance.files_coming_back import missing_files, vacuum_under_w
 from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
-from explorer.maintenance.staged_files import restoring
+from explorer.maintenance.staged_files import restoring, without_other_ids
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
@@ -100,7 +100,8 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
     )
     commit = next((step for step in plan.steps if step.kind == "commit"), None)
     if commit is not None and not any(found.outcome == "refuse" for found in verdicts):
-        files = restoring(back, gone, plan.planned_at)
+        kept = without_other_ids(back, look.snapshot, target)
+        files = restoring(kept, gone, plan.planned_at)
         verdict = while_working(
             lambda: judge_commit(plan, table, commit, files), watch, "Asking the rules of writers"
         )

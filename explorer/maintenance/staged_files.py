@@ -23,6 +23,8 @@ from explorer.maintenance.differing_files import differing_files
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Plan
+from explorer.protocol.features.registry import is_supported
+from explorer.protocol.known_properties import ROW_ID_COLUMN
 from explorer.protocol.paths import encode_path
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import file_of_each
@@ -61,7 +63,7 @@ def batches_of(
         back, gone = differing_files(newest, target)
         _check_count(plan, "add", back.num_rows)
         _check_count(plan, "remove", gone.num_rows)
-        return restoring(back, gone, deleted_at)
+        return restoring(without_other_ids(back, newest, target), gone, deleted_at)
     if "vector_tombstones" in described:
         return FileBatches(removes=tuple(vector_tombstones(newest, deleted_at).to_batches()))
     live = newest.physical_files("add", list(ADD_COLUMNS))
@@ -69,11 +71,7 @@ def batches_of(
         held = live.filter(_have_row_ids(live))
         if held.num_rows != described["num_files"]:
             raise _differs()
-        bare = as_they_are(held)
-        for name in ("base_row_id", "default_row_commit_version"):
-            nulls = pa.nulls(bare.num_rows, pa.int64())
-            bare = bare.set_column(bare.schema.get_field_index(name), name, nulls)
-        return FileBatches(adds=tuple(bare.to_batches()))
+        return FileBatches(adds=tuple(_without_ids(as_they_are(held)).to_batches()))
     if "give_row_ids" in described:
         fresh = live.filter(live.column("base_row_id").is_null())
         if fresh.num_rows != described["num_files"]:
@@ -84,6 +82,22 @@ def batches_of(
     if gone.num_rows != described["num_files"]:
         raise _differs()
     return FileBatches(removes=tuple(removes_of(gone, deleted_at).to_batches()))
+
+
+def without_other_ids(back: pa.Table, newest: Snapshot, target: Snapshot) -> pa.Table:
+    """The files that come back, without ids that other rows may have by now: where row tracking
+    was dropped and enabled again in between, its ids began anew. (Each time it is enabled the
+    column that keeps ids has another name.)"""
+    names = {ROW_ID_COLUMN.value_of(each.metadata.configuration) for each in (newest, target)}
+    is_tracked = is_supported(newest.protocol, "rowTracking")
+    return _without_ids(back) if is_tracked and len(names) > 1 else back
+
+
+def _without_ids(files: pa.Table) -> pa.Table:
+    for name in ("base_row_id", "default_row_commit_version"):
+        nulls = pa.nulls(files.num_rows, pa.int64())
+        files = files.set_column(files.schema.get_field_index(name), name, nulls)
+    return files
 
 
 def restoring(back: pa.Table, gone: pa.Table, deleted_at: int) -> FileBatches:

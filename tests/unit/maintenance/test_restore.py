@@ -359,3 +359,34 @@ def test_files_come_back_and_leave_with_everything_that_was_known_of_them(lake: 
     assert left["deletionVector"] == hidden
     assert left["extendedFileMetadata"] is True
     assert left["size"] == 100
+
+
+@pytest.mark.rule("row-write-unique-fresh", "row-write-no-duplicates")
+@pytest.mark.parametrize("again", [False, True], ids=["tracked all along", "tracked anew"])
+def test_rows_that_come_back_have_no_id_that_others_have_by_now(lake: Lake, again: bool) -> None:
+    """Where row tracking was dropped and enabled again in between, ids began anew."""
+
+    def tracked(name: str) -> dict[str, Any]:
+        names = {
+            "delta.rowTracking.materializedRowIdColumnName": f"_id-{name}",
+            "delta.rowTracking.materializedRowCommitVersionColumnName": f"_version-{name}",
+        }
+        return metadata(configuration={"delta.enableRowTracking": "true", **names})
+
+    def marked(mark: int) -> dict[str, Any]:
+        said = {"configuration": json.dumps({"rowIdHighWaterMark": mark})}
+        return {"domainMetadata": {**MARK["domainMetadata"], **said}}
+
+    stats, version = '{"numRecords":5}', {"defaultRowCommitVersion": 0}
+    old = lake.add("old", stats=stats, baseRowId=0, **version)
+    stays = lake.add("stays", stats=stats, baseRowId=5, **version)
+    lake.commit(0, [TRACKED, tracked("first"), marked(9), old, stays], age_days=9)
+    lake.commit(1, [lake.remove("old", age_days=5, baseRowId=0, **version)], age_days=5)
+    if again:
+        anew = {"add": {**stays["add"], "baseRowId": 0, "dataChange": False}}
+        lake.commit(2, [tracked("second"), marked(4), anew], age_days=4)
+    receipt = lake.execute(restore(lake, 0))
+    assert receipt.status == "completed", receipt.problem
+    files = lake.table.snapshot().files(["path", "base_row_id"])
+    ids = dict(zip(*files.to_pydict().values(), strict=True))
+    assert ids == ({"old": 5, "stays": 0} if again else {"old": 0, "stays": 5})
