@@ -46,6 +46,9 @@ _STEPS = (
     Column(key="failed", label="Failed", align="right"),
     Column(key="bytes", label="Size", align="right"),
 )
+_SELDOM = {"gone": "already_gone", "refused": "refused", "failed": "failed"}
+"""Columns that are left out where no step has such files, each with its field."""
+
 _EXCEPTIONS = (
     Column(key="path", label="File", mono=True),
     Column(key="outcome", label="Became"),
@@ -91,7 +94,8 @@ def render_receipt(receipt: Receipt) -> str:
     kind = "dx-good" if is_good else "dx-bad"
     meaning = _sentence(receipt, meaning)
     return (
-        f'<div class="dx-outcome {kind}" role="status"><strong>{esc(word.capitalize())}</strong> '
+        f'<div class="dx-outcome {kind}" role="status" tabindex="-1" data-land="{esc(receipt.id)}">'
+        f"<strong>{esc(word.capitalize())}</strong> "
         f"{esc(meaning)}</div>{_render_problem(receipt)}"
         f'<p class="dx-muted">{esc(cut(receipt.summary, 2000))}</p>'
         f"{_render_steps(receipt.steps)}{_render_exceptions(receipt.steps)}"
@@ -143,23 +147,28 @@ def _facts(receipt: Receipt) -> list[tuple[str, str]]:
 
 
 def _render_steps(steps: Sequence[StepReceipt]) -> str:
-    rows = [_step_row(number, step) for number, step in enumerate(steps, start=1)]
-    return render_table("Steps of the run", _STEPS, rows, empty="No step was begun.")
+    seldom = {name: any(getattr(step, field) for step in steps) for name, field in _SELDOM.items()}
+    shown = [column for column in _STEPS if seldom.get(column.key, True)]
+    rows = [_step_row(number, step, shown) for number, step in enumerate(steps, start=1)]
+    table = render_table("Steps of the run", shown, rows, empty="No step was begun.")
+    return f'<div class="dx-steps">{table}</div>'
 
 
-def _step_row(number: int, step: StepReceipt) -> Row:
+def _step_row(number: int, step: StepReceipt, shown: Sequence[Column]) -> Row:
     version = (step.result or {}).get("version")
     made = f" (version {format_count(version)})" if isinstance(version, int) else ""
-    return Row(
-        cells=(
-            Cell(text=str(number)),
-            Cell(text=cut(step.kind.replace("_", " "), 60)),
-            Cell(text=f"{step.status}{made}", muted=step.status == "not begun"),
-            *(_count_cell(step, count) for count in
-              (step.planned, step.done, step.already_gone, step.refused, step.failed)),
-            Cell(text=format_bytes(step.num_bytes) if step.num_bytes else "\N{EN DASH}"),
-        )
-    )  # fmt: skip
+    cells = {
+        "number": Cell(text=str(number)),
+        "what": Cell(text=cut(step.kind.replace("_", " "), 60)),
+        "status": Cell(text=f"{step.status}{made}", muted=step.status == "not begun"),
+        "planned": _count_cell(step, step.planned),
+        "done": _count_cell(step, step.done),
+        "gone": _count_cell(step, step.already_gone),
+        "refused": _count_cell(step, step.refused),
+        "failed": _count_cell(step, step.failed),
+        "bytes": Cell(text=format_bytes(step.num_bytes) if step.num_bytes else "\N{EN DASH}"),
+    }
+    return Row(cells=[cells[column.key] for column in shown])
 
 
 def _count_cell(step: StepReceipt, count: int) -> Cell:

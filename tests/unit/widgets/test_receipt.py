@@ -51,6 +51,17 @@ def test_the_first_sentence_says_whether_anything_is_left(
     assert said in html
 
 
+def test_columns_of_files_that_there_are_none_of_are_left_out() -> None:
+    done = StepReceipt(kind="delete_files", status="done", planned=4, done=4)
+    html = render_receipt(replace(receipt_of(), steps=(done,)))
+    assert "Planned" in html
+    for label in ("Already gone", "Refused", "Failed"):
+        assert f">{label}</th>" not in html
+    html = render_receipt(replace(receipt_of(), steps=(done, replace(done, done=3, refused=1))))
+    assert ">Refused</th>" in html
+    assert ">Already gone</th>" not in html
+
+
 def test_a_receipt_of_files_that_stayed_does_not_say_that_all_was_done() -> None:
     deletion = StepReceipt(kind="delete_files", status="done", planned=4, done=3, refused=1)
     problem = files_that_stayed([deletion])
