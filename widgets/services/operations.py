@@ -104,7 +104,8 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         name="optimize",
         title="Optimize",
-        does="Writes small files again as few, or files without their deleted rows, on Spark.",
+        does="Writes small files again as few, or files without their deleted rows: here, or on "
+        "Spark where they are many.",
         group="Files",
         plan=plan_optimize,
         button=lambda plan: _writing(_count(plan, "rewrite_files")),
@@ -194,7 +195,7 @@ OPERATIONS: tuple[Operation, ...] = (
                     ("hint", "the hint to the newest checkpoint"),
                     ("checkpoint", "a checkpoint that cannot be read"),
                     ("files", "references to files that are gone"),
-                    ("statistics", "statistics that files lack (read on Spark)"),
+                    ("statistics", "statistics that files lack"),
                 ),
             ),
         ),
@@ -275,7 +276,6 @@ OPERATIONS: tuple[Operation, ...] = (
             Field(
                 name="features",
                 label="Features",
-                placeholder="deletionVectors",
                 hint="Names with blanks between.",
                 is_required=True,
             ),
@@ -291,7 +291,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "Drop the feature" if plan.effect.get("drops") else "Take the first step"
         ),
         fields=(
-            Field(name="feature", label="Feature", placeholder="deletionVectors", is_required=True),
+            Field(name="feature", label="Feature", is_required=True),
             Field(
                 name="history",
                 label="Old versions",

@@ -94,7 +94,10 @@ class Runs:
     def of(self, uri: str) -> list[Run]:
         """The runs on the table at a place that have not ended, oldest first."""
         with self._lock:
-            return [run for run in self._running if run.plan.subject.uri == uri]
+            # one that has just ended tells those who follow it before it is taken out
+            return [
+                run for run in self._running if run.plan.subject.uri == uri and run.outcome is None
+            ]
 
     @property
     def num_running(self) -> int:
