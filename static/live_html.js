@@ -4,7 +4,7 @@
 // with data-when="enter" only then;
 // [data-key] is clicked by that key anywhere on the page; [data-copy] copies
 // the text of the element with that id; the last [data-reveal] is scrolled into view when
-// its value is new.
+// its value is new; the last [data-land] takes the focus then, if what had it is gone.
 // [data-submit] sends the named fields of its [data-form] as JSON, and can be pressed once
 // each field that is required or [data-expected] holds what it must.
 //
@@ -149,6 +149,7 @@ export function render({model}) {
   root.className = "dx"
   let timer = null
   let revealed = null
+  let landed = null
 
   const send = (element, value) => {
     clearTimeout(timer)
@@ -186,6 +187,22 @@ export function render({model}) {
       setTimeout(() => wanted.scrollIntoView({block: "nearest", behavior: "smooth"}), 100)
     }
     revealed = wanted?.dataset.reveal ?? null
+    land()
+  }
+
+  // Where a person goes on whose button or field is no longer there; a page that has just
+  // been opened takes no focus, and neither does one that is read elsewhere.
+  const land = () => {
+    const place = [...root.querySelectorAll("[data-land]")].pop() ?? null
+    const value = place?.dataset.land ?? null
+    const is_new = landed !== null && value !== null && value !== landed
+    landed = value ?? landed
+    if (!is_new) { return }
+    const at = focused()
+    const is_free = document.activeElement === null || document.activeElement === document.body
+    if (!is_free && at?.dataset?.land === undefined) { return }
+    at?.blur()  // a reader says what is focused anew
+    place.focus({preventScroll: true})
   }
 
   const copy = async (element) => {

@@ -1,9 +1,9 @@
 """What the page shows, as parameters, and its form in the address.
 
-The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`
-and `only` where something is selected by them. What it says is a wish of whoever wrote the link:
-every part is checked, a part that cannot be meant becomes a notice, and the
-address is written anew from the state.
+The address is `?table=…&version=…&view=…`, and `older`, `where`, `file`, `column`, `only`
+and `operation` where something is selected by them. What it says is a wish of whoever wrote
+the link: every part is checked, a part that cannot be meant becomes a notice, and the address
+is written anew from the state.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Address:
 
     `older` is the version to compare with, `where` a condition on rows as SQL, `file`
     the path of one file as the log has it, `column` the way to one column, `only` which
-    commits are shown, see `parse_filter`.
+    commits are shown, see `parse_filter`, `operation` what maintenance is about to plan.
     """
 
     table: str = ""
@@ -67,9 +67,10 @@ class Address:
     file: str = ""
     column: str = ""
     only: str = ""
+    operation: str = ""
 
 
-_TEXTS = ("where", "file", "column", "only")
+_TEXTS = ("where", "file", "column", "only", "operation")
 
 ADDRESSED = tuple(field.name for field in fields(Address))
 """What of the page's state its address holds."""
@@ -174,6 +175,7 @@ class PageState(param.Parameterized):
     file = param.String(default="", doc="The selected file, its path as in the log.")
     column = param.String(default="", doc="The selected column, as `address.city`.")
     only = param.String(default="", doc="Which commits are shown, see `parse_filter`.")
+    operation = param.String(default="", doc="The operation that maintenance is about.")
     newer = param.Integer(
         default=None, allow_None=True, doc="A newer version that is there and not yet shown."
     )

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,105 +14,35 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import WAIT_MS
-from tests.browser.conftest import NARROW, ROOT, WIDE, Guard
+from tests.browser.conftest import NARROW, WIDE
+from tests.browser.keeper import NAME, Keeper, choose, keeping, plan, unlock, unlocked_page
 from tests.browser.test_hostile import ATTACKS
-from tests.listening import Listener
 from tests.tables import add, metadata
 from tests.unit.widgets.orders import Orders
 
 LOCKED = "This page is read-only."
-NAME = "Type the table's name"
-
-
-class Keeper:
-    """The page, served with maintenance as the command line does it."""
-
-    def __init__(self, state: Path) -> None:
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "explorer.cli",
-                "serve",
-                "--maintenance",
-                "--no-open",
-                "--port=0",
-            ],
-            cwd=ROOT,
-            env={**os.environ, "XDG_STATE_HOME": str(state)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        self._heard = Listener(self.process, r"(http://[^/\s]+)/unlock\?\S+")
-        self.link, self.origin = self._heard.found.group(), self._heard.found.group(1)
-
-    def address(self, table: Path, **query: str) -> str:
-        return f"{self.origin}/?{urlencode({'table': table, 'view': 'maintenance', **query})}"
-
-    def stop(self) -> str:
-        self.process.terminate()
-        self.process.wait(timeout=60)
-        return self._heard.wait()
 
 
 @pytest.fixture(scope="module")
 def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
-    running = Keeper(tmp_path_factory.mktemp("state"))
-    yield running
-    said = running.stop()
-    assert "Traceback" not in said, said
-    assert "work for the page failed" not in said, said
+    with keeping(tmp_path_factory.mktemp("state")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
 def cookies(browser: Browser, keeper: Keeper) -> Any:
-    """What the browser holds that opened the link."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.set_default_timeout(WAIT_MS)
-    page.goto(keeper.link)
-    expect(page.get_by_text("Open a Delta table")).to_be_visible()
-    assert page.url == f"{keeper.origin}/"
-    held = context.cookies()
-    context.close()
-    return held
+    return unlock(browser, keeper)
 
 
 @pytest.fixture
 def page(browser: Browser, keeper: Keeper, cookies: Any) -> Iterator[Page]:
-    """A page that may change tables; nothing foreign was asked and nothing ran."""
-    guard = Guard(keeper.origin)
-    context = browser.new_context(viewport=WIDE)  # type: ignore[arg-type]
-    context.add_cookies(cookies)
-    opened = context.new_page()
-    opened.set_default_timeout(WAIT_MS)
-    guard.watch(opened)
-    yield opened
-    opened.wait_for_timeout(200)  # what loads by itself does so now
-    ran = opened.evaluate("window.ran")
-    context.close()
-    assert ran is None
-    assert guard.foreign == []
-    assert guard.errors == []
-    assert guard.dialogs == []
-    assert [url for url in guard.requests if "/evil" in url] == []
+    with unlocked_page(browser, keeper, cookies) as opened:
+        yield opened
 
 
 @pytest.fixture
 def orders(tmp_path: Path) -> Orders:
     return Orders(tmp_path)
-
-
-def choose(page: Page, title: str) -> None:
-    page.locator("button.dx-choice", has_text=title).first.click()
-
-
-def plan(page: Page, title: str) -> None:
-    """Choose an operation and plan it as its form stands."""
-    choose(page, title)
-    page.get_by_role("button", name="Make the plan").click()
-    expect(page.locator(".dx-consequence")).to_be_visible()
 
 
 def count_data(table: Path) -> int:
@@ -192,7 +119,7 @@ def test_a_page_that_is_loaded_again_has_nothing_to_approve(
     page.goto(keeper.address(orders.root))
     plan(page, "Vacuum")
     page.reload()
-    expect(page.locator(".dx-choice").first).to_be_visible()
+    expect(page.get_by_role("button", name="Make the plan")).to_be_visible()
     expect(page.locator("[data-do=approve]")).to_have_count(0)
     assert orders.left == 30
 

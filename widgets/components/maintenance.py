@@ -1,4 +1,4 @@
-"""Maintenance before there is a plan: what can be done, what a form asks, how far a run is."""
+"""Maintenance before there is a plan: what can be done, and what a form asks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from explorer.progress import Progress
 from widgets.components.pieces import render_snippet
-from widgets.text import cut, esc, format_count, shell_word
+from widgets.text import esc, shell_word
 
 _LONGEST_ANSWERS = 200_000
 
@@ -26,7 +25,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormField:
-    """A field of a form, with what stands in it now. `choices` are values and labels."""
+    """A field of a form, with what stands in it now. `choices` are values and labels,
+    `offers` are values that may be taken besides any other."""
 
     name: str
     label: str
@@ -35,6 +35,7 @@ class FormField:
     hint: str = ""
     placeholder: str = ""
     choices: Sequence[tuple[str, str]] = ()
+    offers: Sequence[str] = ()
     is_required: bool = False
 
 
@@ -51,8 +52,9 @@ def parse_answers(text: str) -> dict[str, str]:
     return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
-def render_head(title: str, stage: int, *, is_back: bool) -> str:
-    """The heading with the steps of the way; `stage` is the position in `STAGES`."""
+def render_head(title: str, stage: int, *, is_back: bool, lands: str = "") -> str:
+    """The heading with the steps of the way; `stage` is the position in `STAGES`. A heading
+    that `lands` is where the keyboard goes on when this is new."""
     steps = "".join(
         f'<li{_stage(at, stage)}><i aria-hidden="true">{at + 1}</i>{name}</li>'
         for at, name in enumerate(STAGES)
@@ -63,8 +65,10 @@ def render_head(title: str, stage: int, *, is_back: bool) -> str:
         if is_back
         else ""
     )
+    landing = f' tabindex="-1" data-land="{esc(lands)}"' if lands else ""
     return (
-        f'<div class="dx-head dx-way" data-reveal="{esc(title)}{stage}">{back}<h3>{esc(title)}</h3>'
+        f'<div class="dx-head dx-way" data-reveal="{esc(title)}{stage}">{back}'
+        f"<h3{landing}>{esc(title)}</h3>"
         f'<span class="dx-hint"></span><ol class="dx-stages" aria-label="Steps">{steps}</ol></div>'
     )
 
@@ -137,34 +141,18 @@ def _render_field(field: FormField) -> str:
             f'placeholder="{esc(field.placeholder)}">{esc(field.value)}</textarea>'
         )
     else:
+        offers = "".join(f'<option value="{esc(one)}"></option>' for one in field.offers)
+        listed = f' list="dx-list-{name}"' if offers else ""
+        example = f"such as {field.offers[0]}" if field.offers else field.placeholder
         control = (
             f'<input type="text" {common} value="{esc(field.value)}" autocomplete="off" '
-            f'spellcheck="false" placeholder="{esc(field.placeholder)}">'
+            f'spellcheck="false" placeholder="{esc(example)}"{listed}>'
         )
-    hint = f'<small id="dx-hint-{name}">{esc(field.hint)}</small>'
+        control += f'<datalist id="dx-list-{name}">{offers}</datalist>' if offers else ""
+    # those who see no list, and those who name several, read them
+    told = f" There are {', '.join(field.offers)}." if field.offers else ""
+    hint = f'<small id="dx-hint-{name}">{esc((field.hint + told).strip())}</small>'
     return f"<label><span>{esc(field.label)}</span>{control}{hint}</label>"
-
-
-def render_progress(lead: str, progress: Progress | None, *, button: str | None) -> str:
-    """How far work has come; with a `button` it can be stopped."""
-    bar, count = '<progress aria-label="Progress"></progress>', ""
-    label = cut(progress.label, 200) if progress is not None else ""
-    if progress is not None and progress.total:
-        done = min(progress.done, progress.total)
-        bar = f'<progress max="{progress.total}" value="{done}" aria-label="Progress"></progress>'
-        count = f"{format_count(done)} of {format_count(progress.total)}"
-    elif progress is not None and progress.done:
-        count = format_count(progress.done)
-    stop = (
-        ""
-        if button is None
-        else f'<button type="button" class="dx-outlined" data-do="stop" data-value="">{esc(button)}'
-        "</button>"
-    )
-    return (
-        f'<div class="dx-run" role="status"><strong>{esc(lead)}</strong><div>{bar}<span>{count}'
-        f"</span></div><p>{esc(label)}&nbsp;</p>{stop}</div>"
-    )
 
 
 def render_buttons(*buttons: tuple[str, str, str]) -> str:

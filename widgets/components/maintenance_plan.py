@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 
 from explorer.maintenance.plan import Plan, Step, Verdict
 from widgets.components.exports import EXPORT_BUTTONS
+from widgets.components.maintenance_facts import list_facts
 from widgets.components.pieces import render_section
 from widgets.components.table import Cell, Column, Row, render_table
 from widgets.text import (
@@ -21,7 +21,6 @@ from widgets.text import (
     format_many,
     format_minute,
     format_time,
-    read_moment,
 )
 
 FILE_COLUMNS = (
@@ -70,25 +69,6 @@ _TOGETHER = {
 }
 """The same of many."""
 
-_NAMES = {
-    "unreadable_versions": "Versions that become unreadable",
-    "unreadable_changes": "Change feed that is lost",
-    "readable_from": "Readable from version",
-    "left": "Files listed and left alone",
-    "reference_deletes_also": "Delta Spark would delete also",
-    "retention_ms": "Files are kept for",
-    "retention_from": "That retention comes from",
-    "mode": "Looked at",
-    "before": "Opening reads now",
-    "after": "Opening reads then",
-    "what": "What is repaired",
-    "undo": "The way back",
-}
-_MODES = {"full": "everything in the table's folder", "lite": "only what the log names"}
-_IN_SUMMARY = {"num_files", "num_bytes", "files_added_again", "files_removed"}
-"""What the first sentence says already."""
-
-_SHOWN = 400
 _LONGEST = 20
 
 
@@ -97,19 +77,24 @@ def render_consequence(plan: Plan, *, is_grave: bool) -> str:
     kind = "dx-destroys" if is_grave and plan.steps and not plan.refusals else "dx-harmless"
     if plan.refusals:
         kind = "dx-refused"
-    return f'<p class="dx-consequence {kind}">{esc(cut(plan.summary, 2000))}</p>'
+    return (
+        f'<p class="dx-consequence {kind}" tabindex="-1" data-land="{esc(plan.digest[:12])}">'
+        f"{esc(cut(plan.summary, 2000))}</p>"
+    )
 
 
-def render_review(plan: Plan) -> str:
-    """The guards, the facts and the steps of a plan."""
+def render_guards(plan: Plan) -> str:
+    """What the guards say: those that warn or refuse in full, the others on demand."""
+    return _render_verdicts(plan.verdicts)
+
+
+def render_grounds(plan: Plan) -> str:
+    """The facts and the steps of a plan."""
     facts = "".join(
-        f"<div><dt>{esc(name)}</dt><dd>{esc(value)}</dd></div>" for name, value in _facts(plan)
+        f"<div><dt>{esc(name)}</dt><dd>{esc(value)}</dd></div>" for name, value in list_facts(plan)
     )
     facts = f'<dl class="dx-facts">{facts}</dl>'
-    return (
-        f"{_render_verdicts(plan.verdicts)}{render_section('What it rests on', facts)}"
-        f"{_render_steps(plan.steps)}"
-    )
+    return f"{render_section('What it rests on', facts)}{_render_steps(plan.steps)}"
 
 
 def _render_verdicts(verdicts: Sequence[Verdict]) -> str:
@@ -140,7 +125,7 @@ def _render_steps(steps: Sequence[Step]) -> str:
     if not steps:
         return ""
     rows = [_step_row(number, step) for number, step in enumerate(steps, start=1)]
-    names = ", ".join(_step_name(step) for step in steps[:_LONGEST])
+    names = ", ".join(name_step(step) for step in steps[:_LONGEST])
     title = "1 step" if len(steps) == 1 else f"{format_count(len(steps))} steps, in this order"
     return (
         f"<details><summary>{title}: {esc(cut(names, 200))}</summary><div>"
@@ -148,7 +133,8 @@ def _render_steps(steps: Sequence[Step]) -> str:
     )
 
 
-def _step_name(step: Step) -> str:
+def name_step(step: Step) -> str:
+    """What a step does, in a word or two."""
     return cut(str(step.arguments.get("operation") or step.kind.replace("_", " ")), 60)
 
 
@@ -156,71 +142,12 @@ def _step_row(number: int, step: Step) -> Row:
     return Row(
         cells=(
             Cell(text=str(number)),
-            Cell(text=_step_name(step)),
+            Cell(text=name_step(step)),
             Cell(text=format_count(step.num_files) if step.num_files else "\N{EN DASH}"),
             Cell(text="\N{EN DASH}" if step.num_bytes is None else format_bytes(step.num_bytes)),
             Cell(text=cut(step.reason, 400)),
         )
     )
-
-
-def _facts(plan: Plan) -> list[tuple[str, str]]:
-    pairs = [("Made on version", format_count(plan.anchor.version))]
-    pairs.append(("Made at", format_time(read_moment(plan.planned_at))))
-    for source in (plan.parameters, plan.effect):
-        for key, value in source.items():
-            if key not in _IN_SUMMARY and (shown := _fact(key, value)):
-                pairs.append((_NAMES.get(key, cut(key.replace("_", " ").capitalize(), 60)), shown))
-    return pairs
-
-
-def _fact(key: str, value: Any) -> str:
-    """A value in words; empty where it says nothing."""
-    if key == "undo" and "`" in str(value):
-        return ""  # it speaks of the plan's document
-    if not value or (isinstance(value, Mapping) and not any(value.values())):
-        return ""
-    if key == "mode":
-        return _MODES.get(str(value), str(value))
-    if key in {"unreadable_versions", "unreadable_changes"}:
-        return _ranges(value) if value else "none"
-    if key.endswith("_ms") and isinstance(value, int):
-        return _duration(value)
-    return _plain(key, value)
-
-
-def _plain(key: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        is_size = "bytes" in key or key.endswith("_size")
-        return format_bytes(value) if is_size else format_count(value)
-    if isinstance(value, Mapping):
-        parts = [f"{name.replace('_', ' ')} {_plain(name, one)}" for name, one in value.items()]
-        return cut(", ".join(parts[:_LONGEST]), _SHOWN)
-    if isinstance(value, str):
-        return cut(value, _SHOWN)
-    return cut(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)
-
-
-def _ranges(found: Any) -> str:
-    shown = []
-    for lost in found[:_LONGEST]:
-        first, last = lost["first"], lost["last"]
-        shown.append(
-            format_count(first)
-            if first == last
-            else f"{format_count(first)}\N{EN DASH}{format_count(last)}"
-        )
-    more = f" and {len(found) - _LONGEST:,} more ranges" if len(found) > _LONGEST else ""
-    return ", ".join(shown) + more
-
-
-def _duration(milliseconds: int) -> str:
-    for unit, size in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000)):
-        if milliseconds >= size and milliseconds % size == 0:
-            return format_many(milliseconds // size, unit)
-    return f"{milliseconds / 1000:,.0f} seconds"
 
 
 def render_files_head(counts: Sequence[tuple[str, int, int | None]], action: str | None) -> str:

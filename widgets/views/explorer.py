@@ -120,6 +120,7 @@ class Explorer:
         asked = self._asked
         # the table that is in front stays there while it is looked at anew
         is_open = address.table == self._state.table
+        before = self._state.operation
         self._state.param.update(
             opening="" if is_open else address.table,
             refreshing=is_open,
@@ -131,8 +132,13 @@ class Explorer:
             return service, service.read_overview()
 
         def done(found: tuple[TableService, Overview]) -> None:
-            if asked == self._asked:
-                self._enter(*found, address, complaints or [])
+            if asked != self._asked:
+                return
+            wanted = address
+            if is_open and self._state.operation != before:
+                # chosen while the table was looked at: that stays in front
+                wanted = replace(address, operation=self._state.operation)
+            self._enter(*found, wanted, complaints or [])
 
         def failed(problem: Problem) -> None:
             if asked == self._asked:
@@ -262,6 +268,7 @@ class Explorer:
             file=address.file,
             column=address.column,
             only=address.only,
+            operation=address.operation,
             opening="",
             notice=_complain([*complaints, *wrong, *unknown]),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from explorer.errors import DeltaError, Problem
 from explorer.maintenance.plan import Plan
@@ -14,20 +14,18 @@ from widgets.components.live_html import LiveHtml
 from widgets.components.maintenance import (
     parse_answers,
     render_buttons,
-    render_choices,
-    render_form,
     render_head,
-    render_progress,
 )
 from widgets.components.maintenance_plan import (
     render_consequence,
-    render_review,
-    render_sentence,
+    render_guards,
 )
+from widgets.components.maintenance_run import render_planning
 from widgets.components.pieces import render_problem
 from widgets.components.receipt import render_receipt, undo_version
 from widgets.services.desk import Desk
 from widgets.services.maintenance import Consent
+from widgets.services.offers import Offers, read_offers
 from widgets.services.operations import Operation, find_operation, needs_name
 from widgets.services.planners import Answers
 from widgets.services.runs import Run
@@ -36,10 +34,11 @@ from widgets.state import PageState
 from widgets.views.maintenance_documents import DocumentsView
 from widgets.views.maintenance_files import PlanFilesView
 from widgets.views.maintenance_review import (
-    build_fields,
-    list_choices,
+    build_unknown,
     render_decision,
-    render_lock_of,
+    render_form_of,
+    render_run_of,
+    render_start,
     render_ways_on,
 )
 from widgets.views.maintenance_run import Pace, RunWatcher
@@ -68,6 +67,8 @@ class MaintenanceView:
         self._stage: Stage = "choose"
         self._operation: Operation | None = None
         self._answers: Answers = {}
+        self._left: tuple[str, Answers] = ("", {})
+        self._wrong = ""
         self._asked: str | None = None
         self._plan: Plan | None = None
         self._receipt: Receipt | None = None
@@ -77,16 +78,21 @@ class MaintenanceView:
         self._bottom = LiveHtml(margin=0)
         self._files = PlanFilesView(desk, state)
         self._documents = DocumentsView(
-            desk, on_plan=self._open_plan, on_receipt=self._open_receipt, on_run=self._open_run
+            desk,
+            self._watcher,
+            on_plan=self._open_plan,
+            on_receipt=self._open_receipt,
+            on_run=self._open_run,
         )
+        # what is approved stands above its files, which may be many
         self.panel = build_stack(
-            build_card(self._top, self._files.panel, self._bottom), self._documents.panel
+            build_card(self._top, self._bottom, self._files.panel), self._documents.panel
         )
         self._listen()
 
     def _listen(self) -> None:
         for part in (self._top, self._bottom):
-            part.on("back", lambda _: self._begin_anew())
+            part.on("back", lambda _: self._go_back())
             part.on("choose", self._choose)
             part.on("plan", self._make_plan)
             part.on("again", lambda _: self._plan_again())
@@ -94,15 +100,46 @@ class MaintenanceView:
             part.on("approve", self._approve)
             part.on("undo", lambda _: self._undo())
             part.on("receipt", self._open_receipt)
-        self._state.param.watch(lambda *_: self._look(), "view")
+        self._state.param.watch(self._follow, ["view", "operation"])
 
     def show(self, service: TableService) -> None:
         """A table has been opened, or looked at anew: then what is shown here stays."""
         before, self._service = self._service, service
         if before is None or before.uri != service.uri:
             self._begin_anew()
-        else:
-            self._look()
+            self._arrive(self._state.operation)
+        self._look()
+
+    def _follow(self, *events: Any) -> None:
+        """The page has come here, or its address names another operation."""
+        if self._service is None:
+            return
+        if self._state.operation != _name_of(self._operation):
+            self._begin_anew()
+            self._open_form(self._state.operation)
+        elif self._stage == "choose" and any(event.name == "view" for event in events):
+            self._arrive("")
+        self._look()
+
+    def _arrive(self, name: str) -> None:
+        """Where whoever comes here is led: to what is being done to the table, be it begun by
+        another page or by this one before it was loaded anew; else to what was asked for."""
+        uri = "" if self._service is None else self._service.uri
+        running = self._desk.maintenance.running(uri)
+        if running and self._state.wish is None:
+            self._watch(running[-1])
+        elif name:
+            self._open_form(name)
+
+    def _watch(self, run: Run) -> None:
+        self._name(find_operation(run.plan.operation))
+        self._go("running")
+        self._watcher.watch(run)
+
+    def _name(self, operation: Operation | None) -> None:
+        """What the view is about now; the address says it too."""
+        self._operation = operation
+        self._state.operation = _name_of(operation)
 
     def _look(self) -> None:
         if self._service is not None and self._state.view == "maintenance":
@@ -113,26 +150,27 @@ class MaintenanceView:
         """Another view led here: its operation is chosen, and nothing is planned yet."""
         wish, self._state.wish = self._state.wish, None
         operation = None if wish is None else find_operation(wish[0])
-        if operation is not None and self._stage in {"choose", "form"}:
-            self._operation, self._answers = operation, dict(wish[1])
+        if wish is not None and operation is not None and self._stage in {"choose", "form"}:
+            self._name(operation)
+            self._answers = dict(wish[1])
             self._draw_form(None)
 
-    def _begin_anew(self) -> None:
+    def _go_back(self) -> None:
         """Back to the choice; a run goes on without being watched."""
+        self._begin_anew()
+        self._name(None)
+        self._look()
+
+    def _begin_anew(self) -> None:
+        """Only the choice is shown; what was answered and not carried out is kept for it."""
+        if self._operation is not None and self._stage in {"planning", "review"}:
+            self._left = (self._operation.name, self._answers)
         self._cancel.cancel()
         self._watcher.leave()
         self._plan, self._receipt, self._operation, self._answers = None, None, None, {}
         self._go("choose")
         uri = "" if self._service is None else self._service.uri
-        lead = render_sentence(
-            "Every change is planned first. You see what becomes impossible, and every file with "
-            "its reason; only a plan that you approve is carried out.",
-            kind="dx-lead",
-        )
-        self._top.html = (
-            self._head() + lead + render_lock_of(self._desk, uri) + render_choices(list_choices())
-        )
-        self._look()
+        self._top.html = self._head() + render_start(self._desk, uri)
 
     def _go(self, stage: Stage) -> None:
         """The next stage; outside of a review there is nothing to approve."""
@@ -145,16 +183,27 @@ class MaintenanceView:
 
     def _head(self) -> str:
         title = "Maintenance" if self._operation is None else self._operation.title
-        return render_head(title, _STEP[self._stage], is_back=self._stage != "choose")
+        lands = self._stage if self._stage in {"choose", "form"} else ""
+        return render_head(title, _STEP[self._stage], is_back=self._stage != "choose", lands=lands)
 
     def _choose(self, name: str) -> None:
+        if self._stage == "choose" and find_operation(name) is not None:
+            self._open_form(name)
+
+    def _open_form(self, name: str) -> None:
+        """The form of an operation that a person has chosen, or that an address names."""
         operation = find_operation(name)
-        if operation is None or self._stage != "choose":
-            return
-        self._operation, self._answers = operation, self._prefilled(operation)
-        self._draw_form(None)
+        self._name(operation)
+        if operation is not None:
+            self._answers = self._prefilled(operation)
+            self._draw_form(None)
+        elif name:
+            self._state.notice = build_unknown(name)
 
     def _prefilled(self, operation: Operation) -> Answers:
+        name, left = self._left
+        if operation.name == name and left:
+            return left
         version, latest = self._state.version, self._state.latest
         if operation.name == "restore" and version is not None and version != latest:
             return {"version": str(version)}
@@ -165,9 +214,18 @@ class MaintenanceView:
         if operation is None:
             return
         self._go("form")
-        wrong = "" if problem is None else render_problem(problem)
-        fields = build_fields(operation, self._answers)
-        self._top.html = self._head() + wrong + render_form(operation.does, fields, "Make the plan")
+        self._wrong = "" if problem is None else render_problem(problem)
+        self._offer(operation, {})
+        if self._service is not None:
+            work = partial(read_offers, self._service, operation)
+            done = partial(self._offer, operation)
+            # where it cannot be read nothing is offered, and planning says why
+            self._desk.runner.run(work, done, lambda _: None)
+
+    def _offer(self, operation: Operation, offers: Offers) -> None:
+        if self._stage == "form" and operation is self._operation:
+            form = render_form_of(operation, self._answers, offers)
+            self._top.html = self._head() + self._wrong + form
 
     def _make_plan(self, text: str) -> None:
         if self._stage == "form":
@@ -192,7 +250,8 @@ class MaintenanceView:
 
     def _plan_undo(self, name: str, receipt: Receipt, answers: Answers) -> None:
         if self._stage == "receipt" and receipt is self._receipt:
-            self._operation, self._answers = find_operation(name), answers
+            self._name(find_operation(name))
+            self._answers = answers
             self._start_planning()
 
     def _start_planning(self) -> None:
@@ -226,8 +285,7 @@ class MaintenanceView:
 
     def _draw_planning(self, cancel: Cancel, progress: Progress | None) -> None:
         if cancel is self._cancel and self._stage == "planning":
-            lead = "Looking, and changing nothing"
-            self._top.html = self._head() + render_progress(lead, progress, button="Stop planning")
+            self._top.html = self._head() + render_planning(progress)
 
     def _stop(self) -> None:
         if self._stage == "planning":
@@ -241,16 +299,14 @@ class MaintenanceView:
         self._plan = plan
         self._desk.maintenance.show(plan if carried_out is None else None)
         consequence = render_consequence(plan, is_grave=needs_name(plan))
-        self._top.html = self._head() + consequence + render_review(plan)
+        self._top.html = self._head() + consequence + render_guards(plan)
         self._files.show(plan)
         self._bottom.html = self._render_decision(plan, carried_out)
         self._look()
 
     def _render_decision(self, plan: Plan, carried_out: Receipt | None) -> str:
         can_repeat = self._asked == plan.digest
-        return render_decision(
-            self._desk, plan.subject.uri, plan, carried_out, can_repeat=can_repeat
-        )
+        return render_decision(self._desk, plan, carried_out, can_repeat=can_repeat)
 
     def _approve(self, text: str) -> None:
         service, plan = self._service, self._plan
@@ -277,15 +333,14 @@ class MaintenanceView:
             self._fail(Problem.of(error))
 
     def _draw_run(self, run: Run) -> None:
-        can_stop = self._desk.maintenance.is_unlocked and not run.is_stopping
-        lead = "Stopping between two changes" if run.is_stopping else "Carrying out the plan"
-        button = "Stop between two changes" if can_stop else None
-        self._top.html = self._head() + render_progress(lead, run.progress, button=button)
+        self._top.html = self._head() + render_run_of(self._desk, run)
 
     def _end(self, outcome: Receipt | Problem) -> None:
         if isinstance(outcome, Problem):
             self._fail(outcome)
+            self._look()
             return
+        self._left = ("", {})
         self._show_receipt(outcome)
         if any(step.done or step.status == "done" for step in outcome.steps):
             self._state.changes += 1
@@ -299,7 +354,8 @@ class MaintenanceView:
 
     def _show_receipt(self, receipt: Receipt) -> None:
         self._go("receipt")
-        self._receipt, self._operation = receipt, find_operation(receipt.operation)
+        self._receipt = receipt
+        self._name(find_operation(receipt.operation))
         self._top.html = self._head() + render_receipt(receipt)
         self._bottom.html = render_ways_on(receipt, can_repeat=self._asked == receipt.digest)
 
@@ -311,7 +367,7 @@ class MaintenanceView:
         def done(found: tuple[Plan, Receipt | None]) -> None:
             if service is self._service and self._stage not in _BUSY:
                 plan, carried_out = found
-                self._operation = find_operation(plan.operation)
+                self._name(find_operation(plan.operation))
                 self._review(plan, carried_out)
 
         self._desk.runner.run(lambda: maintenance.load_plan(service, digest), done, self._fail)
@@ -329,12 +385,13 @@ class MaintenanceView:
         self._desk.runner.run(work, done, self._fail)
 
     def _open_run(self, digest: str) -> None:
-        if self._service is None or self._stage in _BUSY:
+        if self._service is None or self._stage == "planning":
             return
         for run in self._desk.maintenance.running(self._service.uri):
             if run.plan.digest == digest:
-                self._operation = find_operation(run.plan.operation)
-                self._go("running")
-                self._watcher.watch(run)
-                return
+                self._watch(run)
         self._look()
+
+
+def _name_of(operation: Operation | None) -> str:
+    return "" if operation is None else operation.name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Literal
+from weakref import WeakSet
 
 from explorer.errors import Problem
 from widgets.components.boxes import build_card
@@ -19,9 +20,11 @@ from widgets.components.table import Row, render_pager, render_table
 from widgets.services.desk import Desk
 from widgets.services.maintenance import Documents
 from widgets.services.operations import find_operation
+from widgets.services.runs import Run
 from widgets.services.tables import TableService
 from widgets.state import parse_version
 from widgets.text import cut, esc, format_count
+from widgets.views.maintenance_run import RunWatcher
 
 ROWS = 10
 """Of a list that stands below the work, and not in its way."""
@@ -32,8 +35,12 @@ Open = Callable[[str], None]
 class DocumentsView:
     """Two lists, one at a time; a row opens its document."""
 
-    def __init__(self, desk: Desk, *, on_plan: Open, on_receipt: Open, on_run: Open) -> None:
+    def __init__(
+        self, desk: Desk, watcher: RunWatcher, *, on_plan: Open, on_receipt: Open, on_run: Open
+    ) -> None:
         self._desk = desk
+        self._watcher = watcher
+        self._followed: WeakSet[Run] = WeakSet()
         self._service: TableService | None = None
         self._found: Documents | None = None
         self._list: Literal["receipts", "plans"] = "receipts"
@@ -56,6 +63,8 @@ class DocumentsView:
         maintenance = self._desk.maintenance
         if not maintenance.keeps_documents:
             return
+        for run in maintenance.running(service.uri):
+            self._follow(run)
 
         def done(found: Documents) -> None:
             if service is self._service:
@@ -67,6 +76,18 @@ class DocumentsView:
                 self._html.html = render_problem(problem)
 
         self._desk.runner.run(lambda: maintenance.read_documents(service), done, failed)
+
+    def _follow(self, run: Run) -> None:
+        """Read anew when a run has ended, whoever began it and whether it is watched or not."""
+        if run in self._followed:
+            return
+        self._followed.add(run)
+
+        def read_again() -> None:
+            if self._service is not None and self._service.uri == run.plan.subject.uri:
+                self.show(self._service)
+
+        run.follow(lambda: None if run.outcome is None else self._desk.runner.post(read_again))
 
     def _choose(self, name: str) -> None:
         if name in {"receipts", "plans"}:
@@ -116,6 +137,7 @@ class DocumentsView:
             f'<button type="button" class="dx-outlined" data-do="run" '
             f'data-value="{esc(run.plan.digest)}">Show</button></div>'
             for run in self._desk.maintenance.running(uri)
+            if run is not self._watcher.run  # which is shown above
         )
 
     def _render_list(self, found: Documents) -> str:

@@ -1,32 +1,67 @@
-"""What stands below a plan: the way to approve it, or why that cannot be."""
+"""The choice of operations; and the way to approve a plan, or why that cannot be."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from explorer.maintenance.plan import Plan
 from explorer.maintenance.receipt import Receipt
-from widgets.components.maintenance import Choice, FormField, render_buttons, render_lock
+from widgets.components.maintenance import (
+    Choice,
+    FormField,
+    render_buttons,
+    render_choices,
+    render_form,
+    render_lock,
+)
 from widgets.components.maintenance_plan import (
     is_typeable,
     render_approval,
     render_digest,
+    render_grounds,
     render_sentence,
 )
+from widgets.components.maintenance_run import render_run
+from widgets.components.pieces import render_notice
 from widgets.components.receipt import undo_version
 from widgets.services.desk import Desk
+from widgets.services.offers import Offers
 from widgets.services.operations import (
     GROUPS,
     OPERATIONS,
     Operation,
     destroys,
+    find_operation,
     name_button,
     needs_name,
 )
 from widgets.services.planners import Answers
-from widgets.text import format_count
+from widgets.services.runs import Run
+from widgets.state import Notice
+from widgets.text import cut, format_count, format_time, read_moment
 
 
-def list_choices() -> list[tuple[str, list[Choice]]]:
-    """The operations in their groups."""
+def render_start(desk: Desk, uri: str) -> str:
+    """What there is to choose from, with what happens to a choice."""
+    lead = render_sentence(
+        "Every change is planned first. You see what becomes impossible, and every file with "
+        "its reason; only a plan that you approve is carried out.",
+        kind="dx-lead",
+    )
+    return lead + render_lock_of(desk, uri) + render_choices(_list_choices())
+
+
+def build_unknown(name: str) -> Notice:
+    """What is said of an operation that an address names and that is not offered."""
+    return Notice(
+        level="warning",
+        problem="The address named something that is not there.",
+        reason=f"There is no operation called {cut(name, 40)!r}.",
+        remedy="Choose one of those below.",
+    )
+
+
+def _list_choices() -> list[tuple[str, list[Choice]]]:
     return [
         (
             f"{group}: {about[0].lower()}{about[1:]}",
@@ -40,9 +75,9 @@ def list_choices() -> list[tuple[str, list[Choice]]]:
     ]
 
 
-def build_fields(operation: Operation, answers: Answers) -> list[FormField]:
-    """What an operation asks for, with what was answered."""
-    return [
+def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> str:
+    """What an operation asks for, with what was answered and what the table offers."""
+    fields = [
         FormField(
             name=one.name,
             label=one.label,
@@ -51,10 +86,23 @@ def build_fields(operation: Operation, answers: Answers) -> list[FormField]:
             hint=one.hint,
             placeholder=one.placeholder,
             choices=one.choices,
+            offers=offers.get(one.name, ()),
             is_required=one.is_required,
         )
         for one in operation.fields
     ]
+    return render_form(operation.does, fields, "Make the plan")
+
+
+def render_run_of(desk: Desk, run: Run) -> str:
+    """How far a run is; whoever may approve plans here may stop it."""
+    return render_run(
+        run.plan,
+        run.begun_at,
+        run.progress,
+        is_stopping=run.is_stopping,
+        can_stop=desk.maintenance.is_unlocked,
+    )
 
 
 def render_lock_of(desk: Desk, uri: str) -> str:
@@ -65,10 +113,11 @@ def render_lock_of(desk: Desk, uri: str) -> str:
 
 
 def render_decision(
-    desk: Desk, uri: str, plan: Plan, carried_out: Receipt | None, *, can_repeat: bool
+    desk: Desk, plan: Plan, carried_out: Receipt | None, *, can_repeat: bool
 ) -> str:
-    """The approval of a plan; a locked page has no button for it. `can_repeat` says whether
-    the page knows what was asked for."""
+    """The approval of a plan, and what it rests on; a locked page has no button for it.
+    `can_repeat` says whether the page knows what was asked for."""
+    uri = plan.subject.uri
     again = render_buttons(("again", "", "Plan again")) if can_repeat else ""
     if carried_out is not None:
         html = render_sentence("This plan was carried out already; a plan is used once.")
@@ -85,10 +134,27 @@ def render_decision(
             "the command line, with --confirm."
         )
     else:
-        html = render_approval(
+        html = _render_others(desk.maintenance.running(uri))
+        html += render_approval(
             plan, name_button(plan), asks_for_name=needs_name(plan), is_final=destroys(plan)
         )
-    return html + render_digest(plan)
+    return html + render_digest(plan) + render_grounds(plan)
+
+
+def _render_others(running: Sequence[Run]) -> str:
+    """What is being done to the table already, for whoever is about to approve more."""
+    if not running:
+        return ""
+    found = find_operation(running[-1].plan.operation)
+    begun = format_time(read_moment(running[-1].begun_at * 1000))
+    return render_notice(
+        Notice(
+            level="warning",
+            problem=f"Another plan of this table has been under way since {begun}.",
+            reason="" if found is None else f"It is of the operation {found.title}.",
+            remedy="Wait until it has ended; what it changes may make this plan stale.",
+        )
+    )
 
 
 def render_ways_on(receipt: Receipt, *, can_repeat: bool) -> str:

@@ -11,4 +11,5 @@ def follow_wish(state: PageState, text: str) -> None:
     wish = parse_wish(text)
     if wish is not None:
         state.wish = wish
-        state.view = "maintenance"
+        # in one step, from which Back leads to where the button was
+        state.param.update(view="maintenance", operation=wish[0])

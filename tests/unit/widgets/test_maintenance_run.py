@@ -10,6 +10,7 @@ from tests.unit.widgets.orders import Orders
 from widgets.services.maintenance import Consent, Maintenance
 from widgets.services.operations import find_operation
 from widgets.services.runs import Run, Runs
+from widgets.text import format_time, read_moment
 from widgets.views.maintenance_run import Pace
 
 
@@ -48,13 +49,57 @@ def test_a_run_that_another_page_began_is_shown_and_ends_in_its_receipt(
     runs = Runs()
     held = Held(orders, state, runs)
     page = Page(orders, state, runs=runs)
-    assert "Under way: Vacuum." in page.html
-    page.do("run", held.run.plan.digest)
-    assert "Carrying out the plan" in page.html
+    begun = format_time(read_moment(held.run.begun_at * 1000))
+    assert f"Carrying out the plan, begun {begun}" in page.html
+    assert "Deletes 30 files" in page.html
     assert "Stop between two changes" in page.html
+    assert "Under way" not in page.html
+    assert "Receipts 0" in page.html
     held.let_go()
     assert "Everything was done as planned." in page.html
+    assert "Receipts 1" in page.html
     assert orders.left == 0
+
+
+def test_a_page_that_comes_back_to_the_view_is_led_to_the_run(
+    orders: Orders, state: StateFolder, no_surprises: None
+) -> None:
+    runs = Runs()
+    page = Page(orders, state, runs=runs)
+    page.state.view = "timeline"
+    held = Held(orders, state, runs)
+    page.state.view = "maintenance"
+    assert "Carrying out the plan" in page.html
+    held.let_go()
+
+
+def test_the_receipts_are_read_anew_when_a_run_ends_that_nobody_watches(
+    orders: Orders, state: StateFolder, no_surprises: None
+) -> None:
+    runs = Runs()
+    held = Held(orders, state, runs)
+    page = Page(orders, state, runs=runs)
+    page.do("back")
+    assert "Under way: Vacuum." in page.html
+    held.let_go()
+    assert "Receipts 1" in page.html
+    assert "Under way" not in page.html
+
+
+def test_who_approves_beside_a_run_is_told_of_it(
+    orders: Orders, state: StateFolder, no_surprises: None
+) -> None:
+    runs = Runs()
+    held = Held(orders, state, runs)
+    page = Page(orders, state, runs=runs)
+    page.do("back")
+    page.plan("checkpoint")
+    assert "Another plan of this table has been under way since" in page.html
+    assert "It is of the operation Vacuum." in page.html
+    held.let_go()
+    page.do("back")
+    page.plan("set-properties", set="owner=ada")
+    assert "under way" not in page.html
 
 
 def test_a_locked_page_looks_on_and_cannot_stop_a_run(
@@ -63,7 +108,6 @@ def test_a_locked_page_looks_on_and_cannot_stop_a_run(
     runs = Runs()
     held = Held(orders, state, runs)
     page = Page(orders, state, runs=runs, unlocked=False)
-    page.do("run", held.run.plan.digest)
     assert "Carrying out the plan" in page.html
     assert 'data-do="stop"' not in page.html
     page.send_everywhere("stop", "")
@@ -78,7 +122,10 @@ def test_looking_away_does_not_stop_a_run(
     runs = Runs()
     held = Held(orders, state, runs)
     page = Page(orders, state, runs=runs)
+    page.do("back")
+    assert "Carrying out the plan" not in page.html
     page.do("run", held.run.plan.digest)
+    assert "Carrying out the plan" in page.html
     page.do("back")
     held.let_go()
     assert orders.left == 0
@@ -99,7 +146,6 @@ def test_a_run_is_stopped_between_two_changes_and_says_what_became_of_it(
     runs = Runs()
     held = Held(orders, state, runs)
     page = Page(orders, state, runs=runs)
-    page.do("run", held.run.plan.digest)
     page.do("stop")
     assert "Stopping between two changes" in page.html
     assert 'data-do="stop"' not in page.html

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from explorer.maintenance import StateFolder
-from tests.tables import add, metadata
+from tests.tables import FEATURE_PROTOCOL, add, metadata
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders
 from widgets.components.live_html import LiveHtml
@@ -294,6 +295,75 @@ def test_an_upgrade_needs_the_name_because_others_may_lose_the_table(page: Page)
     page.approve(table_name="orders")
     assert page.explorer._service is not None
     assert page.explorer._service.table.protocol().reader_features == ("deletionVectors",)
+
+
+def test_the_address_says_what_is_about_to_be_planned_and_leads_there(page: Page) -> None:
+    page.do("choose", "restore")
+    assert page.state.operation == "restore"
+    page.explorer.go(replace(page.state.address, operation=""), [])  # Back
+    assert 'data-do="choose"' in page.html
+    page.explorer.go(replace(page.state.address, operation="vacuum"), [])
+    assert 'name="retention"' in page.html
+    page.do("back")
+    assert page.state.operation == ""
+
+
+def test_what_was_planned_and_not_carried_out_is_filled_in_again(page: Page) -> None:
+    page.plan("vacuum", retention="8 days")
+    page.explorer.go(replace(page.state.address, operation=""), [])
+    assert 'data-do="approve"' not in page.html
+    page.do("choose", "vacuum")
+    assert 'value="8 days"' in page.html
+    page.do("plan", json.dumps({"retention": "8 days"}))
+    page.approve(table_name="orders")
+    page.do("back")
+    page.do("choose", "vacuum")
+    assert 'value="8 days"' not in page.html
+
+
+def test_an_address_with_an_operation_that_there_is_not_is_told(page: Page) -> None:
+    page.explorer.go(replace(page.state.address, operation=EVIL), [])
+    assert page.state.notice is not None
+    assert "There is no operation called" in page.state.notice.reason
+    assert page.state.operation == ""
+    assert 'data-do="choose"' in page.html
+    assert EVIL not in page.html
+
+
+def test_an_operation_that_is_chosen_while_the_table_is_opened_anew_stays(
+    page: Page, orders: Orders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page.do("choose", "restore")
+    runner = page.explorer._desk.runner
+    waiting: list[Any] = []
+    monkeypatch.setattr(runner, "run", lambda *given: waiting.append(given))
+    page.explorer.reload()
+    monkeypatch.undo()
+    page.do("back")
+    page.do("choose", "vacuum")
+    for given in waiting:
+        runner.run(*given)
+    assert page.state.operation == "vacuum"
+    assert 'name="retention"' in page.html
+
+
+@pytest.mark.parametrize(
+    ("name", "offered", "others"),
+    [
+        ("upgrade", ("changeDataFeed", "columnMapping"), ("deletionVectors", "v2Checkpoint")),
+        ("drop-feature", ("deletionVectors", "v2Checkpoint"), ("columnMapping",)),
+    ],
+)
+def test_a_form_offers_the_features_that_fit_the_table(
+    page: Page, orders: Orders, name: str, offered: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    orders.commit(2, [FEATURE_PROTOCOL], days=0.001)
+    page.explorer.reload()
+    page.do("choose", name)
+    for feature in offered:
+        assert f'<option value="{feature}">' in page.html
+    for feature in others:
+        assert f'<option value="{feature}">' not in page.html
 
 
 def test_every_operation_plans_or_says_what_it_lacks(page: Page) -> None:
