@@ -7,6 +7,7 @@ them; of the metadata domains, as in the reference, the clustering comes back.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -44,6 +45,7 @@ from explorer.transaction.rules.clustering_rules import (
     statistics_found,
     without_statistics,
 )
+from explorer.transaction.rules.row_rules import rules_for_rows
 from explorer.transaction.staged import ValidatedRule
 
 _LAST_NUMBER = f"{IDENTITY_KEYS}highWaterMark"
@@ -174,8 +176,18 @@ def _commit(
         actions=actions,
         files={"restore_to": target.version},
         num_files=back.num_rows + gone.num_rows,
-        validated=_clustering_found(target, actions),
+        validated=(*_clustering_found(target, actions), *_rules_of(target)),
     )
+
+
+def _rules_of(target: Snapshot) -> Iterator[ValidatedRule]:
+    """The rules that the rows of the version kept to, which are all the rows that there will
+    be: whoever wrote them, or added the rule, had to see to it (spec: CHECK Constraints, Column
+    Invariants)."""
+    described = Described(protocol=target.protocol, metadata=target.metadata)
+    for rule, kind in rules_for_rows(described):
+        if kind in {"check", "invariant"}:
+            yield rule
 
 
 def _clustering_found(target: Snapshot, actions: list[dict[str, Any]]) -> tuple[ValidatedRule, ...]:

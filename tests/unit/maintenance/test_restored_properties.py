@@ -92,3 +92,19 @@ def test_a_restore_of_metadata_alone_hears_of_rows_that_come_meanwhile(lake: Lak
     receipt = lake.execute(plan)
     assert receipt.status == "completed", receipt.problem
     assert lake.table.snapshot().schema.names == ("id",)
+
+
+@pytest.mark.parametrize("features", [[], ["checkConstraints"]], ids=["by number", "by name"])
+def test_a_constraint_that_was_dropped_since_comes_back_with_the_rows_that_kept_to_it(
+    lake: Lake, features: list[str]
+) -> None:
+    body = {"minReaderVersion": 1, "minWriterVersion": 7 if features else 3}
+    protocol = {"protocol": {**body, **({"writerFeatures": features} if features else {})}}
+    checked = {"delta.constraints.positive": "id > 0"}
+    lake.commit(0, [protocol, metadata(configuration=checked), lake.add("old")], age_days=9)
+    lake.commit(1, [metadata()], age_days=5)
+    lake.commit(2, [lake.add("breaks it")], age_days=4)
+    receipt = lake.execute(restore(lake, 0))
+    assert receipt.status == "completed", receipt.problem
+    assert lake.table.metadata().configuration == checked
+    assert lake.table.snapshot().files(["path"])["path"].to_pylist() == ["old"]
