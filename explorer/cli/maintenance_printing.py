@@ -55,7 +55,8 @@ def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
 def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
     print_note(console, f"plan {plan.digest}")
     if plan.refusals:
-        print_note(console, "A guard refuses this plan; nothing was changed, and it cannot be.")
+        text = "A guard refuses this plan: nothing was changed, and it cannot be carried out."
+        print_note(console, text)
         return
     if not plan.steps:
         return

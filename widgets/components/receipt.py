@@ -8,6 +8,7 @@ from typing import Any
 
 from explorer.maintenance.leftovers import Leftovers, leftovers_of
 from explorer.maintenance.receipt import Check, FileException, Receipt, StepReceipt
+from explorer.maintenance.step_words import words_of_steps
 from widgets.components.pieces import render_definitions, render_notice, render_section
 from widgets.components.table import Cell, Column, Row, render_table
 from widgets.state import Notice
@@ -98,7 +99,7 @@ def render_receipt(receipt: Receipt) -> str:
         f"<strong>{esc(word.capitalize())}</strong> "
         f"{esc(meaning)}</div>{_render_problem(receipt)}"
         f'<p class="dx-muted">{esc(cut(receipt.summary, 2000))}</p>'
-        f"{_render_steps(receipt.steps)}{_render_exceptions(receipt.steps)}"
+        f"{_render_steps(receipt)}{_render_exceptions(receipt.steps)}"
         f"{_render_leftovers(leftovers_of(receipt))}"
         f"{_render_checks(receipt.checks)}"
         f"{render_section('Receipt', render_definitions(_facts(receipt), code=('Plan', 'Id')))}"
@@ -146,21 +147,21 @@ def _facts(receipt: Receipt) -> list[tuple[str, str]]:
     return [*pairs, ("Plan", receipt.digest[:12]), ("Id", receipt.id)]
 
 
-def _render_steps(steps: Sequence[StepReceipt]) -> str:
+def _render_steps(receipt: Receipt) -> str:
+    steps = receipt.steps
     seldom = {name: any(getattr(step, field) for step in steps) for name, field in _SELDOM.items()}
     shown = [column for column in _STEPS if seldom.get(column.key, True)]
-    rows = [_step_row(number, step, shown) for number, step in enumerate(steps, start=1)]
+    told = zip(steps, words_of_steps(receipt), strict=True)
+    rows = [_step_row(number, *each, shown) for number, each in enumerate(told, start=1)]
     table = render_table("Steps of the run", shown, rows, empty="No step was begun.")
     return f'<div class="dx-steps">{table}</div>'
 
 
-def _step_row(number: int, step: StepReceipt, shown: Sequence[Column]) -> Row:
-    version = (step.result or {}).get("version")
-    made = f" (version {format_count(version)})" if isinstance(version, int) else ""
+def _step_row(number: int, step: StepReceipt, words: str, shown: Sequence[Column]) -> Row:
     cells = {
         "number": Cell(text=str(number)),
         "what": Cell(text=cut(step.kind.replace("_", " "), 60)),
-        "status": Cell(text=f"{step.status}{made}", muted=step.status == "not begun"),
+        "status": Cell(text=words, muted=step.status == "not begun"),
         "planned": _count_cell(step, step.planned),
         "done": _count_cell(step, step.done),
         "gone": _count_cell(step, step.already_gone),
