@@ -60,10 +60,10 @@ _TOLD_EVERY = 4 * 2**20
 _LONG_FILE = 16 * 2**20
 """Bytes; whoever looks on is not to wait until all of it has been read."""
 
+# of row ids, where the action that holds it cannot be read at all: nobody knows it
 _UNREADABLE_MARK: Final = DomainMetadata(
     domain=ROW_TRACKING_DOMAIN, configuration="", removed=False
 )
-"""Of row ids, where the action that holds it cannot be read at all: nobody knows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,10 +124,8 @@ class WinningCommit:
         """Of the ids that the rows of the files that it added have; None where none has any."""
         if (bodies := self.add_rows.bodies) is not None:
             bases = ((body.get("baseRowId"), body.get("stats")) for body in bodies)
-            last = (
-                last_row_id(base, stats) for base, stats in bases if base is not None and base >= 0
-            )
-            return max(last, default=None)
+            known = ((base, stats) for base, stats in bases if base is not None and base >= 0)
+            return max((last_row_id(*each) for each in known), default=None)
         from explorer.transaction.row_ids import highest_row_id  # noqa: PLC0415  # brings Arrow
 
         return highest_row_id(self.adds)
@@ -155,10 +153,6 @@ def _first_paths(files: pa.Table) -> FirstPaths:
 
 def _first_of(bodies: Sequence[Mapping[str, Any]]) -> FirstPaths:
     return FirstPaths(paths=tuple(body["path"] for body in bodies[:SHOWN]), total=len(bodies))
-
-
-def _to_nobody() -> None:
-    """Nobody looks on."""
 
 
 class _Parts:
@@ -225,7 +219,7 @@ def parse_winner(
     version: int,
     data: bytes,
     columns: LineColumns | None = None,
-    tell: Callable[[], None] = _to_nobody,
+    tell: Callable[[], None] = lambda: None,
 ) -> WinningCommit:
     """The commit from the bytes of its file, and from its `columns` where it was read into
     some; raises `CorruptLogError`, with the place, for lines that are no actions and files
