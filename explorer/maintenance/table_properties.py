@@ -81,6 +81,7 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
     _check(wanted, unset)
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     metadata = look.snapshot.metadata
+    _check_formats(wanted, metadata)
     _check_columns(wanted, metadata)
     configuration = {
         name: value for name, value in metadata.configuration.items() if name not in unset
@@ -140,20 +141,26 @@ def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
         raise _refused(f"{both[0]} is both set and unset.", "Only one of the two can be meant.")
     for name in (*wanted, *unset):
         _check_name(name)
-    _check_formats(wanted)
     for item in PROPERTIES.values():
         if (problem := item.validate(wanted)) is not None:
             raise _refused(problem.problem, problem.reason)
 
 
-def _check_formats(wanted: Mapping[str, str]) -> None:
-    if wanted.get(UNIVERSAL_FORMATS.name):
+def _check_formats(wanted: Mapping[str, str], metadata: Metadata) -> None:
+    """Of the formats that are written beside the table none joins; they may leave."""
+    held, asked = (_formats(each) for each in (metadata.configuration, wanted))
+    if asked - held:
         raise _refused(
-            f"{UNIVERSAL_FORMATS.name} cannot be set here.",
+            f"{UNIVERSAL_FORMATS.name} cannot be set to {', '.join(sorted(asked))[:120]} here.",
             "The table has to keep to the rules of that format first, or no writer of the "
             "reference can commit any more.",
             "An engine with REORG TABLE ... APPLY (UPGRADE UNIFORM) does both.",
         )
+
+
+def _formats(configuration: Mapping[str, str]) -> set[str]:
+    names = configuration.get(UNIVERSAL_FORMATS.name, "").split(",")
+    return {name.strip().lower() for name in names} - {""}
 
 
 def _check_columns(wanted: Mapping[str, str], metadata: Metadata) -> None:
