@@ -115,7 +115,7 @@ def test_statistics_that_no_checkpoint_keeps_any_more_are_told(
         ("iceberg", "", ["Iceberg"]),
         ("Iceberg, hudi", "hudi", ["Iceberg"]),
         ("iceberg,hudi", "", ["Iceberg", "Hudi"]),
-        ("iceberg", "hudi,iceberg", []),
+        ("iceberg, hudi", "hudi,iceberg", []),
         ("other", "", []),
     ],
 )
