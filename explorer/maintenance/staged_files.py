@@ -29,6 +29,7 @@ from explorer.protocol.paths import encode_path
 from explorer.table.snapshot import Snapshot
 from explorer.table.store_paths import file_of_each
 from explorer.table.table import Table
+from explorer.transaction.row_ids import ID_COLUMNS
 
 _TRUE = bool_column([True])[0]
 _FALSE = bool_column([False])[0]
@@ -94,7 +95,7 @@ def without_other_ids(back: pa.Table, newest: Snapshot, target: Snapshot) -> pa.
 
 
 def _without_ids(files: pa.Table) -> pa.Table:
-    for name in ("base_row_id", "default_row_commit_version"):
+    for name in ID_COLUMNS:
         nulls = pa.nulls(files.num_rows, pa.int64())
         files = files.set_column(files.schema.get_field_index(name), name, nulls)
     return files
@@ -117,8 +118,7 @@ def as_they_are(files: pa.Table) -> pa.Table:
 
 
 def _have_row_ids(files: pa.Table) -> pa.ChunkedArray:
-    columns = (files.column("base_row_id"), files.column("default_row_commit_version"))
-    return pc.or_(*(column.is_valid() for column in columns))
+    return pc.or_(*(files.column(name).is_valid() for name in ID_COLUMNS))
 
 
 def vector_tombstones(snapshot: Snapshot, deleted_at: int) -> pa.Table:

@@ -226,8 +226,8 @@ def _create(store: WriteStore, staged: StagedCommit, attempt: Attempt, retries: 
             # even where it was there already: a client may have sent its request twice
             return _is_ours(store, path, attempt)
         except NotFoundError:
-            if failure is not None:
-                raise failure from None
+            if failure is not None and number == 1:
+                raise failure from None  # later ones tell nothing of those before them
             if _gone(store, staged) is not None:
                 break  # a cleanup took what was there, and it may have been ours
         except StorageError as error:  # what is there cannot be seen: it may be ours

@@ -224,6 +224,21 @@ def test_a_commit_that_can_never_be_read_back_may_be_there(table: LocalStore) ->
     assert len(infos(table)) == 2
 
 
+class Refusing(Unsure):
+    """A store that loses track of its first put, and lets nobody write any more."""
+
+    def put_if_absent(self, path: str, data: bytes) -> PutOutcome:
+        if self.puts:
+            raise StorageError("It is read-only.", reason="A test.", remedy="None.")
+        return super().put_if_absent(path, data)
+
+
+def test_a_refusal_says_nothing_of_a_request_before_it(table: LocalStore) -> None:
+    store = Refusing(table.uri, [False])
+    with pytest.raises(StorageError, match="outcome of a commit is unknown"):
+        commit(store, staged(0), clock=lambda: NOW, retries=AT_ONCE)
+
+
 def _drop(folder: Path) -> None:
     shutil.rmtree(folder)
 
