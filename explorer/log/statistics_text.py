@@ -92,18 +92,6 @@ def parse_statistics_texts(texts: pa.Array, leaves: Leaves) -> ParsedTexts:
     return ParsedTexts(columns=spread, bad=tuple(places))
 
 
-def parse_few_texts(texts: pa.Array, leaves: Leaves) -> ParsedTexts:
-    """The same of texts all of which are there. pyarrow's reader needs longer to begin than a
-    handful takes one by one."""
-    if len(texts) > _FEW or not all(kind in _BUILDERS for kind in leaves.values()):
-        return parse_statistics_texts(texts, leaves)
-    rows, bad = _rows_of(texts.to_pylist(), leaves)
-    columns = {
-        path: _BUILDERS[kind]([row.get(path) for row in rows]) for path, kind in leaves.items()
-    }
-    return ParsedTexts(columns=columns, bad=tuple(bad))
-
-
 def _nothing(size: int, kind: pa.DataType) -> pa.Array:
     return _kept_nothing(size, kind) if size <= _AT_ONCE else pa.nulls(size, kind)
 
@@ -127,6 +115,9 @@ def _step(texts: pa.Array) -> int:
 
 
 def _read(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:
+    if len(texts) <= _FEW and all(kind in _BUILDERS for kind in leaves.values()):
+        # what reads many needs longer to begin than a handful takes one by one
+        return _read_few(texts.to_pylist(), start, leaves)
     parts = read_uniform(texts, leaves)
     known = sum(len(part.rows) for part in parts)
     if len(parts) == 1 and known == len(texts):
@@ -148,6 +139,14 @@ def _read(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:
         path: pa.concat_arrays([piece[path] for piece in pieces]).take(order) for path in leaves
     }
     return ParsedTexts(columns=columns, bad=bad)
+
+
+def _read_few(texts: Sequence[str], start: int, leaves: Leaves) -> ParsedTexts:
+    rows, bad = _rows_of(texts, leaves)
+    columns = {
+        path: _BUILDERS[kind]([row.get(path) for row in rows]) for path, kind in leaves.items()
+    }
+    return ParsedTexts(columns=columns, bad=tuple(start + at for at in bad))
 
 
 def _indices(places: npt.NDArray[np.int64]) -> pa.Array:

@@ -53,7 +53,6 @@ _READS: Mapping[str, ReadSet] = {
     "nothing": ReadSet(metadata=False),
     "metadata": NOTHING,
     "every row": WHOLE_TABLE,
-    "whole table": WHOLE_TABLE,  # the word for a restore in plans of earlier releases
 }
 """What a commit depends on, by the word that its step has; `every row` also where it changes
 no file itself: no row may have come or gone unseen."""

@@ -340,12 +340,12 @@ def hint_step(look: Look, files: CheckpointFiles) -> Step:
 def _summary(
     cut: LogCut, before: LogReach, after: LogReach, number: int, size: int, *, has_gap: bool
 ) -> str:
+    if not number and has_gap:
+        return "Nothing is deleted from the log, in which commits are missing between others."
     if not number:
         why = f"nothing is older than {shown_time(cut.cutoff_ms)}"
         if cut.commit is not None and cut.checkpoint is None:
             why = f"no readable checkpoint is at or before version {cut.commit}"
-        if has_gap:
-            return "Nothing is deleted from the log, in which commits are missing between others."
         return f"Nothing can be deleted from the log: {why}, or it is gone already."
     files = f"{count(number, 'file')} of the log ({render_byte_size(size)})"
     if before.version == after.version:

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from explorer.errors import Problem
 from explorer.log.columns import bool_column, int32_column, int64_column, string_column
 from explorer.log.single_text import FieldPath, Leaves, without_duplicates
-from explorer.log.statistics_text import ParsedTexts, parse_few_texts
+from explorer.log.statistics_text import ParsedTexts, parse_statistics_texts
 from explorer.log.statistics_values import parse_times
 from explorer.protocol.features.column_mapping import physical_name, physical_path
 from explorer.protocol.known_properties import MappingMode
@@ -65,7 +65,7 @@ def validate_statistics(change: Change) -> Problems:
         part = part.filter(part.column("stats").is_valid())
         texts, paths = (part.column(name).combine_chunks() for name in ("stats", "path"))
         told = _spoken_of(columns, texts)
-        said = parse_few_texts(texts, _leaves(told))
+        said = parse_statistics_texts(texts, _leaves(told))
         for what, places in (
             (_UNREADABLE, _unreadable(texts, said)),
             (_CONTRADICTING, _contradicting(said, told)),

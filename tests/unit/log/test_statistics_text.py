@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.log import statistics_text
 from explorer.log.statistics_text import parse_statistics_texts
+
+
+@pytest.fixture(scope="module", autouse=True, params=[0, 4], ids=["at once", "a few alone"])
+def few(request: pytest.FixtureRequest) -> Iterator[None]:
+    """How many texts are read one by one: the answer is the same."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statistics_text, "_FEW", request.param)
+        yield
+
 
 LEAVES = {
     ("numRecords",): pa.int64(),
