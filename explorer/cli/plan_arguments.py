@@ -60,7 +60,7 @@ def check_arguments(plan: Plan, given: Mapping[str, Any], table: Table) -> None:
     for name, value in given.items():
         if value is None or value is False or value == []:
             continue
-        argument = _ARGUMENTS[plan.operation][name]
+        argument = ARGUMENTS[plan.operation][name]
         if (text := argument.difference(plan, value, table)) is not None:
             raise InvalidArgumentError(
                 f"The plan {plan.digest[:12]} was made for something else.",
@@ -130,7 +130,7 @@ def _pairs(found: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in found.items())
 
 
-_ARGUMENTS: Final[Mapping[Operation, Mapping[str, _Argument]]] = {
+ARGUMENTS: Final[Mapping[Operation, Mapping[str, _Argument]]] = {
     "checkpoint": {},
     "clean-log": {"retention": _retention("keeps the log for {}")},
     "compact-log": {

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import time
-from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -14,43 +13,21 @@ import pytest
 
 import explorer
 from explorer.cli.main import run
-from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove
-
-DAY = 86_400
-
-Answer = tuple[int, str, str]
-Command = Callable[..., Answer]
+from explorer.cli.maintenance_options import _shared
+from explorer.cli.maintenance_verbs import MAINTENANCE_VERBS
+from explorer.cli.plan_arguments import ARGUMENTS
+from tests.tables import LogFolder
+from tests.unit.cli.changed_orders import DAY, Command, command_on, write_orders
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> LogFolder:
-    """Three versions; `gone` was removed nine days ago, and `stray.parquet` is twenty old."""
-    found = LogFolder(tmp_path / "orders")
-    now = int(time.time())
-    for name in ("live", "gone", "stray.parquet"):
-        (found.root / name).write_bytes(b"x" * 100)
-        os.utime(found.root / name, (now - 20 * DAY, now - 20 * DAY))
-    old = {"modificationTime": (now - 20 * DAY) * 1000}
-    found.commit(0, [FEATURE_PROTOCOL, metadata(), add("live", **old), add("gone", **old)])
-    removed = remove("gone", size=100, deletionTimestamp=(now - 9 * DAY) * 1000)
-    found.commit(1, [removed])
-    found.commit(2, [{"txn": {"appId": "a", "version": 1}}])
-    for version, days in enumerate((20, 9, 8)):
-        found.time(version, (now - days * DAY) * 1000)
-    return found
+    return write_orders(tmp_path / "orders", ["stray.parquet"])
 
 
 @pytest.fixture
 def command(folder: LogFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a verb on the table; exit code, standard output and standard error."""
-
-    def call(verb: str, *arguments: str) -> Answer:
-        uri = [] if verb in {"plans", "receipts"} else [str(folder.root)]
-        code = run([verb, *uri, *arguments, "--state-dir", str(tmp_path / "kept here")])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+    return command_on(folder, tmp_path / "kept here", capsys)
 
 
 def planned(command: Command, verb: str, *arguments: str) -> dict[str, Any]:
@@ -286,3 +263,13 @@ def test_list_of_a_vacuum_says_from_when_a_file_may_go(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert "may go from" in command("vacuum", "--retention", "10 days")[1]
+
+
+def test_every_argument_of_a_verb_is_held_against_the_plan() -> None:
+    shared = set(signature(_shared).parameters)
+    asked = {
+        {"set": "set-properties"}.get(verb, verb): set(signature(called).parameters) - shared
+        for verb, called in MAINTENANCE_VERBS.items()
+        if verb not in {"plans", "receipts"}
+    }
+    assert asked == {operation: set(known) for operation, known in ARGUMENTS.items()}

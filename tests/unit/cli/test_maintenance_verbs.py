@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,44 +10,20 @@ import pytest
 
 import explorer
 from explorer.cli.main import run
-from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove
+from tests.tables import LogFolder, add
+from tests.unit.cli.changed_orders import Answer, Command, command_on, write_orders
 
-DAY = 86_400
 VERBS = ["checkpoint", "clean-log", "compact-log", "repair", "restore", "set", "vacuum"]
-
-Answer = tuple[int, str, str]
-Command = Callable[..., Answer]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> LogFolder:
-    """Three versions; `gone` was removed nine days ago, and `stray` never belonged to it."""
-    found = LogFolder(tmp_path / "orders")
-    now = int(time.time())
-    ms = (now - 9 * DAY) * 1000
-    for name in ("live", "gone", "stray.parquet", "[bold]\x1b[31m.parquet"):
-        (found.root / name).write_bytes(b"x" * 100)
-        os.utime(found.root / name, (now - 20 * DAY, now - 20 * DAY))
-    old = {"modificationTime": (now - 20 * DAY) * 1000}
-    found.commit(0, [FEATURE_PROTOCOL, metadata(), add("live", **old), add("gone", **old)])
-    found.commit(1, [remove("gone", size=100, deletionTimestamp=ms)])
-    found.commit(2, [{"txn": {"appId": "a", "version": 1}}])
-    for version, days in enumerate((20, 9, 8)):
-        found.time(version, (now - days * DAY) * 1000)
-    return found
+    return write_orders(tmp_path / "orders", ["stray.parquet", "[bold]\x1b[31m.parquet"])
 
 
 @pytest.fixture
 def command(folder: LogFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run a verb on the table; exit code, standard output and standard error."""
-
-    def call(verb: str, *arguments: str) -> Answer:
-        uri = [] if verb in {"plans", "receipts"} else [str(folder.root)]
-        code = run([verb, *uri, *arguments, "--state-dir", str(tmp_path / "state")])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+    return command_on(folder, tmp_path / "state", capsys)
 
 
 def document(answer: Answer) -> dict[str, Any]:
