@@ -121,7 +121,7 @@ class Change:
     @cached_property
     def removed_data(self) -> pa.Table:
         """The removes that take rows away or replace them."""
-        return self.removes.filter(pc.coalesce(self.removes.column("data_change"), _TRUE))
+        return _changing_data(self.removes)
 
     @cached_property
     def files_written(self) -> pa.Table:
@@ -133,12 +133,35 @@ class Change:
         known = pc.is_in(path_keys(self.adds), value_set=path_keys(self.removes))
         return self.adds.filter(pc.invert(known))
 
+    def brought_in(self, files: pa.Table) -> pa.Table:
+        """Those of some adds that say something new: not the ones that stand in the log
+        already as they are. Without any remove, an add that changes no data is of a file that
+        is there, and was written by whomever (`dataChange` in the schema of the add action)."""
+        if self.staged.promises.recommits:
+            return files.slice(0, 0)
+        if self.removes.num_rows or self.creates or not files.num_rows:
+            return files
+        return _changing_data(files)
+
+    @cached_property
+    def new_files(self) -> pa.Table:
+        """The adds of data files that no version knew: what these say is this commit's doing,
+        whereas what others wrote may be odd and can still be kept, completed and removed."""
+        return self.brought_in(self.files_written)
+
     @cached_property
     def files_of_new_rows(self) -> pa.Table:
         """The adds that may bring rows that no version had: neither rearranged ones, nor
         files of which only the vector changes, nor what is taken from the log as it is."""
-        written = self.files_written
-        return written.filter(pc.coalesce(written.column("data_change"), _TRUE))
+        return _changing_data(self.files_written)
+
+
+def _changing_data(files: pa.Table) -> pa.Table:
+    changing = pc.coalesce(files.column("data_change"), _TRUE)
+    # to filter a handful of rows of so many columns takes as long as some rules do
+    if not files.num_rows or pc.all(changing).as_py():
+        return files
+    return files.filter(changing)
 
 
 def problem(

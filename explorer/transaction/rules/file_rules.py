@@ -102,23 +102,6 @@ def partition_values_of(after: Described, files: pa.Table) -> Problems:
             yield _wrong(f"A file has no value of the partition column `{field.name[:120]}`.")
 
 
-def brought_in(change: Change, files: pa.Table) -> pa.Table:
-    """Those of some adds that say something new: not the ones that stand in the log already
-    as they are. Without any remove, an add that changes no data is of a file that is there,
-    and was written by whomever (`dataChange` in the schema of the add action)."""
-    if change.staged.promises.recommits:
-        return files.slice(0, 0)
-    if change.removes.num_rows or change.creates or not files.num_rows:
-        return files
-    return files.filter(pc.coalesce(files.column("data_change"), _TRUE))
-
-
-def new_files(change: Change) -> pa.Table:
-    """The adds of data files that no version knew: what these say is this commit's doing,
-    whereas what others wrote may be odd and can still be kept, completed and removed."""
-    return brought_in(change, change.files_written)
-
-
 def counts_of(adds: pa.Table) -> pa.Array:
     """The physical rows of each file by its statistics, null where these do not say."""
     texts = adds.column("stats").combine_chunks()

@@ -27,7 +27,6 @@ from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import leaf_fields
 from explorer.scan.column_statistics import StatisticsColumn
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
-from explorer.transaction.rules.file_rules import new_files
 
 _SPEC: Final = "Per-file Statistics"
 _FALSE = bool_column([False])[0]
@@ -54,7 +53,7 @@ _MISNAMED: Final = "that name columns otherwise than files do"
 def validate_statistics(change: Change) -> Problems:
     """Statistics of a new file are one JSON object: whole numbers of rows and nulls, no more
     of these than of those, no least value above the greatest, columns by their names in files."""
-    files = new_files(change)
+    files = change.new_files.select(["path", "stats"])
     if files.column("stats").null_count == files.num_rows:
         return
     columns = _columns(change.after)

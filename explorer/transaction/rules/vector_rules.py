@@ -13,7 +13,6 @@ from explorer.log.statistics_text import parse_statistics_texts
 from explorer.protocol.deletion_vectors import MAX_SIZE, parse_relative_place
 from explorer.protocol.paths import encode_path
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
-from explorer.transaction.rules.file_rules import brought_in
 from explorer.transaction.rules.place_rules import are_absolute, are_uris, lead_to_no_file
 
 _TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
@@ -26,8 +25,7 @@ _Z85: Final = r"^[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]+$"
 
 def validate_vectors(change: Change) -> Problems:
     """Deletion vectors, and what the statistics of their files must say."""
-    adds = change.adds
-    hidden = adds.filter(adds.column("deletion_vector").is_valid())
+    hidden = _hidden(change)
     if not hidden.num_rows:
         return
     after, again = change.after, change.staged.promises.recommits
@@ -59,8 +57,7 @@ def validate_descriptors(change: Change) -> Problems:
     """A new vector can be found by every reader: its descriptor names one of the three ways
     to store it, a place of that kind, and its bytes there. A vector may hide no row at all:
     nothing in the specification forbids it, and the reference reads it."""
-    hidden = change.adds.filter(change.adds.column("deletion_vector").is_valid())
-    vectors = brought_in(change, hidden).column("deletion_vector").combine_chunks()
+    vectors = change.brought_in(_hidden(change)).column("deletion_vector").combine_chunks()
     if not len(vectors):
         return
     kind, place = (
@@ -75,6 +72,15 @@ def validate_descriptors(change: Change) -> Problems:
         if names:
             yield _descriptor(f"The deletion vectors at {shown(names)} cannot be found.")
     yield from _bytes_of(vectors, place, is_i)
+
+
+def _hidden(change: Change) -> pa.Table:
+    """What is asked here of the adds that have a vector."""
+    files = change.adds.select(["stats", "data_change", "deletion_vector"])
+    vectors = files.column("deletion_vector")
+    if vectors.null_count == files.num_rows:
+        return files.slice(0, 0)
+    return files.filter(vectors.is_valid())
 
 
 def _unnamed(places: pa.Array) -> list[str]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from explorer.log.columns import string_column
 from explorer.protocol.paths import decode_path, encode_path
 from explorer.transaction.read_version import NO_TABLE
+from explorer.transaction.rules import place_rules
 from explorer.transaction.staged import Promises
 from tests.unit.transaction.stages import (
     METADATA,
@@ -131,3 +136,22 @@ def test_a_file_that_another_writer_added_is_kept_completed_and_removed(path: st
         ),
     )
     assert texts(supported) == []
+
+
+@given(st.lists(st.text("aZ09_=.-/:%2 \n\x00é", max_size=12), max_size=4))
+@example(["a/.."])
+@example(["_delta_log/a"])
+@example(["a/_delta_log/b"])
+@example(["a\n"])
+@example(["a/"])
+@example(["part-00000-0.parquet", "day=1/part-00000-0.c000.snappy.parquet"])
+def test_paths_that_are_taken_at_sight_are_those_that_a_closer_look_takes(
+    names: list[str],
+) -> None:
+    paths = pa.chunked_array([string_column(names)], pa.string())
+    at_sight = [*place_rules.places_of("add", paths)]
+    lost = place_rules.lead_to_no_file(paths).to_pylist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(place_rules, "_are_plain", lambda _: False)
+        assert at_sight == [*place_rules.places_of("add", paths)]
+        assert lost == place_rules.lead_to_no_file(paths).to_pylist()
