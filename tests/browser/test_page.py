@@ -130,6 +130,15 @@ def test_back_and_forward_between_a_list_and_its_tables_may_be_faster_than_the_p
     expect_list(page, two)
 
 
+def test_the_list_shows_what_is_wrong_on_a_narrow_page(page: Page, two: Server) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.goto(two.address())
+    row = page.locator("tr", has_text="spark44-cdf-all-operations").first
+    expect(row.get_by_text(re.compile("warning:|error:"))).to_be_visible()
+    over = page.locator(".dx-scroll").first.evaluate("one => one.scrollWidth - one.clientWidth")
+    assert over <= 0
+
+
 def test_a_page_that_is_loaded_again_is_one_entry_and_its_first_step_another(
     page: Page, server: Server, shop: Path
 ) -> None:

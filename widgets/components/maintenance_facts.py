@@ -100,7 +100,7 @@ def _source(value: Any) -> str:
 def _moment(value: Any) -> str:
     try:
         return format_time(datetime.fromisoformat(value))
-    except (TypeError, ValueError):  # a document that was kept may hold anything
+    except (TypeError, ValueError):  # see `_range`
         return _plain("", value)
 
 
@@ -131,16 +131,24 @@ def _plain(key: str, value: Any) -> str:
 
 
 def _ranges(found: Any) -> str:
-    shown = []
-    for lost in found[:_LONGEST]:
-        first, last = lost["first"], lost["last"]
-        shown.append(
-            format_count(first)
-            if first == last
-            else f"{format_count(first)}\N{EN DASH}{format_count(last)}"
-        )
+    ends = [_range(one) for one in found[:_LONGEST]] if isinstance(found, Sequence) else [None]
+    shown = [one for one in ends if one is not None]
+    if len(shown) < len(ends):
+        return _plain("", found)
     more = f" and {len(found) - _LONGEST:,} more ranges" if len(found) > _LONGEST else ""
     return ", ".join(shown) + more
+
+
+def _range(found: Any) -> str | None:
+    """None where it is no range: a document that was kept may hold anything."""
+    if not isinstance(found, Mapping):
+        return None
+    first, last = found.get("first"), found.get("last")
+    if not (isinstance(first, int) and isinstance(last, int)):
+        return None
+    if first == last:
+        return format_count(first)
+    return f"{format_count(first)}\N{EN DASH}{format_count(last)}"
 
 
 _IN_WORDS: Mapping[str, Callable[[Any], str]] = {

@@ -156,18 +156,31 @@ class MaintenanceView:
             self._draw_form(None)
 
     def _go_back(self) -> None:
-        """Back to the choice; a run goes on without being watched."""
+        """From a plan to the form that asked for it, with the answers; else to the choice. A
+        run goes on without being watched."""
+        plan = self._plan
+        is_answer = plan is not None and plan.digest == self._asked
+        if self._stage == "planning" or is_answer:
+            self._keep_answers()
+            self._cancel.cancel()
+            self._draw_form(None)
+            return
         self._begin_anew()
         self._name(None)
         self._look()
 
+    def _keep_answers(self) -> None:
+        """For whoever chooses the same operation again."""
+        self._left = (_name_of(self._operation), self._answers)
+
     def _begin_anew(self) -> None:
         """Only the choice is shown; what was answered and not carried out is kept for it."""
         if self._operation is not None and self._stage in {"planning", "review"}:
-            self._left = (self._operation.name, self._answers)
+            self._keep_answers()
         self._cancel.cancel()
         self._watcher.leave()
         self._plan, self._receipt, self._operation, self._answers = None, None, None, {}
+        self._asked = None  # whoever opens that plan again has its document, and no answers
         self._go("choose")
         uri = "" if self._service is None else self._service.uri
         self._top.html = self._head() + render_start(self._desk, uri)

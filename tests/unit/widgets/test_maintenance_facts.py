@@ -37,7 +37,13 @@ def test_a_retention_of_nothing_is_shown(
 
 
 def test_a_fact_of_zero_or_no_is_shown_and_one_of_nothing_is_not(plan: Plan) -> None:
-    nothing = {"order": None, "where": "", "columns": [], "set": {}, "form": {"kind": None}}
+    nothing: dict[str, Any] = {
+        "order": None,
+        "where": "",
+        "columns": [],
+        "set": {},
+        "form": {"kind": None},
+    }
     found = facts(plan, {"readable_from": 0, "drops": False, **nothing})
     assert found.pop("Readable from version") == "0"
     assert found.pop("Drops the feature now") == "no"
@@ -64,6 +70,16 @@ def test_a_log_cleanup_tells_times_and_versions_in_words(plan: Plan) -> None:
 @pytest.mark.parametrize("value", ["<b>", "never", 12, ["x"]])
 def test_a_time_that_is_none_is_shown_as_it_stands(plan: Plan, value: object) -> None:
     assert facts(plan, {"cutoff": value})["The retention reaches back to"]
+
+
+def test_ranges_are_told_by_their_ends(plan: Plan) -> None:
+    found = facts(plan, {"unreadable_versions": [{"first": 0, "last": 3}, {"first": 7, "last": 7}]})
+    assert found["Versions that become unreadable"] == "0\N{EN DASH}3, 7"
+
+
+@pytest.mark.parametrize("value", ["all", 12, [3], [{"first": 0}], [{"first": 0, "last": "x"}]])
+def test_ranges_that_are_none_are_shown_as_they_stand(plan: Plan, value: object) -> None:
+    assert facts(plan, {"unreadable_versions": value})["Versions that become unreadable"]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ def test_an_approval_from_a_page_that_has_moved_on_is_ignored(page: Page, orders
     consent = page.consent(table_name="orders")
     page.do("back")
     page.send_everywhere("approve", consent)
+    page.do("back")
     page.plan("checkpoint")
     page.send_everywhere("approve", consent)
     assert orders.left == 30
@@ -219,6 +220,7 @@ def test_plans_and_receipts_that_were_kept_are_opened(
     later.approve(table_name="orders")
     (receipt,) = state.list_receipts()
     page.do("back")
+    page.do("back")
     page.do("list", "receipts")
     page.do("receipt", receipt.id)
     assert receipt.id in page.html
@@ -321,6 +323,31 @@ def test_what_was_planned_and_not_carried_out_is_filled_in_again(page: Page) -> 
     assert 'value="8 days"' not in page.html
 
 
+def test_back_from_a_plan_leads_to_its_form_and_from_there_to_the_choice(page: Page) -> None:
+    page.plan("vacuum", retention="8 days")
+    page.do("back")
+    assert 'data-do="approve"' not in page.html
+    assert 'value="8 days"' in page.html
+    page.do("plan", json.dumps({"retention": "9 days"}))
+    page.do("back")
+    assert 'value="9 days"' in page.html
+    page.do("back")
+    assert 'data-do="choose"' in page.html
+    page.do("choose", "vacuum")
+    assert 'value="9 days"' in page.html
+
+
+def test_back_from_a_plan_that_was_kept_leads_to_the_choice(page: Page, state: StateFolder) -> None:
+    page.plan("vacuum", retention="8 days")
+    page.do("back")
+    page.do("back")
+    page.do("list", "plans")
+    page.do("open", state.list_plans()[0]["digest"])
+    assert "8 days" in page.html
+    page.do("back")
+    assert 'data-do="choose"' in page.html
+
+
 def test_an_address_with_an_operation_that_there_is_not_is_told(page: Page) -> None:
     page.explorer.go(replace(page.state.address, operation=EVIL), [])
     assert page.state.notice is not None
@@ -374,3 +401,5 @@ def test_every_operation_plans_or_says_what_it_lacks(page: Page) -> None:
         page.do("plan", "{}")
         assert "dx-consequence" in page.html or 'role="alert"' in page.html
         page.do("back")
+        if 'data-do="choose"' not in page.html:  # from its form
+            page.do("back")
