@@ -52,22 +52,23 @@ def parse_answers(text: str) -> dict[str, str]:
     return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
-def render_head(title: str, stage: int, *, is_back: bool, lands: str = "") -> str:
-    """The heading with the steps of the way; `stage` is the position in `STAGES`. A heading
-    that `lands` is where the keyboard goes on when this is new."""
+def render_head(title: str, stage: int, *, back: str, lands: str = "") -> str:
+    """The heading with the steps of the way; `stage` is the position in `STAGES`, `back` says
+    where the way back leads, if there is one. A heading that `lands` is where the keyboard goes
+    on when this is new."""
     steps = "".join(
         f'<li{_stage(at, stage)}><i aria-hidden="true">{at + 1}</i>{name}</li>'
         for at, name in enumerate(STAGES)
     )
-    back = (
+    button = (
         '<button type="button" class="dx-icon dx-previous" data-do="back" data-value="" '
-        'aria-label="All operations" title="All operations"></button>'
-        if is_back
+        f'aria-label="{esc(back)}" title="{esc(back)}"></button>'
+        if back
         else ""
     )
     landing = f' tabindex="-1" data-land="{esc(lands)}"' if lands else ""
     return (
-        f'<div class="dx-head dx-way" data-reveal="{esc(title)}{stage}">{back}'
+        f'<div class="dx-head dx-way" data-reveal="{esc(title)}{stage}">{button}'
         f"<h3{landing}>{esc(title)}</h3>"
         f'<span class="dx-hint"></span><ol class="dx-stages" aria-label="Steps">{steps}</ol></div>'
     )

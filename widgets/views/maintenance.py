@@ -11,15 +11,8 @@ from explorer.maintenance.receipt import Receipt
 from explorer.progress import Cancel, Progress
 from widgets.components.boxes import build_card, build_stack
 from widgets.components.live_html import LiveHtml
-from widgets.components.maintenance import (
-    parse_answers,
-    render_buttons,
-    render_head,
-)
-from widgets.components.maintenance_plan import (
-    render_consequence,
-    render_guards,
-)
+from widgets.components.maintenance import parse_answers, render_buttons, render_head
+from widgets.components.maintenance_plan import render_consequence, render_guards
 from widgets.components.maintenance_run import render_planning
 from widgets.components.pieces import render_problem
 from widgets.components.receipt import render_receipt, undo_version
@@ -158,9 +151,7 @@ class MaintenanceView:
     def _go_back(self) -> None:
         """From a plan to the form that asked for it, with the answers; else to the choice. A
         run goes on without being watched."""
-        plan = self._plan
-        is_answer = plan is not None and plan.digest == self._asked
-        if self._stage == "planning" or is_answer:
+        if self._has_form:
             self._keep_answers()
             self._cancel.cancel()
             self._draw_form(None)
@@ -168,6 +159,12 @@ class MaintenanceView:
         self._begin_anew()
         self._name(None)
         self._look()
+
+    @property
+    def _has_form(self) -> bool:
+        """Whether what is shown comes of answers to a form of this page."""
+        plan = self._plan
+        return self._stage == "planning" or (plan is not None and plan.digest == self._asked)
 
     def _keep_answers(self) -> None:
         """For whoever chooses the same operation again."""
@@ -197,7 +194,9 @@ class MaintenanceView:
     def _head(self) -> str:
         title = "Maintenance" if self._operation is None else self._operation.title
         lands = self._stage if self._stage in {"choose", "form"} else ""
-        return render_head(title, _STEP[self._stage], is_back=self._stage != "choose", lands=lands)
+        back = "Back to the form" if self._has_form else "All operations"
+        back = "" if self._stage == "choose" else back
+        return render_head(title, _STEP[self._stage], back=back, lands=lands)
 
     def _choose(self, name: str) -> None:
         if self._stage == "choose" and find_operation(name) is not None:

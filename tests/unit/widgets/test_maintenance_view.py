@@ -325,7 +325,9 @@ def test_what_was_planned_and_not_carried_out_is_filled_in_again(page: Page) -> 
 
 def test_back_from_a_plan_leads_to_its_form_and_from_there_to_the_choice(page: Page) -> None:
     page.plan("vacuum", retention="8 days")
+    assert 'aria-label="Back to the form"' in page.html
     page.do("back")
+    assert 'aria-label="All operations"' in page.html
     assert 'data-do="approve"' not in page.html
     assert 'value="8 days"' in page.html
     page.do("plan", json.dumps({"retention": "9 days"}))
@@ -344,6 +346,7 @@ def test_back_from_a_plan_that_was_kept_leads_to_the_choice(page: Page, state: S
     page.do("list", "plans")
     page.do("open", state.list_plans()[0]["digest"])
     assert "8 days" in page.html
+    assert 'aria-label="All operations"' in page.html
     page.do("back")
     assert 'data-do="choose"' in page.html
 
