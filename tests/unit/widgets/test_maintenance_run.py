@@ -98,6 +98,7 @@ def test_who_approves_beside_a_run_is_told_of_it(
     assert "It is of the operation Vacuum." in page.html
     held.let_go()
     page.do("back")
+    page.do("back")
     page.plan("set-properties", set="owner=ada")
     assert "under way" not in page.html
 
