@@ -5,13 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from widgets.components.pieces import render_snippet
 from widgets.text import esc, shell_word
 
 _LONGEST_ANSWERS = 200_000
 
-STAGES = ("Choose", "Plan", "Approve", "Run")
+Stage = Literal["choose", "form", "planning", "review", "running", "receipt"]
+
+_WAY = ("Choose", "Plan", "Approve", "Run")
+_POSITION: dict[Stage, int] = {
+    "choose": 0,
+    "form": 1,
+    "planning": 1,
+    "review": 2,
+    "running": 3,
+    "receipt": 3,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,23 +63,23 @@ def parse_answers(text: str) -> dict[str, str]:
     return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
-def render_head(title: str, stage: int, *, back: str, lands: str = "") -> str:
-    """The heading with the steps of the way; `stage` is the position in `STAGES`, `back` says
-    where the way back leads, if there is one. A heading that `lands` is where the keyboard goes
-    on when this is new."""
+def render_head(title: str, stage: Stage, *, back: str) -> str:
+    """The heading with the steps of the way; `back` says where the way back leads. Before there
+    is a plan the heading is where the keyboard goes on when the stage is new."""
+    position = _POSITION[stage]
     steps = "".join(
-        f'<li{_stage(at, stage)}><i aria-hidden="true">{at + 1}</i>{name}</li>'
-        for at, name in enumerate(STAGES)
+        f'<li{_stage(at, position)}><i aria-hidden="true">{at + 1}</i>{name}</li>'
+        for at, name in enumerate(_WAY)
     )
     button = (
         '<button type="button" class="dx-icon dx-previous" data-do="back" data-value="" '
         f'aria-label="{esc(back)}" title="{esc(back)}"></button>'
-        if back
+        if stage != "choose"
         else ""
     )
-    landing = f' tabindex="-1" data-land="{esc(lands)}"' if lands else ""
+    landing = f' tabindex="-1" data-land="{stage}"' if stage in {"choose", "form"} else ""
     return (
-        f'<div class="dx-head dx-way" data-reveal="{esc(title)}{stage}">{button}'
+        f'<div class="dx-head dx-way" data-reveal="{esc(title)}{position}">{button}'
         f"<h3{landing}>{esc(title)}</h3>"
         f'<span class="dx-hint"></span><ol class="dx-stages" aria-label="Steps">{steps}</ol></div>'
     )

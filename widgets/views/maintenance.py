@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from explorer.errors import DeltaError, Problem
 from explorer.maintenance.plan import Plan
@@ -11,7 +11,7 @@ from explorer.maintenance.receipt import Receipt
 from explorer.progress import Cancel, Progress
 from widgets.components.boxes import build_card, build_stack
 from widgets.components.live_html import LiveHtml
-from widgets.components.maintenance import parse_answers, render_buttons, render_head
+from widgets.components.maintenance import Stage, parse_answers, render_buttons, render_head
 from widgets.components.maintenance_plan import render_consequence, render_guards
 from widgets.components.maintenance_run import render_planning
 from widgets.components.pieces import render_problem
@@ -36,16 +36,6 @@ from widgets.views.maintenance_review import (
 )
 from widgets.views.maintenance_run import Pace, RunWatcher
 
-Stage = Literal["choose", "form", "planning", "review", "running", "receipt"]
-
-_STEP: dict[Stage, int] = {
-    "choose": 0,
-    "form": 1,
-    "planning": 1,
-    "review": 2,
-    "running": 3,
-    "receipt": 3,
-}
 _BUSY = {"planning", "running"}
 
 
@@ -193,10 +183,8 @@ class MaintenanceView:
 
     def _head(self) -> str:
         title = "Maintenance" if self._operation is None else self._operation.title
-        lands = self._stage if self._stage in {"choose", "form"} else ""
         back = "Back to the form" if self._has_form else "All operations"
-        back = "" if self._stage == "choose" else back
-        return render_head(title, _STEP[self._stage], back=back, lands=lands)
+        return render_head(title, self._stage, back=back)
 
     def _choose(self, name: str) -> None:
         if self._stage == "choose" and find_operation(name) is not None:

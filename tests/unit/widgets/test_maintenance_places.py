@@ -1,0 +1,98 @@
+"""Between the stages of maintenance: by its address, by the ways back, by other views."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from explorer.maintenance import StateFolder
+from tests.unit.widgets.maintenance_page import Page
+from tests.unit.widgets.orders import Orders
+
+EVIL = "<img src=/evil onerror=window.ran=1>"
+
+
+@pytest.fixture
+def page(orders: Orders, state: StateFolder, no_surprises: None) -> Page:
+    return Page(orders, state)
+
+
+def test_the_address_says_what_is_about_to_be_planned_and_leads_there(page: Page) -> None:
+    page.do("choose", "restore")
+    assert page.state.operation == "restore"
+    page.explorer.go(replace(page.state.address, operation=""), [])  # Back
+    assert 'data-do="choose"' in page.html
+    page.explorer.go(replace(page.state.address, operation="vacuum"), [])
+    assert 'name="retention"' in page.html
+    page.do("back")
+    assert page.state.operation == ""
+
+
+def test_what_was_planned_and_not_carried_out_is_filled_in_again(page: Page) -> None:
+    page.plan("vacuum", retention="8 days")
+    page.explorer.go(replace(page.state.address, operation=""), [])
+    assert 'data-do="approve"' not in page.html
+    page.do("choose", "vacuum")
+    assert 'value="8 days"' in page.html
+    page.do("plan", json.dumps({"retention": "8 days"}))
+    page.approve(table_name="orders")
+    page.do("back")
+    page.do("choose", "vacuum")
+    assert 'value="8 days"' not in page.html
+
+
+def test_back_from_a_plan_leads_to_its_form_and_from_there_to_the_choice(page: Page) -> None:
+    page.plan("vacuum", retention="8 days")
+    assert 'aria-label="Back to the form"' in page.html
+    page.do("back")
+    assert 'aria-label="All operations"' in page.html
+    assert 'data-do="approve"' not in page.html
+    assert 'value="8 days"' in page.html
+    page.do("plan", json.dumps({"retention": "9 days"}))
+    page.do("back")
+    assert 'value="9 days"' in page.html
+    page.do("back")
+    assert 'data-do="choose"' in page.html
+    page.do("choose", "vacuum")
+    assert 'value="9 days"' in page.html
+
+
+def test_back_from_a_plan_that_was_kept_leads_to_the_choice(page: Page, state: StateFolder) -> None:
+    page.plan("vacuum", retention="8 days")
+    page.do("back")
+    page.do("back")
+    page.do("list", "plans")
+    page.do("open", state.list_plans()[0]["digest"])
+    assert "8 days" in page.html
+    assert 'aria-label="All operations"' in page.html
+    page.do("back")
+    assert 'data-do="choose"' in page.html
+
+
+def test_an_address_with_an_operation_that_there_is_not_is_told(page: Page) -> None:
+    page.explorer.go(replace(page.state.address, operation=EVIL), [])
+    assert page.state.notice is not None
+    assert "There is no operation called" in page.state.notice.reason
+    assert page.state.operation == ""
+    assert 'data-do="choose"' in page.html
+    assert EVIL not in page.html
+
+
+def test_an_operation_that_is_chosen_while_the_table_is_opened_anew_stays(
+    page: Page, orders: Orders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page.do("choose", "restore")
+    runner = page.explorer._desk.runner
+    waiting: list[Any] = []
+    monkeypatch.setattr(runner, "run", lambda *given: waiting.append(given))
+    page.explorer.reload()
+    monkeypatch.undo()
+    page.do("back")
+    page.do("choose", "vacuum")
+    for given in waiting:
+        runner.run(*given)
+    assert page.state.operation == "vacuum"
+    assert 'name="retention"' in page.html
