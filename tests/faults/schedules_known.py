@@ -47,10 +47,10 @@ from explorer.storage.parquet_reader import ParquetReader
 from explorer.storage.ports import ReadStore
 from explorer.table import file_events
 
-_MOST_FILES = 5000
+_MOST_FILES = 1000
 """Of some ten thousand bytes each; those of all pasts are among them."""
 
-_MOST_LINES = 30_000
+_MOST_LINES = 10_000
 """Of commits."""
 
 

@@ -51,7 +51,7 @@ def places_of(action: str, paths: pa.ChunkedArray) -> Problems:
     """What is wrong with the places that actions name."""
     if _are_plain(paths):
         return
-    lost = lead_to_no_file(paths)
+    lost = _lost(paths)
     if pc.any(lost).as_py():
         yield problem(
             f"The {action} of {_some(paths.filter(lost))} leads to no data file.",
@@ -90,6 +90,10 @@ def lead_to_no_file(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     """Which paths of a log, once decoded, name a folder, leave the table or enter a log."""
     if _are_plain(paths):
         return pa.chunked_array([bool_column([False] * len(paths))])
+    return _lost(paths)
+
+
+def _lost(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     decoded, absolute = decode_in_pieces(paths), are_absolute(paths)
     lost = pc.match_substring_regex(decoded, _NO_FILE)
     in_a_log = pc.and_(absolute, pc.match_substring_regex(decoded, _IN_A_LOG))
