@@ -52,7 +52,10 @@ def _render_name(area: Area, place: Rectangle) -> str:
 
 
 def build_rectangles(values: Sequence[float]) -> list[Rectangle]:
-    """Places of descending positive values that fill the map without overlap."""
+    """Places of descending positive values that fill the map without overlap.
+
+    What is left for the smallest is a difference of large numbers: none reaches over the edge.
+    """
     total = sum(values)
     if not values or total <= 0:
         return []
@@ -71,9 +74,13 @@ def build_rectangles(values: Sequence[float]) -> list[Rectangle]:
                 found = (left, top + offset, thick, length)
             else:
                 found = (left + offset, top, length, thick)
+            at = found[0] / _SHAPE
             places.append(
                 Rectangle(
-                    left=found[0] / _SHAPE, top=found[1], width=found[2] / _SHAPE, height=found[3]
+                    left=at,
+                    top=found[1],
+                    width=min(found[2] / _SHAPE, 1 - at),
+                    height=min(found[3], 1 - found[1]),
                 )
             )
             offset += length

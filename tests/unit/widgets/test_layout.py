@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
@@ -44,6 +44,8 @@ def small(name: str, mebibytes: int) -> dict[str, object]:
 
 
 @given(st.lists(st.integers(1, 10**9), max_size=40))
+@example([1, 32891134, 97346816])
+@example([1, 32891135])
 def test_a_treemap_fills_its_place_in_proportion(values: list[int]) -> None:
     ordered = sorted(values, reverse=True)
     places = build_rectangles(ordered)
