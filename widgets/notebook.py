@@ -15,7 +15,7 @@ from widgets.components.kernel_note import KernelNote
 from widgets.components.live_html import LiveHtml
 from widgets.components.standalone import render_standalone
 from widgets.services.access import Access
-from widgets.services.desk import Desk, Shelf, adopt
+from widgets.services.desk import Desk, Shelf
 from widgets.services.maintenance import Maintenance
 from widgets.services.recents import Recents
 from widgets.services.work import InlineRunner
@@ -94,7 +94,7 @@ class TableExplorer(pn.viewable.Viewer):
             css_classes=[*self._page.css_classes, "dx-framed"], design=pn.theme.Native
         )
         if isinstance(table, Table):
-            self._explorer.show(adopt(table))
+            self._explorer.show(desk.adopt(table), version)
         else:
             self._explorer.open(Address(table=os.fspath(table), version=version))
 

@@ -69,6 +69,11 @@ class Address:
     only: str = ""
     operation: str = ""
 
+    def differing(self, other: Address) -> dict[str, Any]:
+        """What this address says otherwise than the other, by name."""
+        pairs = ((name, getattr(self, name)) for name in ADDRESSED)
+        return {name: value for name, value in pairs if value != getattr(other, name)}
+
 
 _TEXTS = ("where", "file", "column", "only", "operation")
 

@@ -139,6 +139,7 @@ class Desk:
         self._shelf = shelf
         self._access = access
         self._targets: dict[str, str] = {}
+        self._adopted: dict[str, TableService] = {}
         self.offered = tuple(self._remember(uri) for uri in offered)
 
     def open(self, uri: str) -> TableService:
@@ -147,10 +148,18 @@ class Desk:
         Raises `DeltaError`. A place that was typed with credentials is found again
         by its shown form, on this page only.
         """
+        if uri in self._adopted:
+            return self._adopted[uri]
         target = self._targets.get(uri) or self._catalogued(uri) or uri
         self._access.check(target)
         service = self._shelf.open(target)
         self._remember(target)
+        return service
+
+    def adopt(self, table: Table) -> TableService:
+        """A table that someone has opened already, with all that they opened it with: what is
+        asked for by its place is this one from then on."""
+        service = self._adopted[table.uri] = TableService(table)
         return service
 
     def choices(self) -> tuple[str, ...]:
@@ -166,8 +175,3 @@ class Desk:
         shown = parse_location(target).shown
         self._targets[shown] = target
         return shown
-
-
-def adopt(table: Table) -> TableService:
-    """A table that someone has opened already."""
-    return TableService(table)

@@ -120,7 +120,7 @@ class Explorer:
         asked = self._asked
         # the table that is in front stays there while it is looked at anew
         is_open = address.table == self._state.table
-        before = self._state.operation
+        before = self._state.address
         self._state.param.update(
             opening="" if is_open else address.table,
             refreshing=is_open,
@@ -134,11 +134,9 @@ class Explorer:
         def done(found: tuple[TableService, Overview]) -> None:
             if asked != self._asked:
                 return
-            wanted = address
-            if is_open and self._state.operation != before:
-                # chosen while the table was looked at: that stays in front
-                wanted = replace(address, operation=self._state.operation)
-            self._enter(*found, wanted, complaints or [])
+            # what was chosen while an open table was looked at stays in front
+            chosen = self._state.address.differing(before) if is_open else {}
+            self._enter(*found, replace(address, **chosen), complaints or [])
 
         def failed(problem: Problem) -> None:
             if asked == self._asked:
@@ -146,10 +144,10 @@ class Explorer:
 
         self._desk.runner.run(work, done, failed)
 
-    def show(self, service: TableService) -> None:
+    def show(self, service: TableService, version: int | None = None) -> None:
         """Show a table that is open already, in a notebook."""
         self._asked += 1
-        address = Address(table=service.uri)
+        address = Address(table=service.uri, version=version)
         self._desk.runner.run(
             service.read_overview,
             lambda overview: self._enter(service, overview, address, []),
@@ -202,7 +200,8 @@ class Explorer:
         self.open(replace(self._state.address, version=at))
 
     def close(self) -> None:
-        """The page is gone: stop what still reads for it."""
+        """The page is gone: what reads or plans for it is told to stop, what it carries out goes
+        on."""
         self._asked += 1
         self._follower.stop()
         self._timeline.reader.stop()

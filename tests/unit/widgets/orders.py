@@ -8,7 +8,6 @@ from pathlib import Path
 
 import explorer
 from tests.tables import PROTOCOL, Action, LogFolder, add, metadata, remove
-from widgets.services.desk import adopt
 from widgets.services.tables import TableService
 
 DAY_MS = 86_400_000
@@ -48,4 +47,4 @@ class Orders:
 
     @property
     def service(self) -> TableService:
-        return adopt(explorer.open_table(self.root))
+        return TableService(explorer.open_table(self.root))

@@ -13,8 +13,8 @@ from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.test_explorer_view import Page
 from widgets.components.engines import build_engine_row, matches, render_engine, tell_why
 from widgets.components.live_html import LiveHtml
-from widgets.services.desk import adopt
 from widgets.services.engines import EngineAnswer, read_engines
+from widgets.services.tables import TableService
 
 EVIL = "<img src=/evil onerror=window.ran=1>"
 
@@ -38,7 +38,7 @@ def table(folder: Path, *features: str) -> Path:
 
 
 def answer(place: Path) -> EngineAnswer:
-    return read_engines(adopt(explorer.open_table(place)), 0)
+    return read_engines(TableService(explorer.open_table(place)), 0)
 
 
 def row(found: EngineAnswer, engine: str) -> dict[str, Any]:
