@@ -48,7 +48,7 @@ def plan_optimize_verb(  # noqa: PLR0913  # the options of a command
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to write small files again as few, or rows in an order, or do it on Spark.
+    """Plan to write small files again as few, or rows in an order, or do it: much on Spark.
 
     Example: delta-explorer optimize ./orders --where "day >= '2026-01-01'" --zorder customer
     """
