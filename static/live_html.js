@@ -29,23 +29,27 @@ const is_alike = (old, fresh) =>
   old.nodeType === fresh.nodeType && old.nodeName === fresh.nodeName && key_of(old) === key_of(fresh)
 
 const change_attributes = (old, fresh) => {
-  let changed = false
   for (const {name} of [...old.attributes]) {
     // what a person has unfolded stays so
     if (fresh.hasAttribute(name) || (name === "open" && old.localName === "details")) { continue }
     old.removeAttribute(name)
-    changed = true
   }
   for (const {name, value} of fresh.attributes) {
     if (old.getAttribute(name) === value) { continue }
     old.setAttribute(name, value)
-    changed = true
   }
-  return changed
 }
 
+// Whether a field is given something else, or is to hold something else; an example in it or a
+// list of offers may come later than what is typed.
+const given = (field) =>
+  field.localName === "select"
+    ? [...field.options].find((option) => option.defaultSelected)?.value
+    : field.defaultValue
+const means_else = (old, fresh) =>
+  given(old) !== given(fresh) || old.dataset.expected !== fresh.dataset.expected
+
 const change_field = (old, fresh, changed, focused) => {
-  if (!old.matches("input, textarea, select")) { return }
   const filled_in = old.closest("[data-form]") !== null && old.hasAttribute("name")
   const typing = old === focused && old.localName !== "select"
   // what is being typed, and what was filled into a form that is the same, is kept
@@ -58,9 +62,11 @@ const change = (old, fresh, focused) => {
     if (old.nodeValue !== fresh.nodeValue) { old.nodeValue = fresh.nodeValue }
     return
   }
-  const changed = change_attributes(old, fresh)
+  const is_field = old.matches("input, textarea, select")
+  const changed = is_field && means_else(old, fresh)
+  change_attributes(old, fresh)
   change_children(old, fresh, focused)
-  change_field(old, fresh, changed, focused)
+  if (is_field) { change_field(old, fresh, changed, focused) }
 }
 
 const change_children = (parent, wanted, focused) => {

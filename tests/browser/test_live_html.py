@@ -117,6 +117,30 @@ def test_a_form_keeps_what_was_filled_in_while_its_fields_are_the_same(part: Pag
     assert part.locator("button").is_disabled()
 
 
+def test_what_is_typed_outlasts_that_examples_and_offers_come_later(part: Page) -> None:
+    def form(more: str, offers: str = "") -> str:
+        chosen = '<select name="s"><option value="a" selected></option><option value="b"></option>'
+        return (
+            f'<div id="f" data-form><input name="typed" value=""{more}>{offers}{chosen}</select>'
+            '<textarea name="t"></textarea></div>'
+        )
+
+    redraw(part, form(' placeholder="name"'))
+    part.locator("textarea").fill("x=1")
+    part.locator("select").select_option("b")
+    part.locator("input").fill("deletionVec")
+    offers = '<datalist id="l"><option value="deletionVectors"></option></datalist>'
+    redraw(part, form(' placeholder="such as deletionVectors" list="l"', offers))
+    assert part.locator("input").input_value() == "deletionVec"
+    assert part.locator("select").input_value() == "b"
+    assert part.locator("textarea").input_value() == "x=1"
+    redraw(part, form("").replace('value=""', 'value="given"'))
+    assert part.locator("input").input_value() == "given"
+    part.locator("input").fill("mine")
+    redraw(part, form("").replace('id="f"', 'id="other"'))
+    assert part.locator("input").input_value() == ""
+
+
 def test_what_is_unfolded_and_how_far_it_is_scrolled_outlast_a_redraw(part: Page) -> None:
     def html(number: int) -> str:
         rows = f"{number}<br>" * 200

@@ -123,11 +123,13 @@ def render_lock(uri: str, *, is_notebook: bool) -> str:
     )
 
 
-def render_form(does: str, fields: Sequence[FormField], button: str) -> str:
+def render_form(name: str, does: str, fields: Sequence[FormField], button: str) -> str:
     """What an operation asks for; planning changes nothing, so that Enter plans."""
     drawn = "".join(_render_field(field) for field in fields)
     return (
-        f'<p class="dx-lead">{esc(does)}</p><div class="dx-form" data-form="">{drawn}'
+        f'<p class="dx-lead">{esc(does)}</p>'
+        # what was filled in stays as long as it is this form, however it is drawn
+        f'<div class="dx-form" id="dx-form-{esc(name)}" data-form="">{drawn}'
         '<div class="dx-buttons"><button type="button" class="dx-primary" data-do="plan" '
         f'data-value="" data-submit="" data-enter="">{esc(button)}</button></div>'
         '<p class="dx-muted">Planning only looks: nothing is changed by it.</p></div>'

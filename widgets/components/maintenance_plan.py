@@ -221,7 +221,9 @@ def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: b
         else ""
     )
     return (
-        f'<div class="dx-form dx-approval" data-form="">{name}{reason}'
+        # what was typed for one plan approves no other
+        f'<div class="dx-form dx-approval" id="dx-approve-{esc(plan.digest[:12])}" data-form="">'
+        f"{name}{reason}"
         f'<input type="hidden" name="digest" value="{esc(plan.digest)}">'
         '<div class="dx-buttons">'
         f'<button type="button" class="{kind}" data-do="approve" data-value="" data-submit="">'
@@ -234,8 +236,7 @@ def _render_name(name: str, warning: str) -> str:
     return (
         f"<label><span>{esc(warning)}To approve it, type the table's name: "
         f'<code>{esc(name)}</code></span><input type="text" name="table_name" '
-        f'data-expected="{esc(name)}" autocomplete="off" spellcheck="false" '
-        'aria-label="Type the table\'s name"></label>'
+        f'data-expected="{esc(name)}" autocomplete="off" spellcheck="false"></label>'
     )
 
 

@@ -10,10 +10,11 @@ from widgets.text import cut, esc, format_count, format_many, format_time, read_
 _LABEL = 200
 
 
-def render_planning(progress: Progress | None) -> str:
-    """A plan that is being made; it can be stopped."""
+def render_planning(progress: Progress | None, *, can_stop: bool) -> str:
+    """A plan that is being made."""
     count, label = _count_of(progress), _label_of(progress)
-    return _render("Looking, and changing nothing", progress, count, label, "Stop planning")
+    button = "Stop planning" if can_stop else None
+    return _render("Looking, and changing nothing", progress, count, label, button)
 
 
 def render_run(
@@ -74,7 +75,8 @@ def _render(
         "</button>"
     )
     return (
-        f'<div class="dx-run" role="status" tabindex="-1" data-land="run">'
-        f"<strong>{esc(lead)}</strong><div>{bar}<span>{count}</span></div>"
+        # what is read out is what is going on, and not each of its numbers
+        '<div class="dx-run" tabindex="-1" data-land="run">'
+        f'<strong role="status">{esc(lead)}</strong><div>{bar}<span>{count}</span></div>'
         f"<p>{esc(cut(label, _LABEL))}&nbsp;</p>{stop}</div>"
     )

@@ -111,7 +111,6 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     bar.keep_theme(page, desk.runner.post)
     state.param.watch(write_address, [*ADDRESSED, "opening"])
     pn.state.on_session_destroyed(lambda _: explorer.close())
-    pn.state.on_session_destroyed(lambda _: desk.maintenance.close())
     pn.state.on_session_destroyed(lambda _: start.close())
     _begin(explorer, state, bar, desk)
     return page

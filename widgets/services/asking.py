@@ -26,8 +26,9 @@ class Question:
     """Asks one thing at a time: a newer question takes the place of an open one, which is
     told to stop, and whose answer is dropped."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, *, is_planning: bool = False) -> None:
         self._runner = runner
+        self._run = runner.run_planning if is_planning else runner.run
         self._cancel = Cancel()
         _questions.setdefault(runner, WeakSet()).add(self)
 
@@ -64,7 +65,12 @@ class Question:
         watch = Watch(cancel=cancel)
         if report is not None:
             watch = Watch(progress=self._throttled(cancel, report), cancel=cancel)
-        self._runner.run(lambda: work(watch, tell), if_open(done), if_open(failed))
+
+        def begun() -> T:
+            cancel.check()  # it may have waited for a thread, and nobody waits for it any more
+            return work(watch, tell)
+
+        self._run(begun, if_open(done), if_open(failed))
 
     def drop(self) -> None:
         """Nobody waits for the answer any more."""
@@ -74,17 +80,18 @@ class Question:
     def _throttled(
         self, cancel: Cancel, report: Callable[[Progress], None]
     ) -> Callable[[Progress], None]:
-        last = 0.0
+        last, label = 0.0, ""
 
         def tell(progress: Progress) -> None:
             if cancel is self._cancel:
                 report(progress)
 
         def told(progress: Progress) -> None:
-            nonlocal last
+            nonlocal last, label
             now = time.monotonic()
-            if now - last >= REPORT_SECONDS:
-                last = now
+            # something else is done now, which may take long
+            if now - last >= REPORT_SECONDS or progress.label != label:
+                last, label = now, progress.label
                 self._runner.post(partial(tell, progress))
 
         return told

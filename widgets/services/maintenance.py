@@ -17,7 +17,7 @@ from explorer.errors import ConflictError, DeltaError, NotFoundError
 from explorer.maintenance.plan import Plan
 from explorer.maintenance.receipt import Receipt
 from explorer.maintenance.state_folder import StateFolder
-from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from widgets.services.operations import Operation, needs_name
 from widgets.services.planners import Answers, Request
 from widgets.services.runs import Run, Runs
@@ -63,7 +63,6 @@ class Maintenance:
         self._state = state
         self._options = dict(storage_options or {})
         self._shown: Plan | None = None
-        self._planning: Cancel | None = None
         self._lock = threading.Lock()
 
     @property
@@ -81,13 +80,10 @@ class Maintenance:
         service: TableService,
         operation: Operation,
         answers: Answers,
-        progress: ProgressCallback | None = None,
-        cancel: Cancel | None = None,
+        watch: Watch = UNWATCHED,
     ) -> Plan:
         """Make a plan; an unlocked page keeps it. Raises `DeltaError`."""
         place = None if self._state is None else self._state.place
-        watch = Watch(progress=progress, cancel=cancel)
-        self._planning = cancel
         request = Request(table=service.table, answers=answers, watch=watch, state_dir=place)
         plan = operation.plan(request)
         if self._state is not None and self.is_unlocked:
@@ -133,11 +129,6 @@ class Maintenance:
         """Ask a run to stop; a locked page may not."""
         if self.is_unlocked:
             run.cancel()
-
-    def close(self) -> None:
-        """The page is gone: what it plans is given up, what it carries out goes on."""
-        if self._planning is not None:
-            self._planning.cancel()
 
     def running(self, uri: str) -> list[Run]:
         """What is being done to a table now, whoever began it."""

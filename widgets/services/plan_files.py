@@ -81,9 +81,10 @@ class PlanFiles:
             sort_by=query.sort_by,
             descending=query.descending,
         )
-        if self._found is None or self._found[0] != asked:
-            self._found = (asked, self._find(asked))
-        return self._found[1]
+        found = self._found  # two pages may be read at once
+        if found is None or found[0] != asked:
+            found = self._found = (asked, self._find(asked))
+        return found[1]
 
     def _find(self, query: PlanFilesQuery) -> pa.Array:
         order = pc.sort_indices(

@@ -94,6 +94,7 @@ class Pool:
 
 _POOLS: WeakSet[Pool] = WeakSet()
 _POOL = Pool(WORKERS)
+_PLANNING = Pool(WORKERS)
 
 
 _LONG = "delta-explorer-long"
@@ -122,6 +123,11 @@ class Runner(Protocol):
     def run_long(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         """The same for work that takes minutes or waits for its turn: it takes no place of
         those who ask in between."""
+        ...
+
+    def run_planning(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        """The same for plans, which may take minutes too and which every page may ask for:
+        they wait for each other, and nobody else for them."""
         ...
 
     def post(self, change: Callable[[], None]) -> None:
@@ -166,6 +172,10 @@ class BackgroundRunner:
         """See `Runner.run_long`."""
         job = partial(self._run, work, done, failed)
         threading.Thread(target=job, name=_LONG, daemon=True).start()
+
+    def run_planning(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        """See `Runner.run_planning`."""
+        _PLANNING.submit(lambda: self._run(work, done, failed))
 
     def _run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
         change = attempt(work, done, failed)
@@ -230,6 +240,7 @@ class InlineRunner:
         attempt(work, done, failed)()
 
     run_long = run
+    run_planning = run
 
     def post(self, change: Callable[[], None]) -> None:
         """See `Runner.post`."""

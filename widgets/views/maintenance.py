@@ -8,7 +8,7 @@ from typing import Any
 from explorer.errors import DeltaError, Problem
 from explorer.maintenance.plan import Plan
 from explorer.maintenance.receipt import Receipt
-from explorer.progress import Cancel, Progress
+from explorer.progress import Progress, Watch
 from widgets.components.boxes import build_card, build_stack
 from widgets.components.live_html import LiveHtml
 from widgets.components.maintenance import Stage, parse_answers, render_buttons, render_head
@@ -16,6 +16,7 @@ from widgets.components.maintenance_plan import render_consequence, render_guard
 from widgets.components.maintenance_run import render_planning
 from widgets.components.pieces import render_problem
 from widgets.components.receipt import render_receipt, undo_version
+from widgets.services.asking import Question
 from widgets.services.desk import Desk
 from widgets.services.maintenance import Consent
 from widgets.services.offers import Offers, read_offers
@@ -27,6 +28,7 @@ from widgets.state import PageState
 from widgets.views.maintenance_documents import DocumentsView
 from widgets.views.maintenance_files import PlanFilesView
 from widgets.views.maintenance_review import (
+    PLANNING,
     build_unknown,
     render_decision,
     render_form_of,
@@ -34,9 +36,7 @@ from widgets.views.maintenance_review import (
     render_start,
     render_ways_on,
 )
-from widgets.views.maintenance_run import Pace, RunWatcher
-
-_BUSY = {"planning", "running"}
+from widgets.views.maintenance_run import RunWatcher
 
 
 class MaintenanceView:
@@ -55,7 +55,8 @@ class MaintenanceView:
         self._asked: str | None = None
         self._plan: Plan | None = None
         self._receipt: Receipt | None = None
-        self._cancel = Cancel()
+        self._planning = Question(desk.runner, is_planning=True)
+        self._opening = Question(desk.runner)
         self._watcher = RunWatcher(desk, self._draw_run, self._end)
         self._top = LiveHtml(margin=0)
         self._bottom = LiveHtml(margin=0)
@@ -82,6 +83,8 @@ class MaintenanceView:
             part.on("stop", lambda _: self._stop())
             part.on("approve", self._approve)
             part.on("undo", lambda _: self._undo())
+            part.on("open", self._open_plan)
+            part.on("run", self._open_run)
             part.on("receipt", self._open_receipt)
         self._state.param.watch(self._follow, ["view", "operation"])
 
@@ -90,6 +93,7 @@ class MaintenanceView:
         before, self._service = self._service, service
         if before is None or before.uri != service.uri:
             self._begin_anew()
+            self._left = ("", {})  # of another table
             self._arrive(self._state.operation)
         self._look()
 
@@ -143,7 +147,6 @@ class MaintenanceView:
         run goes on without being watched."""
         if self._has_form:
             self._keep_answers()
-            self._cancel.cancel()
             self._draw_form(None)
             return
         self._begin_anew()
@@ -164,7 +167,6 @@ class MaintenanceView:
         """Only the choice is shown; what was answered and not carried out is kept for it."""
         if self._operation is not None and self._stage in {"planning", "review"}:
             self._keep_answers()
-        self._cancel.cancel()
         self._watcher.leave()
         self._plan, self._receipt, self._operation, self._answers = None, None, None, {}
         self._asked = None  # whoever opens that plan again has its document, and no answers
@@ -173,8 +175,11 @@ class MaintenanceView:
         self._top.html = self._head() + render_start(self._desk, uri)
 
     def _go(self, stage: Stage) -> None:
-        """The next stage; outside of a review there is nothing to approve."""
+        """The next stage; outside of a review there is nothing to approve, and what was
+        planned or opened before is no longer wanted."""
         self._stage = stage
+        self._opening.drop()
+        self._planning.drop()
         if stage != "review":
             self._plan = None
             self._desk.maintenance.show(None)
@@ -242,54 +247,42 @@ class MaintenanceView:
             return
         version = undo_version(receipt)
         if version is not None:
-            self._plan_undo("restore", receipt, {"version": str(version)})
+            self._plan_undo("restore", {"version": str(version)})
         elif receipt.operation == "set-properties":
-            work = partial(self._desk.maintenance.undo_properties, receipt)
-            done = partial(self._plan_undo, "set-properties", receipt)
-            self._desk.runner.run(work, done, self._fail)
+            undo = partial(self._desk.maintenance.undo_properties, receipt)
+            done = partial(self._plan_undo, "set-properties")
+            self._opening.ask(lambda _: undo(), done, self._fail)
 
-    def _plan_undo(self, name: str, receipt: Receipt, answers: Answers) -> None:
-        if self._stage == "receipt" and receipt is self._receipt:
-            self._name(find_operation(name))
-            self._answers = answers
-            self._start_planning()
+    def _plan_undo(self, name: str, answers: Answers) -> None:
+        self._name(find_operation(name))
+        self._answers = answers
+        self._start_planning()
 
     def _start_planning(self) -> None:
         service, operation, answers = self._service, self._operation, self._answers
         if service is None or operation is None:
             return
-        cancel = self._cancel = Cancel()
-        pace = Pace()
         self._asked = None
         self._go("planning")
-        self._draw_planning(cancel, None)
+        self._draw_planning(None)
 
-        def report(progress: Progress) -> None:
-            if pace.is_due(progress.label):
-                self._desk.runner.post(partial(self._draw_planning, cancel, progress))
-
-        def work() -> tuple[Plan, str]:
-            plan = self._desk.maintenance.plan(service, operation, answers, report, cancel)
+        def work(watch: Watch) -> tuple[Plan, str]:
+            plan = self._desk.maintenance.plan(service, operation, answers, watch)
             return plan, plan.digest  # for a million files a second that must not pass here
 
         def done(found: tuple[Plan, str]) -> None:
-            if cancel is self._cancel and self._stage == "planning":
-                plan, self._asked = found
-                self._review(plan, None)
+            plan, self._asked = found
+            self._review(plan, None)
 
-        def failed(problem: Problem) -> None:
-            if cancel is self._cancel and self._stage == "planning":
-                self._draw_form(None if problem.kind == "cancelled" else problem)
+        self._planning.ask(work, done, self._draw_form, self._draw_planning)
 
-        self._desk.runner.run(work, done, failed)
-
-    def _draw_planning(self, cancel: Cancel, progress: Progress | None) -> None:
-        if cancel is self._cancel and self._stage == "planning":
-            self._top.html = self._head() + render_planning(progress)
+    def _draw_planning(self, progress: Progress | None) -> None:
+        can_stop = self._desk.runner.is_background
+        self._top.html = self._head() + render_planning(progress, can_stop=can_stop)
 
     def _stop(self) -> None:
         if self._stage == "planning":
-            self._cancel.cancel()
+            self._draw_form(None)
         else:
             self._watcher.stop()
 
@@ -357,35 +350,43 @@ class MaintenanceView:
         self._receipt = receipt
         self._name(find_operation(receipt.operation))
         self._top.html = self._head() + render_receipt(receipt)
-        self._bottom.html = render_ways_on(receipt, can_repeat=self._asked == receipt.digest)
+        can_repeat = self._asked == receipt.digest
+        self._bottom.html = render_ways_on(self._desk, receipt, can_repeat=can_repeat)
 
     def _open_plan(self, digest: str) -> None:
-        service, maintenance = self._service, self._desk.maintenance
-        if service is None or self._stage in _BUSY:
-            return
+        service = self._service
+        if service is not None and self._may_open():
+            load = partial(self._desk.maintenance.load_plan, service, digest)
+            self._opening.ask(lambda _: load(), self._opened, self._open_failed)
 
-        def done(found: tuple[Plan, Receipt | None]) -> None:
-            if service is self._service and self._stage not in _BUSY:
-                plan, carried_out = found
-                self._name(find_operation(plan.operation))
-                self._review(plan, carried_out)
-
-        self._desk.runner.run(lambda: maintenance.load_plan(service, digest), done, self._fail)
+    def _opened(self, found: tuple[Plan, Receipt | None]) -> None:
+        self._watcher.leave()
+        self._name(find_operation(found[0].operation))
+        self._review(*found)
 
     def _open_receipt(self, identifier: str) -> None:
-        service, maintenance = self._service, self._desk.maintenance
-        if service is None or self._stage in _BUSY:
-            return
+        service = self._service
+        if service is not None and self._may_open():
+            load = partial(self._desk.maintenance.load_receipt, service, identifier)
+            self._opening.ask(lambda _: load(), self._receipt_opened, self._open_failed)
 
-        def done(receipt: Receipt) -> None:
-            if service is self._service and self._stage not in _BUSY:
-                self._show_receipt(receipt)
+    def _receipt_opened(self, receipt: Receipt) -> None:
+        self._watcher.leave()
+        self._show_receipt(receipt)
 
-        work = partial(maintenance.load_receipt, service, identifier)
-        self._desk.runner.run(work, done, self._fail)
+    def _open_failed(self, problem: Problem) -> None:
+        self._watcher.leave()
+        self._fail(problem)
+
+    def _may_open(self) -> bool:
+        """Whether something else can be looked at: a run goes on without being watched, a plan
+        that is being made would be lost."""
+        if self._stage == "planning":
+            self._state.notice = PLANNING
+        return self._stage != "planning"
 
     def _open_run(self, digest: str) -> None:
-        if self._service is None or self._stage == "planning":
+        if self._service is None or not self._may_open():
             return
         for run in self._desk.maintenance.running(self._service.uri):
             if run.plan.digest == digest:

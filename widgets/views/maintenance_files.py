@@ -45,6 +45,7 @@ class PlanFilesView:
 
     def __init__(self, desk: Desk, state: PageState) -> None:
         self._desk = desk
+        self._shown: pa.Table | None = None
         self._files: PlanFiles | None = None
         self._counts: Sequence[ActionCount] = ()
         self._query = PlanFilesQuery()
@@ -67,24 +68,30 @@ class PlanFilesView:
         self.panel.visible = True
         self._name = f"{plan.operation}-{plan.digest[:12]}"
         self._table.html = render_waiting("Sorting the files")
-        arrow = plan.files
+        arrow = self._shown = plan.files
 
         def work() -> tuple[PlanFiles, list[ActionCount]]:
             files = PlanFiles(arrow)
             return files, files.count()
 
         def done(found: tuple[PlanFiles, list[ActionCount]]) -> None:
+            if arrow is not self._shown:
+                return  # those of a plan that is no longer reviewed
             self._files, self._counts = found
             self._query = PlanFilesQuery(action=self._counts[0].action)
             self._draw_head()
             self._ask(self._query)
 
-        self._desk.runner.run(work, done, self._fail)
+        def failed(problem: Problem) -> None:
+            if arrow is self._shown:
+                self._fail(problem)
+
+        self._desk.runner.run(work, done, failed)
 
     def clear(self) -> None:
         """No plan is reviewed."""
         self.panel.visible = False
-        self._files, self._counts = None, ()
+        self._shown, self._files, self._counts = None, None, ()
         self._head.html = self._table.html = ""
 
     def _choose(self, action: str) -> None:
@@ -117,7 +124,11 @@ class PlanFilesView:
             if files is self._files and query == self._query:
                 self._draw(query, page)
 
-        self._desk.runner.run(lambda: files.read(query), done, self._fail)
+        def failed(problem: Problem) -> None:
+            if files is self._files and query == self._query:
+                self._fail(problem)
+
+        self._desk.runner.run(lambda: files.read(query), done, failed)
 
     def _draw_head(self) -> None:
         counts = [(one.action, one.num_files, one.num_bytes) for one in self._counts]

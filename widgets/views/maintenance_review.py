@@ -51,6 +51,14 @@ def render_start(desk: Desk, uri: str) -> str:
     return lead + render_lock_of(desk, uri) + render_choices(_list_choices())
 
 
+PLANNING = Notice(
+    level="info",
+    problem="A plan is being made.",
+    reason="It would be lost, were something else opened now.",
+    remedy="Wait for it, or stop it first.",
+)
+
+
 def build_unknown(name: str) -> Notice:
     """What is said of an operation that an address names and that is not offered."""
     return Notice(
@@ -91,17 +99,18 @@ def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> st
         )
         for one in operation.fields
     ]
-    return render_form(operation.does, fields, "Make the plan")
+    return render_form(operation.name, operation.does, fields, "Make the plan")
 
 
 def render_run_of(desk: Desk, run: Run) -> str:
-    """How far a run is; whoever may approve plans here may stop it."""
+    """How far a run is; whoever may approve plans here may stop it. In a notebook only the
+    kernel can be interrupted: it hears of a click when the run has ended."""
     return render_run(
         run.plan,
         run.begun_at,
         run.progress,
         is_stopping=run.is_stopping,
-        can_stop=desk.maintenance.is_unlocked,
+        can_stop=desk.maintenance.is_unlocked and desk.runner.is_background,
     )
 
 
@@ -133,6 +142,9 @@ def render_decision(
             "The table's name holds characters that cannot be typed here; carry the plan out on "
             "the command line, with --confirm."
         )
+    elif any(run.plan.digest == plan.digest for run in desk.maintenance.running(uri)):
+        html = render_sentence("This plan is being carried out; a plan is used once.")
+        html += render_buttons(("run", plan.digest, "Show how far it is"))
     else:
         html = _render_others(desk.maintenance.running(uri))
         html += render_approval(
@@ -157,13 +169,15 @@ def _render_others(running: Sequence[Run]) -> str:
     )
 
 
-def render_ways_on(receipt: Receipt, *, can_repeat: bool) -> str:
+def render_ways_on(desk: Desk, receipt: Receipt, *, can_repeat: bool) -> str:
     """What can be done after a run: the way back where there is one, or the plan anew."""
     buttons, version = [], undo_version(receipt)
     if version is not None:
         buttons.append(("undo", "", f"Plan the way back to version {format_count(version)}"))
     elif receipt.operation == "set-properties" and receipt.undo:
         buttons.append(("undo", "", "Plan the way back"))
+    if receipt.status != "completed" and desk.maintenance.keeps_documents:
+        buttons.append(("open", receipt.digest, "Show the plan"))
     if receipt.status != "completed" and can_repeat:
         buttons.append(("again", "", "Plan again"))
     return render_buttons(*buttons, ("back", "", "All operations"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from explorer.maintenance import StateFolder
 from tests.unit.widgets.orders import Orders
@@ -14,9 +15,39 @@ from widgets.services.desk import Desk, Shelf
 from widgets.services.maintenance import Maintenance
 from widgets.services.recents import Recents
 from widgets.services.runs import Runs
-from widgets.services.work import InlineRunner
+from widgets.services.work import Done, Failed, InlineRunner, Runner, T
 from widgets.state import Address, PageState
 from widgets.views.explorer import Explorer
+
+
+class Beside(InlineRunner):
+    """Work beside the page: while `is_slow`, each piece waits until the test lets it come."""
+
+    is_background = True
+
+    def __init__(self) -> None:
+        self.is_slow = False
+        self._waiting: list[Callable[[], None]] = []
+
+    def run(self, work: Callable[[], T], done: Done[T], failed: Failed) -> None:
+        job = partial(super().run, work, done, failed)
+        if self.is_slow:
+            self._waiting.append(job)
+        else:
+            job()
+
+    run_long = run
+    run_planning = run
+
+    def come_once(self) -> None:
+        """The oldest of what waits comes; what it asks for waits."""
+        self._waiting.pop(0)()
+
+    def come(self, *, last_first: bool = False) -> None:
+        """What waits comes, and what it asks for in turn."""
+        self.is_slow = False
+        while self._waiting:
+            self._waiting.pop(-1 if last_first else 0)()
 
 
 class Page:
@@ -29,11 +60,12 @@ class Page:
         *,
         unlocked: bool = True,
         runs: Runs | None = None,
+        runner: Runner | None = None,
     ) -> None:
         self.state = PageState()
-        right = Maintenance(is_unlocked=lambda: unlocked, state=state, runs=runs)
+        right = self.right = Maintenance(is_unlocked=lambda: unlocked, state=state, runs=runs)
         desk = Desk(
-            runner=InlineRunner(),
+            runner=InlineRunner() if runner is None else runner,
             shelf=Shelf(),
             access=Access(),
             recents=Recents(),

@@ -173,6 +173,8 @@ class Later:
     def run(self, work: object, done: object, failed: object) -> None:
         self.waiting.append((work, done, failed))
 
+    run_planning = run
+
     def post(self, change: object) -> None:
         change()  # type: ignore[operator]
 
@@ -182,7 +184,7 @@ class Later:
         self.waiting = []
 
 
-def test_the_answer_to_an_older_question_is_dropped_and_its_work_told_to_stop() -> None:
+def test_the_answer_to_an_older_question_is_dropped_and_its_work_not_begun_any_more() -> None:
     runner, heard, flags = Later(), [], []
     question = Question(runner)  # type: ignore[arg-type]
 
@@ -197,7 +199,23 @@ def test_the_answer_to_an_older_question_is_dropped_and_its_work_told_to_stop() 
     question.ask(lambda watch: work("second", watch), heard.append, fail)
     runner.go_on()
     assert heard == ["second"]
-    assert flags == [True, False]
+    assert flags == [False]
+
+
+def test_work_that_has_begun_for_an_older_question_is_told_to_stop() -> None:
+    question = Question(InlineRunner())
+    flags: list[bool] = []
+
+    def work(watch: Watch) -> None:
+        question.drop()
+        flags.append(watch.cancel is not None and watch.cancel.is_cancelled)
+
+    question.ask(work, fail_with, fail_with)
+    assert flags == [True]
+
+
+def fail_with(_: object) -> None:
+    raise AssertionError("an answer that nobody waits for was told")
 
 
 def test_progress_of_a_question_that_is_dropped_is_not_reported() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 
 from explorer.maintenance import StateFolder
-from tests.unit.widgets.maintenance_page import Page
+from explorer.maintenance.receipt import Receipt
+from tests.unit.widgets.maintenance_page import Beside, Page
 from tests.unit.widgets.orders import Orders
 from widgets.services.maintenance import Consent, Maintenance
 from widgets.services.operations import find_operation
@@ -48,7 +49,7 @@ def test_a_run_that_another_page_began_is_shown_and_ends_in_its_receipt(
 ) -> None:
     runs = Runs()
     held = Held(orders, state, runs)
-    page = Page(orders, state, runs=runs)
+    page = Page(orders, state, runs=runs, runner=Beside())
     begun = format_time(read_moment(held.run.begun_at * 1000))
     assert f"Carrying out the plan, begun {begun}" in page.html
     assert "Deletes 30 files" in page.html
@@ -133,6 +134,20 @@ def test_looking_away_does_not_stop_a_run(
     assert 'data-do="choose"' in page.html
 
 
+def test_a_run_outlives_the_page_that_shows_it(
+    orders: Orders, state: StateFolder, no_surprises: None
+) -> None:
+    runs = Runs()
+    held = Held(orders, state, runs)
+    page = Page(orders, state, runs=runs, runner=Beside())
+    page.explorer.close()
+    assert not held.run.is_stopping
+    held.let_go()
+    assert isinstance(held.run.outcome, Receipt)
+    assert held.run.outcome.status == "completed"
+    assert orders.left == 0
+
+
 def test_progress_of_the_same_kind_is_told_at_a_pace_and_another_at_once() -> None:
     pace = Pace()
     assert pace.is_due("listing")
@@ -146,7 +161,7 @@ def test_a_run_is_stopped_between_two_changes_and_says_what_became_of_it(
 ) -> None:
     runs = Runs()
     held = Held(orders, state, runs)
-    page = Page(orders, state, runs=runs)
+    page = Page(orders, state, runs=runs, runner=Beside())
     page.do("stop")
     assert "Stopping between two changes" in page.html
     assert 'data-do="stop"' not in page.html

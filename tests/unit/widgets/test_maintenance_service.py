@@ -217,23 +217,6 @@ def test_a_page_without_a_state_folder_shows_no_documents(orders: Orders) -> Non
         right.load_plan(orders.service, "0" * 64)
 
 
-def test_a_run_outlives_the_page_that_began_it(orders: Orders, state: StateFolder) -> None:
-    runs = Runs()
-    right = Maintenance(is_unlocked=lambda: True, runs=runs, state=state)
-    page = Session(maintenance=right, service=orders.service)
-    run = page.approve(page.plan().digest, "orders")
-    may_go, ended = threading.Event(), threading.Event()
-    run.follow(lambda: may_go.wait(20) and run.outcome is not None and ended.set())
-    right.begin(run, in_background=True)
-    assert right.running(page.service.uri) == [run]
-    right.close()
-    may_go.set()
-    assert ended.wait(20)
-    assert isinstance(run.outcome, Receipt)
-    assert run.outcome.status == "completed"
-    assert orders.left == 0
-
-
 def test_stopping_the_server_ends_a_run_between_two_changes_with_a_true_receipt(
     tmp_path: Path, state: StateFolder
 ) -> None:
@@ -296,16 +279,6 @@ def test_what_goes_wrong_in_a_run_is_its_outcome(orders: Orders, state: StateFol
     run.carry_out()
     assert isinstance(run.outcome, Problem)
     assert "ZeroDivisionError" in run.outcome.reason
-
-
-def test_closing_a_page_gives_up_what_it_plans(orders: Orders, state: StateFolder) -> None:
-    page = session(orders, state)
-    cancel = Cancel()
-    operation = find_operation("checkpoint")
-    assert operation is not None
-    page.maintenance.plan(page.service, operation, {}, cancel=cancel)
-    page.maintenance.close()
-    assert cancel.is_cancelled
 
 
 @pytest.mark.parametrize(

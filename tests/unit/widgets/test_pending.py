@@ -111,6 +111,7 @@ class Threads:
         thread.start()
 
     run_long = run
+    run_planning = run
 
     def post(self, change: Callable[[], None]) -> None:
         self._changes.put(change)
