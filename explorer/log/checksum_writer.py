@@ -19,6 +19,7 @@ from explorer.log.commit_info import read_commit_info
 from explorer.log.file_columns import FileColumns
 from explorer.log.load import LoadedVersion
 from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name, render_commit_path
+from explorer.protocol.known_properties import TRANSACTION_RETENTION
 from explorer.protocol.version_checksum import (
     DELETED_RECORDS_FROM,
     FileSizes,
@@ -161,13 +162,17 @@ def _build(loaded: LoadedVersion, totals: _Totals) -> VersionChecksum:
         )
     protocol, metadata = loaded.small.required(version)
     info = read_commit_info(loaded.store, version)
+    # which of them are expired depends on when one asks, and the checkpoint of the version, or
+    # whoever holds this against the log, asks at another time: as the reference, say nothing
+    expire = TRANSACTION_RETENTION.value_of(metadata.configuration) is not None
+    transactions = None if expire else tuple(loaded.small.transactions.values())
     txn_id = info.body.get("txnId")
     return VersionChecksum(
         num_files=totals.num_files,
         table_size_bytes=totals.num_bytes,
         protocol=protocol,
         metadata=metadata,
-        transactions=tuple(loaded.small.transactions.values()),
+        transactions=transactions,
         domains=tuple(found for found in loaded.small.domains.values() if not found.removed),
         num_deleted_records=totals.num_hidden,
         num_deletion_vectors=totals.num_vectors,

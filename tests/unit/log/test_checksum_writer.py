@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import explorer
 from explorer.errors import CorruptLogError, InvalidArgumentError, StorageError
 from explorer.inspect.version_checksum import validate_checksum
+from explorer.log.checkpoint_writer import build_content
 from explorer.log.checksum_writer import (
     SIZES_FROM,
     build_checksum,
@@ -111,6 +113,26 @@ def test_written_checksum_agrees_with_its_log(tmp_path: Path) -> None:
         assert write_checksum(store, version, checksum)
         assert parse_version_checksum(store.read(_path(version)), "") == checksum
         assert validate_checksum(store, snapshot) == []
+
+
+def test_checksum_says_nothing_of_transactions_that_may_expire(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    conf = {"delta.setTransactionRetentionDuration": "interval 1 day"}
+    txn = {"txn": {"appId": "a", "version": 7, "lastUpdated": 1}}
+    log.commit(0, [FEATURE_PROTOCOL, metadata(configuration=conf), txn, add("a")])
+    store, table = LocalStore(str(log.root)), explorer.open_table(log.root)
+    write_checksum(store, 0, build_checksum(_loaded(table.snapshot())))
+    assert "setTransactions" not in json.loads(store.read(_path(0)))
+    checkpoint = build_content(_loaded(table.snapshot()), datetime.now(UTC))
+    assert checkpoint.transactions == ()
+    log.checkpoint(0, [FEATURE_PROTOCOL, metadata(configuration=conf), add("a")])
+    snapshot = explorer.open_table(log.root).snapshot()
+    assert not snapshot.transactions
+    assert validate_checksum(store, snapshot) == []
+    without = metadata(configuration=conf | {"delta.setTransactionRetentionDuration": "soon"})
+    log.commit(1, [without])
+    checksum = build_checksum(_loaded(explorer.open_table(log.root).snapshot()))
+    assert checksum.transactions == ()
 
 
 def _path(version: int) -> str:
