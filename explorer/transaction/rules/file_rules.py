@@ -54,8 +54,10 @@ def validate_files(change: Change) -> Problems:
 
 
 def validate_append_only(change: Change) -> Problems:
-    """On an append-only table rows are neither changed nor removed, only rearranged."""
-    if change.after.has_active("appendOnly") and change.removed_data.num_rows:
+    """On an append-only table rows are neither changed nor removed, only rearranged. What was
+    in force when it was read decides: a commit that lifts it may not take rows along, and one
+    that brings it back, as a restore does, takes none from a table that is append-only."""
+    if (change.before or change.after).has_active("appendOnly") and change.removed_data.num_rows:
         yield problem(
             f"The table is append-only, and the commit removes {change.removed_data.num_rows:,} "
             "files with their rows.",

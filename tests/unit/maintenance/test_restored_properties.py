@@ -11,8 +11,8 @@ import pytest
 from explorer.maintenance import Plan, plan_restore
 from explorer.maintenance.commit_step import stage
 from tests.data_tables import field, mapped, struct
-from tests.tables import FEATURE_PROTOCOL, metadata
-from tests.unit.maintenance.lake import Lake
+from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
+from tests.unit.maintenance.lake import Lake, outcome
 
 
 @pytest.fixture
@@ -108,3 +108,16 @@ def test_a_constraint_that_was_dropped_since_comes_back_with_the_rows_that_kept_
     assert receipt.status == "completed", receipt.problem
     assert lake.table.metadata().configuration == checked
     assert lake.table.snapshot().files(["path"])["path"].to_pylist() == ["old"]
+
+
+@pytest.mark.rule("column-append-only-no-change", "column-append-only-lift")
+def test_append_only_of_the_newest_version_decides_which_restore_may_take_rows(lake: Lake) -> None:
+    free, kept = {"delta.appendOnly": "false"}, {"delta.appendOnly": "true"}
+    lake.commit(0, [PROTOCOL, metadata(configuration=free), lake.add("a")], age_days=9)
+    lake.commit(1, [metadata(configuration=kept), lake.add("b")], age_days=8)
+    assert outcome(restore(lake, 0), "commit") == "refuse"
+    lake.commit(2, [metadata(configuration=free), lake.add("c")], age_days=7)
+    receipt = lake.execute(restore(lake, 1))
+    assert receipt.status == "completed", receipt.problem
+    assert lake.table.metadata().configuration == kept
+    assert set(lake.table.snapshot().files(["path"])["path"].to_pylist()) == {"a", "b"}

@@ -238,12 +238,17 @@ def test_a_column_needs_its_feature(feature: str, column: dict) -> None:
 @pytest.mark.rule("feature-supported-check-property")
 @pytest.mark.parametrize("protocol", [PLAIN, MAPPED, features("appendOnly")])
 def test_an_append_only_table_loses_no_rows(protocol: Protocol) -> None:
-    read = base(protocol, metadata({"delta.appendOnly": "true"}))
+    kept = metadata({"delta.appendOnly": "true"})
+    read = base(protocol, kept)
     assert "append-only" in only(stage(remove(), upon=read))
     assert texts(stage(add(), upon=read)) == []
     rearranged = stage(remove(data_change=False), add(data_change=False), upon=read)
     assert texts(rearranged) == []
     for lifted in ({"delta.appendOnly": "false"}, {}):
-        assert texts(stage(remove(), metadata(lifted), upon=read)) == []
-        assert texts(stage(remove(), upon=base(protocol, metadata(lifted)))) == []
-    assert texts(stage(remove(), upon=base(features("domainMetadata"), read.metadata))) == []
+        assert texts(stage(metadata(lifted), add(), upon=read)) == []
+        assert "append-only" in only(stage(remove(), metadata(lifted), upon=read))
+        free = base(protocol, metadata(lifted))
+        assert texts(stage(remove(), upon=free)) == []
+        # only what comes later is bound by it
+        assert texts(stage(remove(), kept, upon=free)) == []
+    assert texts(stage(remove(), upon=base(features("domainMetadata"), kept))) == []
