@@ -18,13 +18,9 @@ from explorer.errors import (
     StorageError,
 )
 from explorer.log.commit_info import read_commit_info
+from explorer.log.listing import build_listing
 from explorer.progress import Cancel
-from explorer.protocol.filenames import (
-    LOG_FOLDER,
-    LogFileKind,
-    parse_log_file_name,
-    render_commit_path,
-)
+from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
 from explorer.transaction.attempt import (
     Attempt,
@@ -50,10 +46,6 @@ Clock = Callable[[], int]
 _UNKNOWN_LIMIT = 5
 
 _YOUNG_MS = 3_600_000
-
-_CHECKPOINTS = frozenset(
-    {LogFileKind.CHECKPOINT_CLASSIC, LogFileKind.CHECKPOINT_PART, LogFileKind.CHECKPOINT_V2}
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,17 +133,17 @@ def _is_still(store: ReadStore, staged: StagedCommit) -> bool:
 
 def _without_base(store: ReadStore, staged: StagedCommit) -> Conflict | None:
     """The conflict, if there is one, where the commit of the version that was read is gone: a
-    cleanup may take it once a checkpoint has the version."""
+    cleanup may take it once a checkpoint has the version. A newer checkpoint says, as a newer
+    commit does, that the version has a successor."""
     version = staged.base.version
     try:
         names = store.list_names(LOG_FOLDER)
     except NotFoundError:
         return version_replaced(staged)
-    parsed = [found for name in names if (found := parse_log_file_name(name)) is not None]
-    commits = {found.version or 0 for found in parsed if found.kind is LogFileKind.COMMIT}
-    if max(commits, default=0) > version:
-        return None if version + 1 in commits else commit_gone(staged, version + 1)
-    held = any(found.version == version and found.kind in _CHECKPOINTS for found in parsed)
+    listing = build_listing(names)
+    if (listing.latest_version or 0) > version:
+        return None if version + 1 in listing.commits else commit_gone(staged, version + 1)
+    held = any(found.version == version for found in listing.checkpoints)
     return None if held else version_replaced(staged)
 
 

@@ -13,6 +13,7 @@ from explorer.log.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.commit_file import lines_backwards, parse_action
 from explorer.log.commit_info import in_commit_ms
 from explorer.log.lines_ahead import LogFile, columns_of, with_columns
+from explorer.log.listing import build_listing
 from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.protocol.actions import (
     DomainMetadata,
@@ -31,7 +32,6 @@ from explorer.protocol.features.row_id_high_water_mark import (
 )
 from explorer.protocol.filenames import (
     LOG_FOLDER,
-    parse_commit_version,
     render_commit_name,
     render_commit_path,
 )
@@ -357,13 +357,13 @@ def _mark_after(mark: int | None, winner: WinningCommit, protocol: Protocol | No
 
 
 def newest_version(store: ReadStore) -> int | None:
-    """The newest commit in the log folder, None where there is none."""
+    """The newest version that the log folder speaks of, as readers find it: that of a commit, or
+    of a checkpoint whose commit is gone; None where there is neither."""
     try:
         names = store.list_names(LOG_FOLDER)
     except NotFoundError:
         return None
-    versions = (parse_commit_version(name) for name in names)
-    return max((version for version in versions if version is not None), default=None)
+    return build_listing(names).latest_version
 
 
 def _versions_from(store: ReadStore, first: int) -> Sequence[int]:
@@ -377,9 +377,8 @@ def _versions_from(store: ReadStore, first: int) -> Sequence[int]:
             group += 1
     if listed is None:
         names = store.list_names(LOG_FOLDER)
-    versions = (parse_commit_version(name) for name in names)
-    newest = max((version for version in versions if version is not None), default=first)
-    return range(first, max(first, newest) + 1)
+    newest = build_listing(names).latest_version  # up to a checkpoint, none of them may be gone
+    return range(first, max(first, first if newest is None else newest) + 1)
 
 
 def _read(store: ReadStore, version: int) -> bytes | None:
