@@ -20,6 +20,7 @@ from explorer.errors import (
 from explorer.log.commit_info import read_commit_info
 from explorer.log.listing import build_listing
 from explorer.progress import Cancel
+from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
 from explorer.transaction.attempt import (
@@ -187,8 +188,16 @@ def _follow_winners(store: ReadStore, staged: StagedCommit) -> StagedCommit | Co
         if (conflict := find_conflict(staged, winner)) is not None:
             return conflict
         base = follow(staged.base, winner, _time_of(store, staged, winner))
-        staged = staged.upon(base)
+        staged = _with_ids_since(staged.upon(base), winner)
     return staged
+
+
+def _with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit:
+    if not (winner.add_rows.num_rows and (staged.removes or staged.of(RemoveFile))):
+        return staged
+    from explorer.transaction.row_ids import with_ids_since  # noqa: PLC0415  # brings Arrow
+
+    return with_ids_since(staged, winner)
 
 
 def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> int | None:

@@ -5,7 +5,8 @@ A file has as many ids as it has physical rows, from its `baseRowId` on.
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +15,12 @@ import pyarrow.compute as pc
 from explorer.log.columns import int64_column
 from explorer.log.record_counts import record_counts
 from explorer.protocol.features.row_id_high_water_mark import MAX_ROW_ID
-from explorer.transaction.read_set import path_keys
+from explorer.protocol.file_actions import RemoveFile
+from explorer.transaction.read_set import among, path_keys
+
+if TYPE_CHECKING:
+    from explorer.transaction.staged import StagedCommit
+    from explorer.transaction.winner import WinningCommit
 
 ID_COLUMNS: Final = ("base_row_id", "default_row_commit_version")
 """What file actions say of the ids of their rows."""
@@ -76,6 +82,31 @@ def ids_of_removes(
     return base, version
 
 
+def with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit:
+    """The same commit, whose removes say the ids that `winner` gave to their files, as whoever
+    gives ids to all files of a table does: a remove says those of the last add of its path
+    (spec: Writer Requirements for Row Tracking). What it adds needs none of them: where files
+    without ids may be there, ids are not kept for rows that go to another file, and a path that
+    both add is a conflict."""
+    again = among(winner.adds, staged.removed_keys)
+    if not again.num_rows:
+        return staged
+    removes = staged.files("remove")
+    at = pc.index_in(path_keys(removes), value_set=path_keys(again).combine_chunks())
+    pairs = ((again.column(name).take(at), removes.column(name)) for name in ID_COLUMNS)
+    removes = _with_ids(removes, *(pc.if_else(at.is_valid(), new, old) for new, old in pairs))
+    few = len(staged.of(RemoveFile))  # those of `actions` come first
+    ids = iter(removes.slice(0, few).select(ID_COLUMNS).to_pylist())
+    return replace(
+        staged,
+        actions=tuple(
+            replace(item, **next(ids)) if isinstance(item, RemoveFile) else item
+            for item in staged.actions
+        ),
+        removes=tuple(removes.slice(few).to_batches()),
+    )
+
+
 def mark_below(adds: pa.Table, mark: int) -> int:
     """Above it begin the fresh ids of a commit with these adds: the mark, or the highest id
     that one of them has, where a file of the log has ids beyond the mark."""
@@ -100,7 +131,7 @@ def last_row_ids(held: pa.Table) -> pa.ChunkedArray:
     return pc.add(bases, pc.min_element_wise(others, pc.subtract(_MAX, bases)))
 
 
-def _with_ids(adds: pa.Table, *values: pa.ChunkedArray) -> pa.Table:
+def _with_ids(files: pa.Table, *values: pa.ChunkedArray) -> pa.Table:
     for name, column in zip(ID_COLUMNS, values, strict=True):
-        adds = adds.set_column(adds.schema.get_field_index(name), name, column)
-    return adds
+        files = files.set_column(files.schema.get_field_index(name), name, column)
+    return files

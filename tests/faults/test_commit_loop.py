@@ -12,7 +12,7 @@ import pytest
 import explorer
 from explorer.errors import ConflictError, CorruptLogError, StorageError, UnsupportedError
 from explorer.protocol.actions import Metadata
-from explorer.protocol.commit_json import Action
+from explorer.protocol.commit_json import Action, render_action, render_lines
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import ByteRange, Content, ObjectInfo, PutOutcome, WriteStore
 from explorer.transaction.commit import Committed, commit
@@ -84,6 +84,29 @@ def test_a_late_writer_follows_every_winner_and_takes_row_ids_above_theirs(
     assert info["commitInfo"]["readVersion"] == 0
     assert mark["domainMetadata"]["configuration"] == '{"rowIdHighWaterMark":39}'
     assert (added["add"]["baseRowId"], added["add"]["defaultRowCommitVersion"]) == (30, 4)
+
+
+@pytest.mark.rule("row-write-recommit-base", "row-write-recommit-commit-version")
+@pytest.mark.parametrize("in_batches", [False, True], ids=["actions", "batches"])
+@pytest.mark.parametrize("had", [{}, {"base_row_id": 3, "default_row_commit_version": 0}])
+@pytest.mark.parametrize("given", [{}, {"base_row_id": 20, "default_row_commit_version": 1}])
+def test_a_remove_says_the_row_ids_that_a_winner_gave_to_its_file(
+    store: LocalStore, had: dict, given: dict, *, in_batches: bool
+) -> None:
+    """A backfill adds every file again as it is; nobody need make way for it."""
+    files = [remove(name, data_change=False, **had) for name in ("/t/x", "z")]
+    staged = stage(*([] if in_batches else files), add("new"), upon=newest(store))
+    staged = replace(staged, removes=(batch("remove", *files),) if in_batches else ())
+    for version, others in (
+        (1, [render_action(add("file:/t/x", data_change=False, **given))]),
+        (2, []),
+    ):
+        store.write(commit_path(version), render_lines([{"commitInfo": {}}, *others]))
+    assert commit(store, staged, clock=lambda: 1) == Committed(version=3, timestamp=1)
+    first, second = (line["remove"] for line in lines_of(store, 3) if "remove" in line)
+    ids = ("baseRowId", "defaultRowCommitVersion")
+    assert [first.get(name) for name in ids] == ([20, 1] if given else [None, None])
+    assert [second.get(name) for name in ids] == ([3, 0] if had else [None, None])
 
 
 def test_the_first_winner_in_the_way_is_told(store: LocalStore) -> None:
