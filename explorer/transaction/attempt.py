@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
 
@@ -87,6 +87,8 @@ def build_attempt(staged: StagedCommit, now: int) -> Attempt:
     adds = staged.adds
     if gives_row_ids(staged):
         actions, adds = _with_row_ids(staged, actions)
+    elif _row_tracking(staged) == "suspended":
+        actions, adds = _without_row_ids(staged, actions)
     lines = [{"commitInfo": _render_provenance(staged, timestamp)}, *map(render_action, actions)]
     return Attempt(
         version=version,
@@ -99,10 +101,15 @@ def build_attempt(staged: StagedCommit, now: int) -> Attempt:
 
 def gives_row_ids(staged: StagedCommit) -> bool:
     """Whether new files get row ids and commit versions (spec: Row Tracking)."""
+    return _row_tracking(staged) == "on"
+
+
+def _row_tracking(staged: StagedCommit) -> Literal["on", "suspended"] | None:
+    """Whether files have row ids, or are to have none any more; None where nobody asks."""
     protocol, metadata = staged.protocol, staged.metadata
     if protocol is None or metadata is None or not is_supported(protocol, "rowTracking"):
-        return False
-    return not ROW_TRACKING_SUSPENDED.value_of(metadata.configuration)
+        return None
+    return "suspended" if ROW_TRACKING_SUSPENDED.value_of(metadata.configuration) else "on"
 
 
 def enables_in_commit_timestamps(staged: StagedCommit) -> bool:
@@ -157,6 +164,20 @@ def _with_row_ids(
     if mark > before:
         given.insert(0, _mark_domain(mark))
     return tuple(given), tuple(adds.slice(few).to_batches())
+
+
+def _without_row_ids(
+    staged: StagedCommit, actions: tuple[Action, ...]
+) -> tuple[tuple[Action, ...], tuple[pa.RecordBatch, ...]]:
+    """While row tracking is suspended, a file comes back without the ids that it had, as with
+    the reference: it is on the way out, and ends where no file has any."""
+    from explorer.transaction.row_ids import ID_COLUMNS  # noqa: PLC0415  # brings Arrow
+
+    none: dict[str, Any] = dict.fromkeys(ID_COLUMNS)
+    few = [replace(item, **none) if isinstance(item, AddFile) else item for item in actions]
+    names = ([name for name in each.schema.names if name not in none] for each in staged.adds)
+    batches = zip(staged.adds, names, strict=True)
+    return tuple(few), tuple(each.select(kept) for each, kept in batches)
 
 
 def _mark_domain(mark: int) -> DomainMetadata:

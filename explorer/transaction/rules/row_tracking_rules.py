@@ -15,7 +15,7 @@ from explorer.protocol.features.row_id_high_water_mark import (
     ROW_TRACKING_DOMAIN,
     parse_domain_high_water_mark,
 )
-from explorer.protocol.known_properties import ROW_TRACKING_SUSPENDED
+from explorer.transaction.attempt import gives_row_ids
 from explorer.transaction.row_ids import (
     ID_COLUMNS,
     ids_of_removes,
@@ -36,13 +36,9 @@ _EXACT: Final = pa.decimal128(38, 0)
 
 
 def validate_row_tracking(change: Change) -> Problems:
-    """Files get ids above the mark; one that has ids already keeps them."""
-    if not change.adds.num_rows or not change.after.supports("rowTracking"):
-        return
-    if ROW_TRACKING_SUSPENDED.value_of(change.after.metadata.configuration):
-        held = change.adds.column("base_row_id")
-        if held.null_count < len(held):
-            yield _row_ids("A file comes with row ids, and row tracking is suspended.")
+    """Files get ids above the mark; one that has ids already keeps them. While row tracking is
+    suspended none has any in the log, whatever it comes with."""
+    if not change.adds.num_rows or not gives_row_ids(change.staged):
         return
     adds = with_known_ids(change.adds, change.removes)
     fresh = adds.filter(adds.column("base_row_id").is_null())

@@ -121,3 +121,21 @@ def test_append_only_of_the_newest_version_decides_which_restore_may_take_rows(l
     assert receipt.status == "completed", receipt.problem
     assert lake.table.metadata().configuration == kept
     assert set(lake.table.snapshot().files(["path"])["path"].to_pylist()) == {"a", "b"}
+
+
+def test_a_file_comes_back_without_row_ids_while_row_tracking_is_suspended(lake: Lake) -> None:
+    protocol = FEATURE_PROTOCOL["protocol"]
+    features = [*protocol["writerFeatures"], "rowTracking", "domainMetadata"]
+    tracked = {"protocol": protocol | {"writerFeatures": sorted({*features})}}
+    ids = {"baseRowId": 0, "defaultRowCommitVersion": 0, "stats": '{"numRecords":5}'}
+    domain = {"domain": "delta.rowTracking", "configuration": '{"rowIdHighWaterMark":4}'}
+    mark = {"domainMetadata": domain | {"removed": False}}
+    lake.commit(0, [tracked, metadata(), mark, lake.add("a", **ids)], age_days=9)
+    suspended = metadata(configuration={"delta.rowTrackingSuspended": "true"})
+    lake.commit(1, [suspended, lake.remove("a", age_days=5), lake.add("b")], age_days=5)
+    receipt = lake.execute(restore(lake, 0))
+    assert receipt.status == "completed", receipt.problem
+    files = lake.table.snapshot().files(["path", "base_row_id", "default_row_commit_version"])
+    assert files.to_pylist() == [
+        {"path": "a", "base_row_id": None, "default_row_commit_version": None}
+    ]

@@ -23,6 +23,7 @@ from tests.unit.transaction.stages import (
     metadata,
     remove,
     stage,
+    texts,
     winner,
 )
 
@@ -183,6 +184,26 @@ def test_row_ids_are_given_anew_above_the_winners_mark() -> None:
 def test_no_row_ids_where_none_are_given_out(protocol, properties: dict) -> None:
     attempt = build_attempt(stage(add(), upon=base(protocol, metadata(properties))), NOW)
     assert "baseRowId" not in of("add", attempt)[0]
+    assert mark(attempt) is None
+
+
+@pytest.mark.parametrize("in_batches", [False, True], ids=["actions", "batches"])
+def test_a_file_comes_back_without_its_row_ids_while_row_tracking_is_suspended(
+    *, in_batches: bool
+) -> None:
+    """Nobody but the commit can take them from it: it is one that a restore brings back."""
+    had = {"base_row_id": 1, "default_row_commit_version": 1}
+    files = [add("held", **had), add("other")]
+    read = base(TRACKED, metadata({"delta.rowTrackingSuspended": "true"}), row_id_high_water_mark=9)
+    staged = stage(*([] if in_batches else files), remove("r", **had), upon=read)
+    staged = replace(staged, adds=(batch("add", *files),) if in_batches else ())
+    assert texts(staged) == []
+    attempt = build_attempt(staged, NOW)
+    assert [body["path"] for body in of("add", attempt)] == ["held", "other"]
+    for body in of("add", attempt):
+        assert not {"baseRowId", "defaultRowCommitVersion"} & body.keys()
+    (gone,) = of("remove", attempt)
+    assert (gone["baseRowId"], gone["defaultRowCommitVersion"]) == (1, 1)
     assert mark(attempt) is None
 
 

@@ -219,10 +219,3 @@ def test_row_ids_that_a_file_comes_with_were_given_out(ids: dict, told: str | No
     staged = stage(add(**ids, data_change=False), upon=base(ROWS, row_id_high_water_mark=99))
     found = texts(staged)
     assert found == [] if told is None else told in found[0]
-
-
-def test_no_row_ids_come_while_row_tracking_is_suspended() -> None:
-    read = base(ROWS, metadata({"delta.rowTrackingSuspended": "true"}), row_id_high_water_mark=9)
-    assert texts(stage(add(), upon=read)) == []
-    held = add(base_row_id=1, default_row_commit_version=1)
-    assert "suspended" in only(stage(held, upon=read))
