@@ -23,11 +23,15 @@ Times = TypeVar("Times", pa.Array, pa.ChunkedArray)
 
 # by way of an array: a plain value would make pyarrow import pandas
 _NO = bool_column([False])[0]
+_BEFORE_ALL = -(2**62)
 
 
 def tombstones_expire_at(configuration: Mapping[str, str], now: datetime) -> int:
     """The time, in milliseconds since the epoch, at or before which a file must have been
-    deleted for its tombstone to be expired (`delta.deletedFileRetentionDuration`)."""
+    deleted for its tombstone to be expired (`delta.deletedFileRetentionDuration`). Where that
+    cannot be read, none is: what was to be kept for longer would be gone for good."""
+    if DELETED_FILE_RETENTION.validate(configuration) is not None:
+        return _BEFORE_ALL
     return _before(now, DELETED_FILE_RETENTION.value_of(configuration))
 
 

@@ -17,6 +17,7 @@ from explorer.protocol.features.registry import (
     is_catalog_managed,
     is_supported,
 )
+from explorer.protocol.table_property import TableProperty
 from explorer.table.counts import count
 from explorer.table.times import render_time
 
@@ -147,6 +148,21 @@ def judge_retention(
         "that have not yet committed, may lose files.",
         remedy="Type the table's name and give a reason, or keep files longer.",
         asks_for_name=True,
+    )
+
+
+def judge_setting(
+    guard: str, known: TableProperty[Any], configuration: Mapping[str, str], example: str
+) -> Verdict | None:
+    """A refusal where the table asks for something that cannot be read: what it asks for is
+    then not known, and a default in its place would take what its owner wanted kept."""
+    wrong = known.validate(configuration)
+    if wrong is None:
+        return None
+    return _refuse(
+        guard,
+        f"What the table asks for is not known. {wrong.problem}",
+        f"Set it to what was meant: delta-explorer set TABLE '{known.name}={example}'",
     )
 
 

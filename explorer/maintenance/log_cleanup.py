@@ -31,6 +31,7 @@ from explorer.maintenance.guards import (
     judge_cut,
     judge_features,
     judge_log,
+    judge_setting,
     shown_time,
 )
 from explorer.maintenance.log_cut import LogCut, LogReach, find_cut, reach_after, reach_before
@@ -219,6 +220,10 @@ def _listed(folder: str, infos: list[ObjectInfo], reason: str) -> pa.Table:
 def _judge_retention(look: Look, cut: LogCut, wanted: timedelta, own: timedelta) -> Verdict:
     """Whether a person has to stand by the retention: where it is shorter than the table asks
     for, and, whoever asks for it, where commits of less than a day go."""
+    configuration = look.snapshot.metadata.configuration
+    unread = judge_setting("retention", LOG_RETENTION, configuration, "interval 90 days")
+    if unread is not None:
+        return unread
     asks = f"the table asks for {in_words(own)}" if wanted < own else "as the table asks"
     text = f"The log is kept for {in_words(wanted)}{';' if wanted < own else ','} {asks}"
     youngest = cut.newest_gone_ms
@@ -240,7 +245,11 @@ def _judge_retention(look: Look, cut: LogCut, wanted: timedelta, own: timedelta)
 
 
 def _judge_property(look: Look) -> Verdict:
-    if LOG_CLEANUP.value_of(look.snapshot.metadata.configuration):
+    configuration = look.snapshot.metadata.configuration
+    unread = judge_setting("cleanup", LOG_CLEANUP, configuration, "false")
+    if unread is not None:
+        return unread
+    if LOG_CLEANUP.value_of(configuration):
         return Verdict(guard="cleanup", outcome="allow", message="The table lets its log be cut.")
     return Verdict(
         guard="cleanup",

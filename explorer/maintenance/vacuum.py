@@ -25,6 +25,7 @@ from explorer.maintenance.guards import (
     judge_clock,
     judge_log,
     judge_retention,
+    judge_setting,
     judge_vacuum_protocol,
 )
 from explorer.maintenance.listed_against import ListedAgainst, hold_against, lacking_events
@@ -204,12 +205,16 @@ def _judge(look: Look, search: _Search) -> tuple[Verdict, ...]:
     protocol, configuration = look.snapshot.protocol, look.snapshot.metadata.configuration
     times = newest_times(look, search.files.youngest_ms)
     youngest = {"untracked file": search.files.youngest_ms, "commit": times.get("commit")}
+    floor = retention_floor(configuration)
+    retention = judge_setting(
+        "retention", DELETED_FILE_RETENTION, configuration, "interval 30 days"
+    ) or judge_retention(search.retention, floor, look.now_ms, youngest)
     return (
         judge_vacuum_protocol(protocol),
         judge_catalog(protocol),
         judge_log(look.listing),
         judge_clock(look.now_ms, times),
-        judge_retention(search.retention, retention_floor(configuration), look.now_ms, youngest),
+        retention,
         search.second.verdict,
     )
 

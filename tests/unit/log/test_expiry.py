@@ -75,6 +75,14 @@ def test_tombstone_expires_after_a_week_unless_the_table_says_otherwise() -> Non
     assert kept_of(_tombstones(), {}, _NOW) == []
 
 
+@pytest.mark.rule("file-tombstone-expiry")
+@pytest.mark.parametrize("text", ["interval 3 months", "90", ""])
+def test_no_tombstone_expires_by_a_retention_that_cannot_be_read(text: str) -> None:
+    found = _tombstones(1, _NOW_MS - _WEEK_MS)
+    configuration = {"delta.deletedFileRetentionDuration": text}
+    assert kept_of(found, configuration, _NOW) == [1, _NOW_MS - _WEEK_MS]
+
+
 @pytest.mark.rule("file-tombstone-kept")
 @pytest.mark.parametrize("name", ["spark44-log-compaction", "kernel-compacted-log-files-table"])
 def test_snapshot_drops_no_tombstone_by_age(name: str, corpus: Path) -> None:

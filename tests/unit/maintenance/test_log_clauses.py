@@ -55,6 +55,34 @@ def hinted(lake: Lake) -> dict[str, Any]:
     return found
 
 
+# --- what the table asks for
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "guard"),
+    [
+        ("delta.logRetentionDuration", "interval 1 year", "retention"),
+        ("delta.enableExpiredLogCleanup", "no", "cleanup"),
+    ],
+)
+def test_what_a_table_asks_for_its_log_is_not_taken_for_the_default_where_it_cannot_be_read(
+    lake: Lake, name: str, text: str, guard: str
+) -> None:
+    first = [FEATURE_PROTOCOL, metadata(configuration={name: text})]
+    for version, age in enumerate((60, 50, 45, 40, 5)):
+        begun = first if version == 0 else []
+        lake.commit(version, [*begun, lake.add(f"{version}.parquet")], age_days=age)
+    files = (lake.add(f"{number}.parquet") for number in range(3))
+    lake.log.checkpoint(2, [*first, *files])
+    plan = cleanup(lake)
+    (verdict,) = (verdict for verdict in plan.verdicts if verdict.guard == guard)
+    assert verdict.outcome == "refuse"
+    assert f"is `{text}`" in verdict.message
+    assert f"delta-explorer set TABLE '{name}=" in verdict.remedy
+    assert lake.execute(plan).status == "refused"
+    assert commit_name(0) in {place.name for place in lake.log.log.iterdir()}
+
+
 # --- sidecars
 
 

@@ -54,6 +54,23 @@ def test_retention_is_never_shorter_than_the_tables_own_without_a_word(lake: Lak
     assert not lake.there("gone")
 
 
+@pytest.mark.parametrize("text", ["interval 3 months", "3 months", "90d", "90", "P90D", ""])
+@pytest.mark.parametrize("asked", [None, timedelta(days=8), timedelta(days=4000)])
+@pytest.mark.parametrize("mode", ["full", "lite"])
+def test_a_retention_that_cannot_be_read_is_not_taken_for_the_default(
+    lake: Lake, text: str, asked: timedelta | None, mode: Any
+) -> None:
+    start(lake, lake.add("gone"), configuration={"delta.deletedFileRetentionDuration": text})
+    lake.commit(1, [lake.remove("gone", age_days=20)], age_days=20)
+    plan = maintenance.plan_vacuum(lake.table, asked, mode=mode, clock=lake.clock)
+    (verdict,) = (verdict for verdict in plan.verdicts if verdict.guard == "retention")
+    assert verdict.outcome == "refuse"
+    assert f"is `{text}`" in verdict.message
+    assert "delta-explorer set TABLE 'delta.deletedFileRetentionDuration=" in verdict.remedy
+    assert lake.execute(plan).status == "refused"
+    assert lake.there("gone")
+
+
 def test_seven_days_are_the_least_even_where_the_table_says_less(lake: Lake) -> None:
     start(
         lake,
