@@ -21,7 +21,8 @@ from explorer.maintenance.upgrade_rules import RULES
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
-from explorer.protocol.features.registry import is_supported
+from explorer.protocol.features.registry import FEATURES, is_supported
+from explorer.protocol.features.table_feature import TableFacts
 from explorer.protocol.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
 from explorer.protocol.properties import PROPERTIES
 from explorer.table.table import Table
@@ -202,11 +203,13 @@ def _check_name(name: str) -> None:
 
 def _pointing_to_upgrade(verdict: Verdict, look: Look, wanted: Mapping[str, str]) -> Verdict:
     """A refusal for want of a feature says how the table gets it."""
+    protocol = look.snapshot.protocol
+    asking = replace(look.snapshot.metadata, configuration=dict(wanted))
+    facts = TableFacts(protocol=protocol, metadata=asking, schema=None)
     missing = [
         name
-        for name, rule in RULES.items()
-        if any(wanted.get(item) == value for item, value in rule.switch.items())
-        and not is_supported(look.snapshot.protocol, name)
+        for name in RULES
+        if FEATURES[name].is_asked_for(facts) and not is_supported(protocol, name)
     ]
     if verdict.outcome != "refuse" or not missing:
         return verdict

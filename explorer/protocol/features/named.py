@@ -59,6 +59,7 @@ NAMED_FEATURES: Final = (
         description="Checkpoints may have unique names and keep their files in sidecars.",
         spec="V2 Checkpoint Table Feature",
         is_active=whenever_supported,
+        asks=lambda facts: known.CHECKPOINT_POLICY.value_of(facts.metadata.configuration) == "v2",
     ),
     TableFeature(
         name="inCommitTimestamp",

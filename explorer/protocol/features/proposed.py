@@ -59,6 +59,7 @@ PROPOSED_FEATURES: Final = (
         description="Data files hold the partition columns too.",
         spec="Materialize Partition Columns (proposed)",
         is_active=whenever_supported,
+        asks=by_property(known.MATERIALIZE_PARTITION_COLUMNS),
     ),
     TableFeature(
         name="columnMappingUsageTracking",

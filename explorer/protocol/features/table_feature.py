@@ -37,7 +37,8 @@ class TableFeature:
     says whether this engine reads tables that have it; it is always true of
     features for writers only. Where it does not, `if_ignored` says what a reader
     that took no notice would get wrong, and `read_by` which release of the
-    reference reads it, as far as that is known.
+    reference reads it, as far as that is known. `asks` tells of metadata that is
+    to have the feature, where that is another question than `is_active`.
     """
 
     name: str
@@ -45,6 +46,7 @@ class TableFeature:
     description: str
     spec: str
     is_active: ActivityRule
+    asks: ActivityRule | None = None
     aliases: tuple[str, ...] = ()
     legacy_min_reader: int | None = None
     legacy_min_writer: int | None = None
@@ -56,6 +58,13 @@ class TableFeature:
     def __post_init__(self) -> None:
         if not self.reads and not self.if_ignored:
             raise AssertionError(f"{self.name}: a refusal has to say why")
+
+    def is_asked_for(self, facts: TableFacts) -> bool:
+        """Whether the metadata uses the feature, or is to have it, so that the protocol has to
+        support it; the protocol of `facts` does not count."""
+        if self.asks is not None:
+            return self.asks(facts)
+        return self.is_active is not whenever_supported and self.is_active(facts)
 
 
 def whenever_supported(facts: TableFacts) -> bool:  # noqa: ARG001  # a rule like the others

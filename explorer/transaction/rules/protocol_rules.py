@@ -18,7 +18,7 @@ from explorer.protocol.features.registry import (
     is_catalog_managed,
     supported_features,
 )
-from explorer.protocol.features.table_feature import TableFacts, TableFeature, whenever_supported
+from explorer.protocol.features.table_feature import TableFacts, TableFeature
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
 from explorer.transaction.rules.change import (
     REPORT,
@@ -165,31 +165,42 @@ def validate_protocol_change(change: Change) -> Problems:
 
 def validate_supported_use(change: Change) -> Problems:
     """What this commit begins to use must be supported by its protocol: a property or a
-    column without its feature means nothing to others, and rows would go unchecked."""
-    if not (change.changes_metadata or change.creates):
+    column without its feature means nothing to others, and rows would go unchecked. The
+    reference does not open a table whose protocol lists features and lacks one of them."""
+    lists = _begins_to_list(change)
+    if not (change.changes_metadata or change.creates or lists):
         return
-    for item in FEATURES.values():
-        named = item.name in WRITTEN_FEATURES and item.name == _stem(item.name)
-        if not named or _is_supported(change.after, item):
+    found: dict[str, TableFeature] = {}
+    for item in FEATURES.values():  # previews come last
+        if _is_supported(change.after, item) or not _uses(change.after, item):
             continue
-        if _uses(change.after, item) and not (change.before and _uses(change.before, item)):
-            yield problem(
-                f"The commit begins to use `{item.name}`, which its protocol does not support.",
-                "A property or a column that asks for a feature means nothing without it.",
-                spec=item.spec,
-                remedy="Add the feature to the protocol in the same commit, or before it.",
-            )
+        if lists or not (change.before and _uses(change.before, item)):
+            found.setdefault(_stem(item.name), item)
+    for item in found.values():
+        yield problem(
+            f"The commit begins to use `{item.name}`, which its protocol does not support.",
+            "A property or a column that asks for a feature means nothing without it.",
+            spec=item.spec,
+            remedy="Add the feature to the protocol in the same commit, or before it.",
+        )
+
+
+def _begins_to_list(change: Change) -> bool:
+    """Whether the protocol lists features from this commit on: then all counts that is there."""
+    before = change.before
+    return before is not None and (
+        change.after.protocol.writer_features is not None
+        and before.protocol.writer_features is None
+    )
 
 
 def _uses(described: Described, item: TableFeature) -> bool:
     if item.name == "columnMapping":  # its rule looks at the protocol first
         return COLUMN_MAPPING_MODE.value_of(described.metadata.configuration) != "none"
-    if item.is_active is whenever_supported:
-        return False
-    facts = TableFacts(
-        protocol=described.protocol, metadata=described.metadata, schema=described.schema
-    )
-    return item.is_active(facts)
+    # columns of a type that nothing here writes are told by the rule of types
+    schema = described.schema if item.name in WRITTEN_FEATURES else None
+    facts = TableFacts(protocol=described.protocol, metadata=described.metadata, schema=schema)
+    return item.is_asked_for(facts)
 
 
 def _is_supported(described: Described, item: TableFeature) -> bool:

@@ -142,10 +142,24 @@ def test_way_back_is_a_command_where_it_can_be_copied(lake: Lake) -> None:
         assert "under `before`" in change(lake, {"owner": "me"}).effect["undo"]
 
 
-def test_property_whose_feature_the_protocol_lacks_is_refused_by_the_plan(lake: Lake) -> None:
-    plan = change(lake, {"delta.enableDeletionVectors": "true"})
+@pytest.mark.parametrize(
+    ("name", "value", "feature"),
+    [
+        ("delta.enableDeletionVectors", "true", "deletionVectors"),
+        ("delta.checkpointPolicy", "v2", "v2Checkpoint"),
+        (
+            "delta.enableMaterializePartitionColumnsFeature",
+            "true",
+            "materializePartitionColumns",
+        ),
+    ],
+)
+def test_property_whose_feature_the_protocol_lacks_is_refused_by_the_plan(
+    lake: Lake, name: str, value: str, feature: str
+) -> None:
+    plan = change(lake, {name: value})
     assert outcome(plan, "commit") == "refuse"
-    assert "upgrade deletionVectors" in plan.refusals[0].remedy
+    assert f"upgrade {feature}" in plan.refusals[0].remedy
     assert lake.execute(plan).status == "refused"
     assert lake.table.latest_version() == 0
 

@@ -197,6 +197,15 @@ def test_a_column_comes_without_a_default_and_may_get_one_later() -> None:
         ("typeWidening", {"delta.enableTypeWidening": "true"}),
         ("icebergCompatV1", {"delta.enableIcebergCompatV1": "true"}),
         ("icebergCompatV2", {"delta.enableIcebergCompatV2": "true"}),
+        ("icebergCompatV3", {"delta.enableIcebergCompatV3": "true"}),
+        ("icebergWriterCompatV1", {"delta.enableIcebergWriterCompatV1": "true"}),
+        ("icebergWriterCompatV3", {"delta.enableIcebergWriterCompatV3": "true"}),
+        ("inCommitTimestamp-preview", {"delta.enableInCommitTimestamps-preview": "true"}),
+        ("v2Checkpoint", {"delta.checkpointPolicy": "v2"}),
+        (
+            "materializePartitionColumns",
+            {"delta.enableMaterializePartitionColumnsFeature": "true"},
+        ),
     ],
 )
 def test_a_property_needs_its_feature(feature: str, configuration: dict) -> None:
@@ -209,6 +218,27 @@ def test_a_property_needs_its_feature(feature: str, configuration: dict) -> None
     assert any(f"begins to use `{feature}`" in text for text in texts(staged))
     # one that was set before is not this commit's doing
     assert texts(stage(add(), upon=base(features("domainMetadata"), metadata(configuration)))) == []
+
+
+def test_a_protocol_that_begins_to_list_features_lists_those_that_are_asked_for() -> None:
+    """Its number alone keeps nobody from a table that asks for more; a list does."""
+    configuration = {"delta.checkpointPolicy": "v2"}
+    read = base(Protocol(min_reader_version=1, min_writer_version=2), metadata(configuration))
+    legacy = ("appendOnly", "invariants")
+
+    def listing(*names: str) -> Protocol:
+        return Protocol(
+            min_reader_version=3,
+            min_writer_version=7,
+            reader_features=names,
+            writer_features=(*legacy, *names),
+        )
+
+    checked = listing("vacuumProtocolCheck")
+    assert any("begins to use `v2Checkpoint`" in text for text in texts(stage(checked, upon=read)))
+    assert texts(stage(listing("vacuumProtocolCheck", "v2Checkpoint"), upon=read)) == []
+    listed = base(checked, metadata(configuration))  # which is as it is
+    assert texts(stage(metadata({**configuration, "owner": "me"}), upon=listed)) == []
 
 
 @pytest.mark.rule("schema-ntz-protocol", "column-default-listed", "column-generated-listed-7")
