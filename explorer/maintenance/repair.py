@@ -31,8 +31,10 @@ from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.repair_statistics import BATCH_SIZE, judge_statistics, statistics_repair
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LAST_CHECKPOINT
+from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
+from explorer.table.row_counts import count_deleted
 from explorer.table.table import Table
 
 What = Literal["hint", "checkpoint", "files", "statistics"]
@@ -111,8 +113,7 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     if not gone.num_rows:
         return _plan(look, "files", "Every file of the newest version is there.", (), [])
     paths = pc.unique(gone.column("path")).to_pylist()
-    counts = gone.column("num_records")
-    rows = None if counts.null_count else sum_of(counts)
+    rows = _count_live(gone)
     step = commit_step(
         "FSCK",
         reason="The files are gone, and every query that needs one fails.",
@@ -128,6 +129,12 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
         f"Takes {count(gone.num_rows, 'missing file')} out of the table: {lost}, which no reader "
         "can find any more, will be missing from all later versions."
     )
+    has_feed = CHANGE_DATA_FEED.value_of(snapshot.metadata.configuration)
+    if has_feed:
+        text += (
+            " The change feed of the version that this makes can never be read: it would be "
+            "these rows, and they are gone."
+        )
     files = build_files(
         gone.column("path"),
         action="remove",
@@ -135,7 +142,17 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
         bytes=gone.column("size"),
     )
     steps = with_checksum_and_checkpoint(step, 0, snapshot.metadata.configuration, seed)
-    return _plan(look, "files", text, steps, [files])
+    plan = _plan(look, "files", text, steps, [files])
+    return replace(plan, effect={**plan.effect, "rows": rows, "breaks_change_feed": has_feed})
+
+
+def _count_live(files: pa.Table) -> int | None:
+    """Their rows without those that were deleted already; None where the log does not say."""
+    counts = files.column("num_records")
+    hidden, wrong = count_deleted(files)
+    if counts.null_count or hidden is None or wrong is not None:
+        return None
+    return sum_of(counts) - hidden
 
 
 def _plan(

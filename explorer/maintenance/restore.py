@@ -34,7 +34,7 @@ from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.features.registry import supported_features
-from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID
+from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION, COLUMN_MAPPING_MAX_ID
 from explorer.storage.memory import release_memory
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
@@ -64,6 +64,10 @@ _KEPT_PROPERTIES = (
     "delta.rowTracking.materializedRowIdColumnName",
     "delta.rowTracking.materializedRowCommitVersionColumnName",
 )
+
+# no id is given out twice, also where the table had done without ids in between; and a feature
+# that was dropped may still be met in the history
+_GROWING_PROPERTIES = (COLUMN_MAPPING_MAX_ID, CHECKPOINT_PROTECTION_VERSION)
 
 
 def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what makes it repeatable
@@ -219,10 +223,10 @@ def _metadata(newest: Snapshot, target: Snapshot) -> Metadata:
     held, wanted = newest.metadata.configuration, target.metadata.configuration
     configuration = {name: value for name, value in wanted.items() if name not in _KEPT_PROPERTIES}
     configuration |= {name: held[name] for name in _KEPT_PROPERTIES if name in held}
-    # no id is given out twice, also where the table had done without ids in between
-    if numbered := [found for found in (wanted, held) if COLUMN_MAPPING_MAX_ID.name in found]:
-        most = max(numbered, key=COLUMN_MAPPING_MAX_ID.value_of)
-        configuration[COLUMN_MAPPING_MAX_ID.name] = most[COLUMN_MAPPING_MAX_ID.name]
+    for growing in _GROWING_PROPERTIES:
+        if numbered := [found for found in (wanted, held) if growing.name in found]:
+            most = max(numbered, key=growing.value_of)
+            configuration[growing.name] = most[growing.name]
     return replace(
         target.metadata,
         id=newest.metadata.id,

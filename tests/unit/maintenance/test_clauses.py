@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from explorer import maintenance
-from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata
+from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata, vector
 from tests.unit.maintenance.lake import Lake, ms_ago, outcome, planned, start, vacuum
 
 
@@ -162,6 +162,38 @@ def test_missing_file_that_another_took_out_of_the_table_is_not_taken_out_again(
     assert receipt.problem is not None
     assert receipt.problem.kind == "plan_stale"
     assert lake.table.latest_version() == 1
+
+
+@pytest.mark.parametrize("has_feed", [False, True])
+def test_repair_of_files_counts_the_rows_that_were_there_and_says_what_the_feed_loses(
+    lake: Lake, has_feed: bool
+) -> None:
+    stats = '{"numRecords":10}'
+    deleted = {"stats": stats, "deletionVector": vector("u", storageType="i", cardinality=2)}
+    start(
+        lake,
+        lake.add("lost.parquet", **deleted),
+        lake.add("lost too.parquet", stats=stats),
+        lake.add("a.parquet", stats=stats),
+        configuration={"delta.enableChangeDataFeed": "true"} if has_feed else {},
+    )
+    for name in ("lost.parquet", "lost too.parquet"):
+        (lake.root / name).unlink()
+    plan = maintenance.plan_repair(lake.table, "files", clock=lake.clock)
+    assert "2 missing files out of the table: 18 rows, which" in plan.summary
+    assert ("change feed of the version that this makes can never be read" in plan.summary) == (
+        has_feed
+    )
+    assert (plan.effect["rows"], plan.effect["breaks_change_feed"]) == (18, has_feed)
+
+
+@pytest.mark.parametrize("said", [{}, {"stats": '{"numRecords":1}'}], ids=["nothing", "too few"])
+def test_repair_of_files_makes_up_no_number_of_rows(lake: Lake, said: dict[str, str]) -> None:
+    deleted = {"deletionVector": vector("u", storageType="i", cardinality=2)}
+    start(lake, lake.add("lost.parquet", **deleted, **said), lake.add("a.parquet"))
+    (lake.root / "lost.parquet").unlink()
+    plan = maintenance.plan_repair(lake.table, "files", clock=lake.clock)
+    assert "an unknown number of rows" in plan.summary
 
 
 def test_commit_that_removes_another_file_leaves_the_plan_as_it_is(lake: Lake) -> None:

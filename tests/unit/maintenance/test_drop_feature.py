@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance import Plan, plan_drop_feature, plan_log_cleanup
+from explorer.maintenance import Plan, plan_drop_feature, plan_log_cleanup, plan_restore
 from explorer.maintenance.drop_rules import DROP_RULES
 from explorer.progress import Cancel, Progress
 from explorer.protocol.features.registry import FEATURES, supported_features
@@ -54,6 +54,23 @@ def test_feature_that_is_not_dropped_here_is_refused_with_the_reason(
     lake = start(tmp_path)
     with pytest.raises(InvalidArgumentError, match=name):
         drop(lake, name)
+
+
+def test_a_version_from_before_a_feature_came_and_was_dropped_can_be_restored(
+    tmp_path: Path,
+) -> None:
+    lake = start(tmp_path)
+    came = named("appendOnly", "vacuumProtocolCheck")
+    lake.commit(1, [came, lake.add("c", stats=_STATS)], age_days=8)
+    assert lake.execute(drop(lake, "vacuumProtocolCheck")).status == "completed"
+    protected = lake.table.metadata().configuration
+    assert "delta.requireCheckpointProtectionBeforeVersion" in protected
+    receipt = lake.execute(plan_restore(lake.table, 0, clock=lake.clock))
+    assert receipt.status == "completed", receipt.problem
+    assert lake.table.metadata().configuration == protected
+    assert lake.table.snapshot().num_files == 2
+    (refusal,) = plan_restore(lake.table, 1, clock=lake.clock).refusals
+    assert "dropped since" in refusal.message
 
 
 def test_feature_that_is_not_there_or_that_others_rest_on_is_refused(tmp_path: Path) -> None:

@@ -53,10 +53,12 @@ def test_property_that_later_versions_rest_on_stays_as_it_is_now(
     ("then", "now", "after"),
     [("2", "3", "3"), ("3", "2", "3"), ("9", "10", "10"), ("2", None, "2"), (None, "3", "3")],
 )
-def test_column_ids_that_were_given_out_are_counted_on(
-    lake: Lake, then: str | None, now: str | None, after: str
+@pytest.mark.parametrize(
+    "name", ["delta.columnMapping.maxColumnId", "delta.requireCheckpointProtectionBeforeVersion"]
+)
+def test_ids_that_were_given_out_are_counted_on_and_protected_checkpoints_stay_so(
+    lake: Lake, name: str, then: str | None, now: str | None, after: str
 ) -> None:
-    name = "delta.columnMapping.maxColumnId"
     first, since = ({} if most is None else {name: most} for most in (then, now))
     lake.commit(0, [FEATURE_PROTOCOL, metadata(configuration=first), lake.add("a")], age_days=9)
     lake.commit(1, [metadata(configuration=since | {"owner": "you"})], age_days=5)
