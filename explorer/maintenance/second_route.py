@@ -20,8 +20,11 @@ from explorer.maintenance.file_list import build_files
 from explorer.maintenance.guards import judge_routes, unknown_route
 from explorer.maintenance.plan import Verdict
 from explorer.maintenance.planning import Look
+from explorer.maintenance.used_features import every_metadata
+from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.table.file_events import FileEvents, read_events
 from explorer.table.name_index import NameIndex
+from explorer.table.retention import milliseconds
 from explorer.table.store_paths import NOWHERE, Places
 from explorer.table.unkept_files import kept_by_commits, rows_kept_by_commits
 
@@ -49,7 +52,8 @@ def go_second_route(
     first way.
 
     `cutoff_ms` is that of the plan; before `tombstones_expire_ms` the table's own retention
-    lets a checkpoint leave tombstones out, so that only the commits know them.
+    lets a checkpoint leave tombstones out, so that only the commits know them. A checkpoint
+    that was written while the retention was shorter has left out more, and rightly so.
     """
     try:
         events = read_events(look.store, look.listing, look.watch)
@@ -58,14 +62,14 @@ def go_second_route(
         strict = every
         if tombstones_expire_ms > cutoff_ms:
             strict = kept_by_commits(events, tombstones_expire_ms)
+        only_first, further = _differences(kept, every.inside)
+        only_second = _those_in(strict, further)
+        if len(only_second) and (expired_ms := _ever_expired(look)) > tombstones_expire_ms:
+            only_second = _those_in(kept_by_commits(events, expired_ms), only_second)
     except DeltaError as error:
         verdict = unknown_route(f"{error.problem} {error.reason}")
         nothing = np.zeros(0, np.int64)
         return SecondRoute(events=None, kept_rows=nothing, further=NOWHERE, verdict=verdict)
-    only_first, further = _differences(kept, every.inside)
-    only_second = (
-        further.filter(pc.is_in(further, value_set=strict.inside)) if len(further) else further
-    )
     examples = [*only_first[:2].to_pylist(), *only_second[:2].to_pylist()]
     evidence = tuple(
         build_files(paths, action="leave", reason=reason)
@@ -81,6 +85,19 @@ def go_second_route(
         verdict=judge_routes(len(only_first), len(only_second), examples),
         evidence=evidence,
     )
+
+
+def _those_in(kept: Places, names: pa.Array) -> pa.Array:
+    return names.filter(pc.is_in(names, value_set=kept.inside)) if len(names) else names
+
+
+def _ever_expired(look: Look) -> int:
+    """The time before which tombstones were expired by the shortest retention that the table
+    ever had: nobody says under which of them a checkpoint was written."""
+    had = (
+        DELETED_FILE_RETENTION.value_of(metadata.configuration) for metadata in every_metadata(look)
+    )
+    return look.now_ms - milliseconds(min(had))
 
 
 def _differences(one: NameIndex, two: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:

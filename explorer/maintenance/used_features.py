@@ -25,7 +25,7 @@ def unused_features(look: Look, names: Collection[str]) -> frozenset[str]:
     that can be read; none of them where a file that would tell cannot be read."""
     left = set(names)
     try:
-        for metadata in _every_metadata(look):
+        for metadata in every_metadata(look):
             left -= {name for name in left if _uses(look.snapshot.protocol, metadata, name)}
             if not left:
                 break
@@ -34,7 +34,7 @@ def unused_features(look: Look, names: Collection[str]) -> frozenset[str]:
     return frozenset(left)
 
 
-def _every_metadata(look: Look) -> Iterator[Metadata]:
+def every_metadata(look: Look) -> Iterator[Metadata]:
     """The metadata of every version: what is in force now, what commits brought, and what was
     in force where the commits before a checkpoint are gone."""
     yield look.snapshot.metadata
@@ -46,7 +46,7 @@ def _every_metadata(look: Look) -> Iterator[Metadata]:
             break  # what later ones hold, commits brought
     reads = each(look.store, lambda version: look.store.read(render_commit_path(version)), commits)
     for done, (version, data) in enumerate(zip(commits, reads, strict=True)):
-        look.watch.step(done, len(commits), "Looking for features that were used")
+        look.watch.step(done, len(commits), "Looking for what the table ever asked for")
         if may_name(data, "metaData"):
             yield from _metadata_of(render_commit_name(version), data)
 

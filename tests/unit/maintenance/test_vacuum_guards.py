@@ -257,6 +257,27 @@ def test_restore_while_files_are_deleted_stops_the_run(lake: Lake) -> None:
     assert lake.there(gone[-1])
 
 
+@pytest.mark.parametrize("mode", ["full", "lite"])
+@pytest.mark.parametrize("lost", ["nothing", "a tombstone", "a live file"])
+def test_tombstones_that_an_older_retention_let_go_are_no_disagreement(
+    lake: Lake, mode: Any, lost: str
+) -> None:
+    """The checkpoint was written when files were kept for seven days; now it is thirty."""
+    first = [FEATURE_PROTOCOL, metadata(), lake.add("live")]
+    lake.commit(0, [*first, lake.add("gone"), lake.add("young")], age_days=40)
+    gone = lake.remove("gone", age_days=20)
+    young = lake.remove("young", age_days=5)
+    lake.commit(1, [gone], age_days=20)
+    lake.commit(2, [young], age_days=5)
+    left_out = {"a tombstone": [first[2]], "a live file": [young]}
+    lake.log.checkpoint(2, [*first[:2], *left_out.get(lost, [first[2], young])])
+    longer = {"delta.deletedFileRetentionDuration": "interval 30 days"}
+    lake.commit(3, [metadata(configuration=longer)], age_days=1)
+    plan = vacuum(lake, mode=mode)
+    assert outcome(plan, "second route") == ("allow" if lost == "nothing" else "refuse")
+    assert not planned(plan)
+
+
 def test_file_of_unknown_age_is_never_deleted(lake: Lake) -> None:
     start(lake, lake.add("live"))
     os.utime(lake.root / lake.file("undated.parquet"), (0, 0))
