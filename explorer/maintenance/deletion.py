@@ -23,6 +23,7 @@ from explorer.log.columns import bool_column, string_column
 from explorer.maintenance.broken_checkpoints import check_still_broken
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.files_coming_back import VACUUM_START, announced_until
+from explorer.maintenance.journal import render_tally
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Step
 from explorer.maintenance.run import Run, Tally
@@ -47,19 +48,20 @@ _Outcome = int | str | DeltaError | None
 def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]) -> None:
     """Delete what the plan's file list has under `delete`, from where the journal ends."""
     files = of_action(run.plan.files, "delete")
-    tally.planned = files.num_rows
     _check_needs(run, step)
     check_still_broken(run.store, step.arguments.get("broken", ()))
     until_ms = _until(run, index)
     for name, value in noted.get("counts", {}).items():
         setattr(tally, name, value)
+    tally.planned = files.num_rows
+    tally.take_up(noted.get("exceptions", ()))
     size = _BATCH_OF_COMMITS if any(map(_is_commit, _log_paths(files))) else _BATCH
     for start in range(noted.get("next", 0), files.num_rows, size):
         run.watch.step(start, files.num_rows, step.reason)
         run.log.check_ahead()
         _delete_batch(run, files.slice(start, size), tally, until_ms)
-        line = {"event": "batch", "step": index, "next": start + size, "counts": tally.counts()}
-        run.note(line)
+        line = {"event": "batch", "step": index, "next": start + size}
+        run.note({**line, **render_tally(tally)})
     # what came while the last of them went: no commit may say that all is well
     run.log.check_ahead()
     tally.result = {"num_deleted": tally.done}

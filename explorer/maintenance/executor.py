@@ -12,7 +12,7 @@ import contextlib
 import shlex
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from explorer.errors import (
 )
 from explorer.maintenance.aftermath import check_promise
 from explorer.maintenance.approval import Approval
+from explorer.maintenance.journal import Journal, batch_in, completed_in, done_in, render_tally
 from explorer.maintenance.newer_commits import LogWatch, find_own_commit
 from explorer.maintenance.newest_times import check_clock
 from explorer.maintenance.plan import LOOKING_STEPS, Plan, Step
@@ -44,8 +45,6 @@ from explorer.progress import Cancel, Progress, ProgressCallback, Watch
 from explorer.storage.open import open_write_store
 from explorer.storage.ports import ReadStore, WriteStore, offers
 from explorer.table.table import Table
-
-_Journal = Sequence[Mapping[str, Any]]
 
 
 def system_clock() -> int:
@@ -86,7 +85,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
             busy = refusal("It is being carried out by another process right now.")
             return _receipt(plan, approval, "refused", started_at, clock(), problem=busy)
         journal = state.read_journal(plan.digest)
-        if (earlier := _completed_in(journal)) is not None:
+        if (earlier := completed_in(journal)) is not None:
             # without its receipt the same steps are gone through again, and found done
             with contextlib.suppress(NotFoundError):
                 return state.load_receipt(earlier)
@@ -111,7 +110,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
 class _Execution:
     """One run through the steps of a plan."""
 
-    def __init__(self, run: Run, approval: Approval, journal: _Journal, started_at: int) -> None:
+    def __init__(self, run: Run, approval: Approval, journal: Journal, started_at: int) -> None:
         self._run = run
         self._approval = approval
         self._journal = journal
@@ -175,19 +174,17 @@ class _Execution:
             self._stop(error)
             return
         for index, step in enumerate(run.plan.steps):
-            noted = _noted(self._journal, index, "done")
-            if noted is not None and self._is_settled(index):
-                tally = _tally(noted)
-                run.results[index] = noted.get("result") or {}
-                self._steps.append(tally.receipt(step, "done"))
+            done = done_in(self._journal, index)
+            if done is not None and self._is_settled(index):
+                run.results[index] = done.result or {}
+                self._steps.append(done.receipt(step, "done"))
                 continue
             tally = Tally(planned=step.num_files)
             try:
                 run.watch.step(index, len(run.plan.steps), step.reason)
-                batch = _noted(self._journal, index, "batch") or {}
-                STEPS[step.kind](run, step, index, tally, batch)
+                STEPS[step.kind](run, step, index, tally, batch_in(self._journal, index))
                 run.results[index] = tally.result or {}
-                line = {"event": "done", "step": index, "counts": _all_counts(tally)}
+                line = {"event": "done", "step": index, **render_tally(tally)}
                 run.note({**line, "result": tally.result})
                 self._steps.append(tally.receipt(step, "done"))
             except BaseException as error:  # told, and raised again if not ours
@@ -205,7 +202,7 @@ class _Execution:
         if steps[index].kind not in LOOKING_STEPS:
             return True
         behind = range(index + 1, len(steps))
-        return any(_noted(self._journal, at, "done") is not None for at in behind)
+        return any(done_in(self._journal, at) is not None for at in behind)
 
     def _stop(self, error: DeltaError) -> None:
         self._problem = Problem.of(error)
@@ -376,25 +373,4 @@ def _own_transactions(plan: Plan) -> frozenset[str]:
 def completed_run(state: StateFolder, digest: str) -> str | None:
     """The id of the receipt of a run of that plan which came to its end: executing it once
     more does nothing, and answers this receipt."""
-    return _completed_in(state.read_journal(digest))
-
-
-def _completed_in(journal: _Journal) -> str | None:
-    ended = [line for line in journal if line.get("event") == "ended"]
-    if ended and ended[-1].get("status") == "completed":
-        return str(ended[-1].get("receipt"))
-    return None
-
-
-def _noted(journal: _Journal, index: int, event: str) -> Mapping[str, Any] | None:
-    """The last line of that event and step."""
-    lines = (line for line in reversed(journal) if line.get("event") == event)
-    return next((line for line in lines if line.get("step") == index), None)
-
-
-def _all_counts(tally: Tally) -> dict[str, Any]:
-    return {"planned": tally.planned, **tally.counts()}
-
-
-def _tally(line: Mapping[str, Any]) -> Tally:
-    return Tally(**line.get("counts", {}), result=line.get("result"))
+    return completed_in(state.read_journal(digest))

@@ -19,6 +19,8 @@ deleted, because they are no longer what was planned."""
 
 StepStatus = Literal["done", "partly", "not begun"]
 
+FileOutcome = Literal["already gone", "refused", "failed"]
+
 MAX_EXCEPTIONS = 1000
 """Files named one by one in a receipt; of more than that only the number is kept."""
 
@@ -28,7 +30,7 @@ class FileException:
     """A file that was planned and not changed: `already gone`, `refused` or `failed`."""
 
     path: str
-    outcome: Literal["already gone", "refused", "failed"]
+    outcome: FileOutcome
     reason: str
 
 

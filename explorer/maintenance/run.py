@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from explorer.maintenance.newer_commits import LogWatch
 from explorer.maintenance.plan import Plan, Step
-from explorer.maintenance.receipt import MAX_EXCEPTIONS, FileException, StepReceipt, StepStatus
+from explorer.maintenance.receipt import (
+    MAX_EXCEPTIONS,
+    FileException,
+    FileOutcome,
+    StepReceipt,
+    StepStatus,
+)
 from explorer.maintenance.state_folder import StateFolder
 from explorer.progress import Watch
 from explorer.storage.ports import WriteStore
@@ -30,10 +36,9 @@ class Tally:
     num_bytes: int = 0
     result: dict[str, Any] | None = None
     exceptions: list[FileException] = field(default_factory=list)
+    _noted: int = field(default=0, init=False, repr=False)
 
-    def note(
-        self, path: str, outcome: Literal["already gone", "refused", "failed"], reason: str
-    ) -> None:
+    def note(self, path: str, outcome: FileOutcome, reason: str) -> None:
         """Count a file that was not changed."""
         if outcome == "already gone":
             self.already_gone += 1
@@ -49,9 +54,21 @@ class Tally:
         """Whether anything has become of a file."""
         return bool(self.done or self.already_gone or self.refused or self.failed)
 
-    def counts(self) -> dict[str, Any]:
+    def take_up(self, exceptions: Iterable[FileException]) -> None:
+        """Go on with what the journal has already."""
+        self.exceptions = list(exceptions)
+        self._noted = len(self.exceptions)
+
+    def take_new(self) -> list[FileException]:
+        """The exceptions since the last call, which the journal has from now on."""
+        new = self.exceptions[self._noted :]
+        self._noted = len(self.exceptions)
+        return new
+
+    def counts(self) -> dict[str, int]:
         """The numbers, as a journal keeps them."""
         return {
+            "planned": self.planned,
             "done": self.done,
             "already_gone": self.already_gone,
             "refused": self.refused,
@@ -64,7 +81,6 @@ class Tally:
         return StepReceipt(
             kind=step.kind,
             status=status,
-            planned=self.planned,
             **self.counts(),
             result=self.result,
             exceptions=tuple(self.exceptions),

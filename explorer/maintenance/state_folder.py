@@ -131,7 +131,9 @@ class StateFolder:
         lines: list[dict[str, Any]] = []
         for line in data.split(b"\n")[:-1]:
             with contextlib.suppress(orjson.JSONDecodeError):
-                lines.append(orjson.loads(line))
+                found = orjson.loads(line)
+                if isinstance(found, dict):
+                    lines.append(found)
         return lines
 
     def append_journal(self, digest: str, line: Mapping[str, Any]) -> None:
