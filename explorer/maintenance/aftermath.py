@@ -9,6 +9,9 @@ import pyarrow.compute as pc
 from explorer.errors import DeltaError
 from explorer.maintenance.file_list import of_action
 from explorer.maintenance.gone_files import leading_nowhere
+from explorer.maintenance.journal import promised_in
+from explorer.maintenance.plan import Plan
+from explorer.maintenance.promises import deletes_of_log, has_left, oldest_behind
 from explorer.maintenance.receipt import Check
 from explorer.maintenance.run import Run
 from explorer.progress import Watch
@@ -19,11 +22,9 @@ from explorer.table.table import Table
 
 def check_promise(run: Run) -> tuple[Check, ...]:
     """Open the promised versions and the newest one anew; where the plan says so, look for
-    each of their files."""
+    each of their files. The oldest that is still in the log stands for one that left it."""
     promise = run.plan.promise
-    wanted: list[tuple[int | None, int | None]] = [
-        (int(version), count) for version, count in promise.versions.items()
-    ]
+    counts = {int(version): count for version, count in promise.versions.items()}
     try:
         # also after the wish to cancel: what was changed is looked at all the same
         watch = Watch(progress=run.watch.progress)
@@ -31,11 +32,52 @@ def check_promise(run: Run) -> tuple[Check, ...]:
     except DeltaError as error:
         return (Check(what="the table", holds=False, detail=f"{error.problem} {error.reason}"),)
     deleted = of_action(run.plan.files, "delete").column("path")
+    before = promised_in(run.state.read_journal(run.plan.digest))
     table = Table(run.store)
-    return tuple(
-        _check(table, version, count, present, deleted)
-        for version, count in [*wanted, (None, None)]
-    )
+    checks: dict[int, Check] = {}
+    wanted = [*counts, *sorted(before or ())]
+    for version in wanted:  # which grows
+        if version in checks:
+            continue
+        try:
+            checks[version] = _check(table, version, counts.get(version), present, deleted)
+        except DeltaError as error:
+            checks[version], instead = _explained(error, run.plan, table, version, before)
+            wanted += instead
+    try:
+        newest = _check(table, None, None, present, deleted)
+    except DeltaError as error:
+        newest = _broken(None, error)
+    return (*checks.values(), newest)
+
+
+def _explained(
+    error: DeltaError, plan: Plan, table: Table, version: int, before: frozenset[int] | None
+) -> tuple[Check, list[int]]:
+    """What it means that a promised version cannot be opened, and which one is then the oldest
+    that must: a log cleanup that is no part of the plan breaks none of its promises."""
+    try:
+        listing = table.listing()
+    except DeltaError:
+        return _broken(version, error), []
+    had_left = before is not None and version not in before
+    if not has_left(listing, version) or not (had_left or not deletes_of_log(plan)):
+        return _broken(version, error), []
+    detail = f"Version {version} had left the log before."
+    if not had_left:
+        detail = f"Version {version} left the log by a cleanup that is no part of this plan."
+    oldest = oldest_behind(listing, version)
+    return Check(what=_named(version), holds=True, detail=detail), [] if oldest is None else [
+        oldest
+    ]
+
+
+def _broken(version: int | None, error: DeltaError) -> Check:
+    return Check(what=_named(version), holds=False, detail=f"{error.problem} {error.reason}")
+
+
+def _named(version: int | None) -> str:
+    return "the newest version" if version is None else f"version {version}"
 
 
 def _check(
@@ -45,19 +87,17 @@ def _check(
     present: pa.ChunkedArray | None,
     deleted: pa.ChunkedArray,
 ) -> Check:
-    what = "the newest version" if version is None else f"version {version}"
-    try:
-        snapshot = table.snapshot(version=version)
-        found = snapshot.num_files
-        if count is not None and found != count:
-            detail = f"It has {found} files, and had {count} when the plan was made."
-            return Check(what=what, holds=False, detail=detail)
-        if present is None:
-            return Check(what=what, holds=True, detail=f"It opens, with {found} files.")
-        files = snapshot.physical_files("add", ["path", "deletion_vector"])
-        missing = _missing(files, snapshot.uri, present)
-    except DeltaError as error:
-        return Check(what=what, holds=False, detail=f"{error.problem} {error.reason}")
+    """Whether a version has its files; raises what `Table.snapshot` raises."""
+    what = _named(version)
+    snapshot = table.snapshot(version=version)
+    found = snapshot.num_files
+    if count is not None and found != count:
+        detail = f"It has {found} files, and had {count} when the plan was made."
+        return Check(what=what, holds=False, detail=detail)
+    if present is None:
+        return Check(what=what, holds=True, detail=f"It opens, with {found} files.")
+    files = snapshot.physical_files("add", ["path", "deletion_vector"])
+    missing = _missing(files, snapshot.uri, present)
     lost = missing.filter(pc.is_in(missing, value_set=deleted)) if len(deleted) else missing[:0]
     if len(lost):
         detail = f"{len(lost)} of its files are gone, among them {lost[0].as_py()[:200]!r}."

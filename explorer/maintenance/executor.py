@@ -30,6 +30,7 @@ from explorer.maintenance.journal import Journal, batch_in, completed_in, done_i
 from explorer.maintenance.newer_commits import LogWatch, find_own_commit
 from explorer.maintenance.newest_times import check_clock
 from explorer.maintenance.plan import LOOKING_STEPS, Plan, Step
+from explorer.maintenance.promises import open_versions
 from explorer.maintenance.receipt import Check, Receipt, Status, StepReceipt
 from explorer.maintenance.run import Clock, Run, Tally
 from explorer.maintenance.run_problems import (
@@ -169,7 +170,8 @@ class _Execution:
             check_clock(run.plan, run.clock())
             run.watch.step(0, len(run.plan.steps), "Listing the log again")
             run.log.check_listed(run.table)
-            run.note({"event": "begun", "at": self._started_at})
+            promised = open_versions(run.plan, run.table.listing())
+            run.note({"event": "begun", "at": self._started_at, "promised": promised})
         except DeltaError as error:
             self._stop(error)
             return
