@@ -35,6 +35,7 @@ from explorer.cli.options import (
 from explorer.cli.plan_arguments import check_arguments
 from explorer.cli.terminal import show_progress
 from explorer.errors import InvalidArgumentError
+from explorer.protocol.unicode_text import replace_unencodable
 
 if TYPE_CHECKING:
     from explorer.maintenance.plan import Operation, Plan
@@ -255,6 +256,6 @@ def _wait(running: Any) -> Receipt:
 
 def _user() -> str | None:
     try:
-        return getpass.getuser()
+        return replace_unencodable(getpass.getuser())
     except (OSError, KeyError):  # no name for this user
         return None

@@ -24,6 +24,7 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.evolution import with_features
 from explorer.protocol.properties import check_constraints
+from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.expressions import check_expression
 from explorer.table.counts import count
 from explorer.table.table import Table
@@ -112,6 +113,7 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
 ) -> Plan:
     """Drop a CHECK constraint; nothing is done where there is none and `if_exists` says that
     this may be. Raises `InvalidArgumentError` else, and for a name that fits several."""
+    check_unicode(name, "The name of the constraint cannot be read.")
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     metadata = look.snapshot.metadata
     held = check_constraints(metadata.configuration)

@@ -24,6 +24,7 @@ import pyarrow as pa
 from explorer.errors import DeltaError, InvalidArgumentError, NotFoundError, StorageError
 from explorer.maintenance.plan import Plan, parse_plan
 from explorer.maintenance.receipt import Receipt, parse_receipt
+from explorer.protocol.unicode_text import with_encodable_texts
 from explorer.table.table import Table
 
 StateDir = str | os.PathLike[str] | None
@@ -100,8 +101,8 @@ class StateFolder:
         return sorted(found, key=_planned_at, reverse=True)
 
     def save_receipt(self, receipt: Receipt) -> None:
-        """Keep a receipt."""
-        self._write(f"receipts/{receipt.id}.json", orjson.dumps(receipt.document))
+        """Keep a receipt, whatever its texts are: what was done has to be told."""
+        self._write(f"receipts/{receipt.id}.json", _render(receipt.document))
 
     def load_receipt(self, identifier: str) -> Receipt:
         """The receipt with this id; raises `NotFoundError`."""
@@ -143,7 +144,7 @@ class StateFolder:
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             descriptor = os.open(place, flags, 0o600)
             try:
-                _write_all(descriptor, _after_a_cut(descriptor) + orjson.dumps(line) + b"\n")
+                _write_all(descriptor, _after_a_cut(descriptor) + _render(line) + b"\n")
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -215,6 +216,14 @@ class StateFolder:
             finally:
                 os.close(descriptor)
             os.replace(beside, place)
+
+
+def _render(document: Mapping[str, Any]) -> bytes:
+    """As JSON, also where a text of it cannot be encoded, as from an error of the system."""
+    try:
+        return orjson.dumps(document)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(with_encodable_texts(dict(document)))
 
 
 def _write_all(descriptor: int, data: bytes | pa.Buffer) -> None:

@@ -25,6 +25,7 @@ from explorer.protocol.features.registry import FEATURES, is_supported
 from explorer.protocol.features.table_feature import TableFacts
 from explorer.protocol.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
 from explorer.protocol.properties import PROPERTIES
+from explorer.protocol.unicode_text import check_unicode
 from explorer.table.table import Table
 
 _PREFIX = "delta."
@@ -138,6 +139,10 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
 def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
     if not wanted and not unset:
         raise _refused("No property is named.", "There is nothing to set or unset.")
+    for name in (*wanted, *unset):
+        check_unicode(name, f"The name of the property {name[:120]!a} cannot be read.")
+    for name, value in wanted.items():
+        check_unicode(value, f"The value of the property {name[:120]!r} cannot be read.")
     if both := sorted({*wanted} & {*unset}):
         raise _refused(f"{both[0]} is both set and unset.", "Only one of the two can be meant.")
     for name in (*wanted, *unset):

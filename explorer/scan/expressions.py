@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import walk_types
+from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.names import resolve_name
 from explorer.scan.sql_functions import TIME_FUNCTIONS, names_in
 from explorer.scan.sql_text import Token, check_words, refused
@@ -62,6 +63,7 @@ def check_expression(text: str, schema: StructType) -> CheckedExpression:
     subqueries and whatever else is more than a calculation on one row, for what cannot be
     read, and for columns that there are not.
     """
+    check_unicode(text, "The expression cannot be read.")
     tokens = check_words(text)
     nodes = list(_nodes(text))
     for node in nodes:

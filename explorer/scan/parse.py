@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import StructType
+from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.domains import Domain, common_domain
 from explorer.scan.literals import BOOLEAN, VOID, fit_text, is_text, parse_literal
 from explorer.scan.names import resolve_name
@@ -76,14 +77,7 @@ def _parse_sql(text: str) -> Expression:
             reason=f"It has {len(text):,} characters, and {_MAX_TEXT:,} are allowed.",
             remedy="Shorten its lists of values.",
         )
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidArgumentError(
-            "The predicate cannot be read.",
-            reason=f"At character {error.start} it is no Unicode text.",
-            remedy="Write it in UTF-8.",
-        ) from error
+    check_unicode(text, "The predicate cannot be read.")
     # it warns of statements that it does not know, and they are refused here anyway
     logging.getLogger("sqlglot").addHandler(_SILENT)
     try:

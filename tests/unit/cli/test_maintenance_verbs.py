@@ -147,6 +147,9 @@ def test_run_that_ends_half_way_ends_with_four(
         (["vacuum", "--apply", "0" * 64], 1),
         (["set"], 2),
         (["set", "novalue"], 2),
+        (["set", "a\udcff=1"], 2),
+        (["set", "a=\udcff"], 2),
+        (["set", "--unset", "\udcff"], 2),
         (["set", "delta.checkpointInterval=x"], 2),
         (["repair", "everything"], 2),
         (["restore"], 2),
@@ -164,6 +167,18 @@ def test_what_cannot_be_meant_has_an_exit_code_and_no_traceback(
     assert found == code
     assert out == ""
     assert set(json.loads(err)["error"]) == {"kind", "problem", "reason", "remedy", "spec"}
+
+
+@pytest.mark.parametrize("option", ["--reason", "--confirm"])
+def test_approval_that_is_no_unicode_text_changes_nothing(
+    folder: LogFolder, command: Command, tmp_path: Path, option: str
+) -> None:
+    plan = document(command("set", "owner=me", "--json"))
+    code, out, err = command("set", "--apply", plan["digest"], option, "caf\udce9")
+    assert (code, out) == (2, "")
+    assert "no Unicode text" in err
+    assert explorer.open_table(folder.root).latest_version() == 2
+    assert not (tmp_path / "state" / "receipts").exists()
 
 
 def test_plan_of_one_verb_is_not_applied_by_another(command: Command) -> None:
