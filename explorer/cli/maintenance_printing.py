@@ -186,6 +186,10 @@ def _time(milliseconds: int) -> str:
     return render_time(time_of(milliseconds))
 
 
+def _time_or_nothing(milliseconds: int | None) -> str:
+    return "" if milliseconds is None else _time(milliseconds)
+
+
 _STEPS = (
     Column(title="step", render=lambda row: str(row["number"]), align="right"),
     Column(title="what", render=lambda row: row["what"]),
@@ -238,7 +242,7 @@ _STEP_RECEIPTS = (
 
 _PLANS = (
     Column(title="plan", render=lambda row: row["digest"][:12]),
-    Column(title="made", render=lambda row: _time(row["planned_at"])),
+    Column(title="made", render=lambda row: _time_or_nothing(row["planned_at"])),
     Column(title="operation", render=lambda row: row["operation"]),
     Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
     Column(title="what", render=lambda row: row["summary"], shrinks=True),
@@ -246,13 +250,17 @@ _PLANS = (
 
 _RECEIPTS = (
     Column(title="receipt", render=lambda row: row["id"]),
-    Column(title="ended", render=lambda row: _time(row["ended_at"])),
-    Column(title="operation", render=lambda row: row["operation"]),
+    Column(title="ended", render=lambda row: _time_or_nothing(row.get("ended_at"))),
+    Column(title="operation", render=lambda row: row.get("operation", "")),
     Column(
         title="status",
-        render=lambda row: row["status"],
-        style=lambda row: "" if row["status"] == "completed" else "bold red",
+        render=lambda row: row.get("status", "altered"),
+        style=lambda row: "" if row.get("status") == "completed" else "bold red",
     ),
-    Column(title="table", render=lambda row: row["uri"], shrinks=True),
-    Column(title="what", render=lambda row: row["summary"], shrinks=True),
+    Column(title="table", render=lambda row: row.get("uri", ""), shrinks=True),
+    Column(
+        title="what",
+        render=lambda row: row.get("summary", "The document is not what was saved."),
+        shrinks=True,
+    ),
 )

@@ -3,6 +3,7 @@ it, with it they carry out exactly that document."""
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -265,7 +266,10 @@ def receipts(
         else:
             print_receipt(receipt)
         return
-    found = [receipt.document for receipt in state.list_receipts()[:limit]]
+    found = [
+        {"id": name, "altered": True} if receipt is None else receipt.document
+        for name, receipt in islice(state.receipts_by_id().items(), limit)
+    ]
     if not as_json:
         print_receipts(found, state.place)
         return

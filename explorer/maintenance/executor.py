@@ -87,8 +87,9 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
             return _receipt(plan, approval, "refused", started_at, clock(), problem=busy)
         journal = state.read_journal(plan.digest)
         if (earlier := completed_in(journal)) is not None:
-            # without its receipt the same steps are gone through again, and found done
-            with contextlib.suppress(NotFoundError):
+            # without its receipt, or with one that was altered, the same steps are gone through
+            # again, and found done
+            with contextlib.suppress(NotFoundError, InvalidArgumentError):
                 return state.load_receipt(earlier)
         if (problem := _obstacle(plan, approval)) is not None:
             receipt = _receipt(plan, approval, "refused", started_at, clock(), problem=problem)

@@ -151,7 +151,7 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the document, in hexadecimal."""
-        return sha256(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        return digest_document(self.document)
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -189,6 +189,11 @@ class Plan:
     def asks_for_name(self) -> bool:
         """Whether the approval needs the table's name and a reason."""
         return any(verdict.asks_for_name for verdict in self.verdicts)
+
+
+def digest_document(document: Mapping[str, Any]) -> str:
+    """The digest of a plan by its document, in hexadecimal."""
+    return sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def parse_plan(document: Mapping[str, Any], files: pa.Table) -> Plan:

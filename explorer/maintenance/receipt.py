@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from explorer.errors import Problem
 
@@ -99,17 +99,74 @@ class Receipt:
 
 
 def parse_receipt(document: Mapping[str, Any]) -> Receipt:
-    """The receipt of a document; raises `KeyError`, `TypeError` or `ValueError` else."""
+    """The receipt of a document; raises `KeyError`, `TypeError` or `ValueError` else, also
+    where a value is not of its kind, as after a change by hand."""
     if document["format"] != FORMAT:
         raise ValueError(f"format {document['format']}")
     body = {key: value for key, value in document.items() if key not in {"format", "id"}}
+    _check(list, document["steps"], document["checks"])
     body["steps"] = tuple(_parse_step(step) for step in document["steps"])
-    body["checks"] = tuple(Check(**check) for check in document["checks"])
+    body["checks"] = tuple(_parse_check(check) for check in document["checks"])
     if document["problem"] is not None:
-        body["problem"] = Problem(**document["problem"])
-    return Receipt(**body)
+        body["problem"] = _parse_problem(document["problem"])
+    receipt = Receipt(**body)
+    _check(str, *(getattr(receipt, name) for name in _TEXTS))
+    _check(str | None, receipt.approved_by, receipt.reason, receipt.undo)
+    _check_word(receipt.status, get_args(Status))
+    for time in (receipt.started_at, receipt.ended_at):
+        _check(int, time)
+        if not 0 <= time <= LATEST_MS:
+            raise ValueError(f"the time {time}")
+    if receipt.id != document["id"]:
+        raise ValueError(f"the id {document['id']}")
+    return receipt
+
+
+LATEST_MS = 253_402_300_799_999
+"""The last millisecond that a calendar has."""
+
+_TEXTS = ("digest", "operation", "uri", "table_id", "summary")
+_NUMBERS = ("planned", "done", "already_gone", "refused", "failed", "num_bytes")
 
 
 def _parse_step(document: Mapping[str, Any]) -> StepReceipt:
-    exceptions = tuple(FileException(**found) for found in document["exceptions"])
-    return StepReceipt(**{**document, "exceptions": exceptions})
+    _check(list, document["exceptions"])
+    exceptions = tuple(_parse_exception(found) for found in document["exceptions"])
+    step = StepReceipt(**{**document, "exceptions": exceptions})
+    _check(str, step.kind)
+    _check(int, *(getattr(step, name) for name in _NUMBERS))
+    _check(dict | None, step.result)
+    _check_word(step.status, get_args(StepStatus))
+    return step
+
+
+def _parse_exception(document: Mapping[str, Any]) -> FileException:
+    found = FileException(**document)
+    _check(str, found.path, found.reason)
+    _check_word(found.outcome, get_args(FileOutcome))
+    return found
+
+
+def _parse_check(document: Mapping[str, Any]) -> Check:
+    found = Check(**document)
+    _check(str, found.what, found.detail)
+    _check(bool, found.holds)
+    return found
+
+
+def _parse_problem(document: Mapping[str, Any]) -> Problem:
+    found = Problem(**document)
+    _check(str, found.kind, found.problem, found.reason, found.remedy)
+    _check(str | None, found.spec)
+    return found
+
+
+def _check(kind: Any, *values: object) -> None:
+    for value in values:
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise TypeError(f"{type(value).__name__} where {kind} is written")
+
+
+def _check_word(value: object, words: tuple[str, ...]) -> None:
+    if value not in words:
+        raise ValueError(f"{value!r} is none of {words}")

@@ -22,8 +22,8 @@ import orjson
 import pyarrow as pa
 
 from explorer.errors import DeltaError, InvalidArgumentError, NotFoundError, StorageError
-from explorer.maintenance.plan import Plan, parse_plan
-from explorer.maintenance.receipt import Receipt, parse_receipt
+from explorer.maintenance.plan import Plan, digest_document, parse_plan
+from explorer.maintenance.receipt import LATEST_MS, Receipt, parse_receipt
 from explorer.protocol.unicode_text import with_encodable_texts
 from explorer.table.table import Table
 
@@ -33,6 +33,8 @@ _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _RECEIPT = re.compile(r"[0-9]{13,}-[0-9a-f]{12}", re.ASCII)
 _APPLICATION = "delta-explorer"
 _PREFIX = 12
+_UNREADABLE = (AttributeError, KeyError, OSError, TypeError, ValueError)
+"""What comes of a document that is missing, or was changed by hand."""
 
 Document = TypeVar("Document")
 
@@ -85,20 +87,22 @@ class StateFolder:
             with pa.ipc.open_file(pa.BufferReader(self._read(f"plans/{full}.arrow"))) as reader:
                 plan = parse_plan(document, reader.read_all())
             intact = plan.digest == full
-        except (KeyError, TypeError, ValueError, pa.ArrowException) as error:
+        except (*_UNREADABLE, pa.ArrowException) as error:
             raise _altered(full) from error
         if not intact:
             raise _altered(full)
         return plan
 
     def list_plans(self) -> list[dict[str, Any]]:
-        """The documents of all plans, newest first, each with its `digest`."""
+        """The documents of all plans, newest first, each with its `digest`; of one that is no
+        longer what was saved only that, its place as it says it, and `altered`. The file lists,
+        which may be long, are not looked at."""
         found = [
-            {"digest": place.stem, **document}
-            for place, document in self._documents("plans")
+            _listed_plan(place, data)
+            for place, data in self._files("plans")
             if _DIGEST.fullmatch(place.stem)
         ]
-        return sorted(found, key=_planned_at, reverse=True)
+        return sorted(found, key=lambda document: document["planned_at"] or 0, reverse=True)
 
     def save_receipt(self, receipt: Receipt) -> None:
         """Keep a receipt, whatever its texts are: what was done has to be told."""
@@ -109,19 +113,26 @@ class StateFolder:
         if not _RECEIPT.fullmatch(identifier):
             raise _unknown("receipt", identifier)
         try:
-            return parse_receipt(orjson.loads(self._read(f"receipts/{identifier}.json")))
+            data = self._read(f"receipts/{identifier}.json")
         except FileNotFoundError as error:
             raise _unknown("receipt", identifier) from error
-        except (KeyError, TypeError, ValueError) as error:
-            raise _altered(identifier) from error
+        except OSError:
+            data = b""
+        if (found := _parse_receipt(identifier, data)) is None:
+            raise _altered(identifier, "What became of the plan stands in the table's history.")
+        return found
 
     def list_receipts(self) -> list[Receipt]:
         """All receipts that can be read, newest first."""
-        found: list[Receipt] = []
-        for _, document in self._documents("receipts"):
-            with contextlib.suppress(KeyError, TypeError, ValueError):
-                found.append(parse_receipt(document))
-        return sorted(found, key=lambda receipt: receipt.id, reverse=True)
+        return [found for found in self.receipts_by_id().values() if found is not None]
+
+    def receipts_by_id(self) -> dict[str, Receipt | None]:
+        """All receipts, newest first; None for one that is no longer what was saved."""
+        found: dict[str, Receipt | None] = {}
+        for place, data in self._files("receipts"):
+            if _RECEIPT.fullmatch(place.stem):
+                found[place.stem] = _parse_receipt(place.stem, data)
+        return dict(sorted(found.items(), reverse=True))
 
     def read_journal(self, digest: str) -> list[dict[str, Any]]:
         """What an execution has noted; lines that were cut off, as by a kill, are left out."""
@@ -174,7 +185,8 @@ class StateFolder:
         if len(digest) < _PREFIX or not _DIGEST.fullmatch(digest.ljust(64, "0")):
             raise _unknown("plan", digest)
         folder = self.place / "plans"
-        found = [place.stem for place in folder.glob(f"{digest}*.json")] if folder.is_dir() else []
+        places = folder.glob(f"{digest}*.json") if folder.is_dir() else ()
+        found = [place.stem for place in places if _DIGEST.fullmatch(place.stem)]
         if len(found) > 1:
             raise InvalidArgumentError(
                 f"Several plans begin with {digest}.",
@@ -185,15 +197,16 @@ class StateFolder:
             raise _unknown("plan", digest)
         return found[0]
 
-    def _documents(self, folder: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    def _files(self, folder: str) -> Iterator[tuple[Path, bytes]]:
+        """What each document of a folder holds; nothing where it cannot be read."""
         place = self.place / folder
         if not place.is_dir():
             return
         for file in sorted(place.glob("*.json")):
-            with contextlib.suppress(OSError, orjson.JSONDecodeError):
-                document = orjson.loads(file.read_bytes())
-                if isinstance(document, dict):
-                    yield file, document
+            data = b""
+            with contextlib.suppress(OSError):
+                data = file.read_bytes()
+            yield file, data
 
     def _read(self, name: str) -> bytes:
         return (self.place / name).read_bytes()
@@ -250,9 +263,50 @@ def _speaking_of(place: Path) -> Iterator[None]:
         ) from error
 
 
-def _planned_at(document: Mapping[str, Any]) -> int:
-    value = document.get("planned_at")
-    return value if isinstance(value, int) else 0
+def _listed_plan(place: Path, data: bytes) -> dict[str, Any]:
+    digest, document = place.stem, _parse_object(data)
+    if (
+        digest_document(document) == digest
+        and _can_be_listed(document)
+        and place.with_suffix(".arrow").is_file()
+    ):
+        return {"digest": digest, **document}
+    subject = document.get("subject")
+    uri = subject.get("uri") if isinstance(subject, dict) else None
+    return {
+        "digest": digest,
+        "altered": True,
+        "operation": "altered",
+        "planned_at": None,
+        "subject": {"uri": uri if isinstance(uri, str) else ""},
+        "summary": "The document is not what was saved, and cannot be used.",
+    }
+
+
+def _can_be_listed(document: Mapping[str, Any]) -> bool:
+    """Whether it has what a listing says; its digest may be right all the same."""
+    subject, time = document.get("subject"), document.get("planned_at")
+    uri = subject.get("uri") if isinstance(subject, dict) else None
+    texts = (uri, document.get("operation"), document.get("summary"))
+    is_time = type(time) is int and 0 <= time <= LATEST_MS
+    return is_time and all(isinstance(text, str) for text in texts)
+
+
+def _parse_object(data: bytes) -> dict[str, Any]:
+    """An empty one in the place of what is none."""
+    found: Any = None
+    with contextlib.suppress(orjson.JSONDecodeError):
+        found = orjson.loads(data)
+    return found if isinstance(found, dict) else {}
+
+
+def _parse_receipt(identifier: str, data: bytes) -> Receipt | None:
+    """The receipt of that name; None where it is no longer what was saved."""
+    try:
+        found = parse_receipt(_parse_object(data))
+    except _UNREADABLE:
+        return None
+    return found if found.id == identifier else None
 
 
 def _unknown(what: str, name: str) -> NotFoundError:
@@ -264,9 +318,9 @@ def _unknown(what: str, name: str) -> NotFoundError:
     )
 
 
-def _altered(name: str) -> DeltaError:
+def _altered(name: str, remedy: str = "Make the plan again.") -> DeltaError:
     return InvalidArgumentError(
         f"The document {name} cannot be used.",
         reason="It is not what was saved: its digest no longer fits, or it cannot be read.",
-        remedy="Make the plan again.",
+        remedy=remedy,
     )

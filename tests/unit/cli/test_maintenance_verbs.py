@@ -181,6 +181,34 @@ def test_approval_that_is_no_unicode_text_changes_nothing(
     assert not (tmp_path / "state" / "receipts").exists()
 
 
+def test_document_that_was_altered_stands_in_the_way_of_no_other(
+    command: Command, tmp_path: Path
+) -> None:
+    plan = document(command("set", "owner=me", "--json"))
+    document(command("vacuum", "--json"))
+    receipt = document(command("set", "--apply", plan["digest"], "--json"))
+    place = tmp_path / "state" / "plans" / f"{plan['digest']}.json"
+    place.write_text(place.read_text().replace("owner", "other"))
+    kept = tmp_path / "state" / "receipts" / f"{receipt['id']}.json"
+    kept.write_text(json.dumps({**receipt, "ended_at": None}))
+    code, out, err = command("plans")
+    assert (code, err) == (0, "")
+    assert "altered" in out
+    assert "vacuum" in out
+    assert "other" not in out
+    listed = [json.loads(line) for line in command("plans", "--json")[1].splitlines()]
+    assert [found.get("altered", False) for found in listed] == [False, True]
+    code, out, err = command("receipts")
+    assert (code, err) == (0, "")
+    assert "altered" in out
+    told = document(command("receipts", "--json"))
+    assert (told["id"], told["altered"]) == (receipt["id"], True)
+    for words in (["plans", plan["digest"]], ["receipts", receipt["id"]]):
+        code, _, err = command(*words)
+        assert code == 2
+        assert "cannot be used" in err
+
+
 def test_plan_of_one_verb_is_not_applied_by_another(command: Command) -> None:
     plan = document(command("checkpoint", "--json"))
     assert command("vacuum", "--apply", plan["digest"])[0] == 2
