@@ -104,7 +104,7 @@ def parse_receipt(document: Mapping[str, Any]) -> Receipt:
     if document["format"] != FORMAT:
         raise ValueError(f"format {document['format']}")
     body = {key: value for key, value in document.items() if key not in {"format", "id"}}
-    _check(list, document["steps"], document["checks"])
+    _check(list | tuple, document["steps"], document["checks"])
     body["steps"] = tuple(_parse_step(step) for step in document["steps"])
     body["checks"] = tuple(_parse_check(check) for check in document["checks"])
     if document["problem"] is not None:
@@ -130,7 +130,7 @@ _NUMBERS = ("planned", "done", "already_gone", "refused", "failed", "num_bytes")
 
 
 def _parse_step(document: Mapping[str, Any]) -> StepReceipt:
-    _check(list, document["exceptions"])
+    _check(list | tuple, document["exceptions"])
     exceptions = tuple(_parse_exception(found) for found in document["exceptions"])
     step = StepReceipt(**{**document, "exceptions": exceptions})
     _check(str, step.kind)
