@@ -15,18 +15,17 @@ from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.planning import Clock, look_at, system_clock
 from explorer.maintenance.property_words import describe_change
-from explorer.maintenance.upgrade_rules import RULES
+from explorer.maintenance.upgrade_rules import pointing_to_upgrade
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
-from explorer.protocol.features.registry import FEATURES, is_supported
-from explorer.protocol.features.table_feature import TableFacts
 from explorer.protocol.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
 from explorer.protocol.properties import PROPERTIES
 from explorer.protocol.unicode_text import check_unicode
 from explorer.table.table import Table
+from explorer.transaction.rules.change import Described
 
 _PREFIX = "delta."
 _SHOWN = 10
@@ -132,7 +131,10 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
     )
     if not steps or plan.refusals:
         return plan
-    verdict = _pointing_to_upgrade(judge_commit(plan, table, steps[0]), look, wanted)
+    # what is set now, and not what the table asked for before
+    asking = replace(metadata, configuration=dict(wanted), schema_string=None)
+    described = Described(protocol=look.snapshot.protocol, metadata=asking)
+    verdict = pointing_to_upgrade(judge_commit(plan, table, steps[0]), described)
     return replace(plan, verdicts=(*plan.verdicts, verdict))
 
 
@@ -204,22 +206,6 @@ def _check_name(name: str) -> None:
     known = {spelling for item in PROPERTIES.values() for spelling in (item.name, *item.aliases)}
     if name.startswith(_PREFIX) and name not in known:
         raise _refused(f"{name[:120]} is no known property.", "Names with delta. are Delta's own.")
-
-
-def _pointing_to_upgrade(verdict: Verdict, look: Look, wanted: Mapping[str, str]) -> Verdict:
-    """A refusal for want of a feature says how the table gets it."""
-    protocol = look.snapshot.protocol
-    asking = replace(look.snapshot.metadata, configuration=dict(wanted))
-    facts = TableFacts(protocol=protocol, metadata=asking, schema=None)
-    missing = [
-        name
-        for name in RULES
-        if FEATURES[name].is_asked_for(facts) and not is_supported(protocol, name)
-    ]
-    if verdict.outcome != "refuse" or not missing:
-        return verdict
-    remedy = f"Use upgrade {' '.join(missing)}, which says who can no longer use the table."
-    return replace(verdict, remedy=remedy)
 
 
 def _summary(

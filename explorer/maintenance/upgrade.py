@@ -22,7 +22,12 @@ from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.newest_times import judge_committing
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
-from explorer.maintenance.upgrade_rules import RULES, Enabling, check_enabled_here
+from explorer.maintenance.upgrade_rules import (
+    RULES,
+    Enabling,
+    check_enabled_here,
+    pointing_to_upgrade,
+)
 from explorer.maintenance.used_features import unused_features
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
@@ -42,6 +47,7 @@ from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.protocol.schema import parse_schema
 from explorer.table.counts import count
 from explorer.table.table import Table
+from explorer.transaction.rules.change import Described
 from explorer.transaction.staged import ValidatedRule
 
 _MOST_FILES: Final = 200_000
@@ -106,6 +112,8 @@ def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes 
     Where a protocol begins to list features by name, those that came with its number are
     listed too, as the reference does it; with `only_used` those alone that a version which can
     still be read has used, so that fewer engines are kept away. All commits are looked through.
+    One that the table's properties or columns ask for may not be missing from the list: the
+    plan is refused, and says with which features together it would not be.
 
     Raises `InvalidArgumentError` for a feature that is not enabled here, with the reason,
     and for a version that does not exist.
@@ -129,7 +137,9 @@ def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes 
     )
     if plan.refusals or not plan.steps:
         return plan
-    return replace(plan, verdicts=(*plan.verdicts, judge_commit(plan, table, plan.steps[0])))
+    asking = Described(protocol=upgrade.protocol, metadata=upgrade.metadata)
+    verdict = pointing_to_upgrade(judge_commit(plan, table, plan.steps[0]), asking, names)
+    return replace(plan, verdicts=(*plan.verdicts, verdict))
 
 
 def _check_versions(names: Collection[str], reader: int | None, writer: int | None) -> None:

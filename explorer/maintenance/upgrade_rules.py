@@ -6,12 +6,13 @@ without a property are supported from then on, and used by whoever needs them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID, uuid5
 
 from explorer.maintenance.feature_names import Choice
+from explorer.maintenance.plan import Verdict
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.column_ids import assign_columns, has_column_ids
 from explorer.protocol.known_properties import (
@@ -24,7 +25,12 @@ from explorer.protocol.known_properties import (
     SYMLINK_MANIFEST,
 )
 from explorer.protocol.schema import StructType, render_schema
-from explorer.transaction.rules.protocol_rules import WRITTEN_FEATURES
+from explorer.transaction.rules.change import Described
+from explorer.transaction.rules.protocol_rules import (
+    ADD_THE_FEATURE,
+    WRITTEN_FEATURES,
+    lacking_features,
+)
 
 _FEED_COLUMNS: Final = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 
@@ -154,6 +160,9 @@ _NOT_HERE: Final[Mapping[str, str]] = {
 }
 
 
+_NOT_YET: Final = "what it asks of writers is not kept here yet"
+
+
 def check_enabled_here(name: str) -> str:
     """The feature's name as protocols list it; raises `InvalidArgumentError`, with the
     reason, for one that is not known or not enabled here."""
@@ -165,6 +174,26 @@ def check_enabled_here(name: str) -> str:
         stable = found.removesuffix("-preview").removesuffix("-dev")
         raise choice.refusal(found, f"it was a preview; {stable} took its place")
     if found not in WRITTEN_FEATURES:
-        why = _NOT_HERE.get(found, "what it asks of writers is not kept here yet")
-        raise choice.refusal(found, why)
+        raise choice.refusal(found, _NOT_HERE.get(found, _NOT_YET))
     raise choice.refusal(found, _NOT_HERE[found])
+
+
+def pointing_to_upgrade(
+    verdict: Verdict, asking: Described, together_with: Collection[str] = ()
+) -> Verdict:
+    """A refusal for want of features says how a table that asks like this gets them,
+    `together_with` others that are enabled in the same commit; or that it does not here."""
+    missing = [item.name for item in lacking_features(asking)]
+    if ADD_THE_FEATURE not in verdict.remedy or not missing:
+        return verdict
+    names = [name for name in missing if name in RULES]
+    ways = [
+        f"{name} is not enabled here ({_NOT_HERE.get(name, _NOT_YET)}): leave out, or unset, the "
+        "property that asks for it."
+        for name in missing
+        if name not in RULES
+    ]
+    if names:
+        wanted = " ".join([*together_with, *names])
+        ways.append(f"Use upgrade {wanted}, which says who can no longer use the table.")
+    return replace(verdict, remedy=verdict.remedy.replace(ADD_THE_FEATURE, " ".join(ways)))

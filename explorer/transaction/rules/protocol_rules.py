@@ -61,6 +61,9 @@ WRITTEN_FEATURES: Final = frozenset(
 )
 """The features whose rules for writers are all known here; every other refuses a commit."""
 
+ADD_THE_FEATURE: Final = "Add the feature to the protocol in the same commit, or before it."
+"""What a commit is told that lacks a feature; who knows the table's own way to it says that."""
+
 _PREVIEWS: Final = ("-preview", "-dev")
 
 
@@ -167,22 +170,29 @@ def validate_supported_use(change: Change) -> Problems:
     """What this commit begins to use must be supported by its protocol: a property or a
     column without its feature means nothing to others, and rows would go unchecked. The
     reference does not open a table whose protocol lists features and lacks one of them."""
-    lists = _begins_to_list(change)
-    if not (change.changes_metadata or change.creates or lists):
+    if not (change.changes_metadata or change.changes_protocol or change.creates):
         return
+    lists = _begins_to_list(change)
+    before = () if change.before is None or lists else lacking_features(change.before)
+    known = {item.name for item in before}
+    does = "The table asks for" if lists else "The commit begins to use"
+    for item in lacking_features(change.after):
+        if item.name not in known:
+            yield problem(
+                f"{does} `{item.name}`, which its protocol does not support.",
+                "A property or a column that asks for a feature means nothing without it.",
+                spec=item.spec,
+                remedy=ADD_THE_FEATURE,
+            )
+
+
+def lacking_features(described: Described) -> tuple[TableFeature, ...]:
+    """The features that a table uses, or is to have, and that its protocol does not support."""
     found: dict[str, TableFeature] = {}
     for item in FEATURES.values():  # previews come last
-        if _is_supported(change.after, item) or not _uses(change.after, item):
-            continue
-        if lists or not (change.before and _uses(change.before, item)):
+        if not _is_supported(described, item) and _uses(described, item):
             found.setdefault(_stem(item.name), item)
-    for item in found.values():
-        yield problem(
-            f"The commit begins to use `{item.name}`, which its protocol does not support.",
-            "A property or a column that asks for a feature means nothing without it.",
-            spec=item.spec,
-            remedy="Add the feature to the protocol in the same commit, or before it.",
-        )
+    return tuple(found.values())
 
 
 def _begins_to_list(change: Change) -> bool:

@@ -165,6 +165,24 @@ def test_property_whose_feature_the_protocol_lacks_is_refused_by_the_plan(
 
 
 @pytest.mark.parametrize(
+    ("name", "feature"),
+    [
+        ("delta.enableIcebergCompatV2", "icebergCompatV2"),
+        ("delta.enableIcebergCompatV3", "icebergCompatV3"),
+        ("delta.enableIcebergWriterCompatV1", "icebergWriterCompatV1"),
+        ("delta.enableIcebergWriterCompatV3", "icebergWriterCompatV3"),
+    ],
+)
+def test_property_whose_feature_is_not_enabled_here_is_refused_with_the_reason(
+    lake: Lake, name: str, feature: str
+) -> None:
+    (refusal,) = change(lake, {name: "true"}).refusals
+    assert f"begins to use `{feature}`" in refusal.message
+    assert f"{feature} is not enabled here (" in refusal.remedy
+    assert "use upgrade" not in refusal.remedy.lower()
+
+
+@pytest.mark.parametrize(
     ("name", "verb"),
     [
         ("delta.constraints.positive", "constraint add"),
@@ -265,7 +283,7 @@ def test_references_to_files_that_are_gone_are_removed(tmp_path: Path) -> None:
     os.unlink(lake.root / lost_vector)
     plan = repair(lake, "files")
     assert set(planned(plan, "remove")) == {"lost%20one", "vector"}
-    assert "21 rows" in plan.summary
+    assert "21 rows" in plan.summary  # of the vector's file two were deleted
     assert lake.execute(plan).status == "completed"
     assert lake.table.snapshot().files(["path"])["path"].to_pylist() == ["kept"]
     assert lake.table.history(1).column("operation").to_pylist() == ["FSCK"]

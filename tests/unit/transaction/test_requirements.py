@@ -235,10 +235,21 @@ def test_a_protocol_that_begins_to_list_features_lists_those_that_are_asked_for(
         )
 
     checked = listing("vacuumProtocolCheck")
-    assert any("begins to use `v2Checkpoint`" in text for text in texts(stage(checked, upon=read)))
+    assert any("asks for `v2Checkpoint`" in text for text in texts(stage(checked, upon=read)))
     assert texts(stage(listing("vacuumProtocolCheck", "v2Checkpoint"), upon=read)) == []
     listed = base(checked, metadata(configuration))  # which is as it is
     assert texts(stage(metadata({**configuration, "owner": "me"}), upon=listed)) == []
+
+
+def test_a_feature_is_not_taken_from_a_table_that_still_asks_for_it() -> None:
+    configuration = {"delta.enableMaterializePartitionColumnsFeature": "true"}
+    read = base(features("materializePartitionColumns"), metadata(configuration))
+    promises = Promises(dropped_features=frozenset({"materializePartitionColumns"}))
+    without = features("domainMetadata")
+    text = "begins to use `materializePartitionColumns`"
+    assert any(text in found for found in texts(stage(without, upon=read, promises=promises)))
+    done = stage(without, metadata(), upon=read, promises=promises)
+    assert texts(done) == []
 
 
 @pytest.mark.rule("schema-ntz-protocol", "column-default-listed", "column-generated-listed-7")
