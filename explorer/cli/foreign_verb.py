@@ -62,7 +62,9 @@ def _ours(row: Row) -> str:
     if row["vacuum_deletes"]:
         return "deletes it"
     since = row["deletable_from"]
-    return "never" if since is None else f"from {render_time(since)}"
+    if since is None:  # what is not foreign waits for a retention that can be read
+        return "never" if row["reason"].startswith("foreign") else "unknown"
+    return f"from {render_time(since)}"
 
 
 def _theirs(row: Row) -> str:

@@ -29,6 +29,7 @@ from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.times import in_commit_times, render_time
 from explorer.table.unkept_files import (
+    NEVER_OLD,
     OTHER_TABLE,
     REASONS,
     Ages,
@@ -103,6 +104,18 @@ class FileLook:
         return bool(is_hidden(paths, partition_names(self.snapshot))[0].as_py())
 
     @property
+    def unread(self) -> str | None:
+        """Why nobody can tell when it may go, where the table's retention cannot be read."""
+        return DELETED_FILE_RETENTION.unread_in(self.snapshot.metadata.configuration)
+
+    @property
+    def ages(self) -> Ages:
+        """What decides by age about a file that nothing names."""
+        if self.unread is not None:
+            return NEVER_OLD
+        return Ages(cutoff_ms=self.now_ms - self.floor_ms, retention_ms=self.floor_ms)
+
+    @property
     def floor_ms(self) -> int:
         """For how long our vacuum keeps files at least."""
         return milliseconds(retention_floor(self.snapshot.metadata.configuration))
@@ -175,6 +188,8 @@ def _removed(look: FileLook) -> FileReason:
     if (untouched := _untouched(look)) is not None:
         kind, why = untouched
         return _reason(look, f"removed {thing}{kind}", f"{text}; {why}.")
+    if look.unread is not None:
+        return _reason(look, f"removed {thing}, retention unknown", f"{text}{_undecided(look)}")
     if frees > look.now_ms:
         kind = f"removed {thing}, within retention"
         until = moment_in_words(frees)
@@ -219,6 +234,8 @@ def _change(look: FileLook, found: Mention) -> FileReason:
     if look.info is None:
         text += "; it is gone, and so is the change feed of that version."
         return _reason(look, "change data", text)
+    if look.unread is not None:
+        return _reason(look, "change data, retention unknown", f"{text}{_undecided(look)}")
     if frees > look.now_ms:
         text += f"; it may be deleted from {moment_in_words(frees)}."
         return _reason(look, "change data, within retention", text, frees, theirs)
@@ -235,7 +252,6 @@ def _unknown(look: FileLook) -> FileReason:
     if look.info is None:
         text = f"There is no file {name}, and no line of the log that is left names one."
         return _reason(look, "unknown", text)
-    ages = Ages(cutoff_ms=look.now_ms - look.floor_ms, retention_ms=look.floor_ms)
     files = pa.table(
         {
             "path": pa.chunked_array([string_column([look.wanted.name])]),
@@ -244,10 +260,11 @@ def _unknown(look: FileLook) -> FileReason:
         }
     )
     names = partition_names(look.snapshot)
-    judged = judge_unkept(files, look.snapshot.uri, (), names, ages)
+    judged = judge_unkept(files, look.snapshot.uri, (), names, look.ages)
     is_other = is_in_other_table(look.snapshot.store, look.wanted.name)
     reason = OTHER_TABLE if is_other else REASONS[int(judged.reasons[0])]
-    theirs = None if judged.is_hidden[0] else look.info.modified_ms + look.own_ms
+    is_safe = judged.is_hidden[0] or look.unread is not None
+    theirs = None if is_safe else look.info.modified_ms + look.own_ms
     if reason.startswith("foreign"):
         return _reason(look, "foreign", _foreign(look, reason, theirs), None, theirs)
     if look.is_behind_link:
@@ -262,6 +279,8 @@ def _unknown(look: FileLook) -> FileReason:
     if is_temporary(name.rpartition("/")[2]):
         kind = "unfinished file"
         text = f"{name} was begun by a writer that never finished it"
+    if look.unread is not None:
+        return _reason(look, kind, f"{text}{_undecided(look)}")
     frees = int(judged.since_ms[0])
     if judged.may_go[0]:
         text += "; it is older than the retention, and the next vacuum deletes it."
@@ -273,9 +292,16 @@ def _unknown(look: FileLook) -> FileReason:
     return _reason(look, kind, text, frees, theirs)
 
 
+def _undecided(look: FileLook) -> str:
+    """How a sentence ends where the retention cannot be read."""
+    return f"; from when it may be deleted nobody can tell: {look.unread}."
+
+
 def _foreign(look: FileLook, reason: str, theirs: int | None) -> str:
     why = reason.partition(": ")[2]
     text = f"{_shown(look)} is not Delta's ({why}): our vacuum never touches it"
+    if theirs is None and look.unread is not None and not look.is_hidden:
+        return f"{text}; from when the reference's may nobody can tell: {look.unread}."
     if theirs is None:
         return f"{text}, nor does the reference's."
     if theirs > look.now_ms:

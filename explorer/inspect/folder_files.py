@@ -34,9 +34,11 @@ from explorer.table.table import Table
 from explorer.table.times import parse_timestamp
 from explorer.table.unkept_files import (
     MAY_GO,
+    NEVER_OLD,
     ODD,
     REASONS,
     REMOVED,
+    UNDECIDED,
     UNKNOWN_AGE,
     YOUNG,
     Ages,
@@ -99,20 +101,22 @@ class Folder:
 
     - `files`, a row per file that no version knows, largest first: `path`, `kind`, `bytes`,
       `modified`; `vacuum_deletes`: ours may delete it now, `deletable_from`: or from then on
-      (null: never); `reference_deletes`: the reference's would now; `reason`
+      (null: never, as things are); `reference_deletes`: the reference's would now; `reason`
     - `sizes`: the parts of the folder (live, kept, deletable, orphaned, foreign, log), each
       with `num_files`, `bytes` and its meaning
+    - `unread`: that the table's retention cannot be read, in a clause; nothing may be deleted then
     """
 
     uri: str
     version: int
     files: pa.Table
     sizes: pa.Table
+    unread: str | None = None
 
     @property
     def sentence(self) -> str:
         """The answer in a sentence or two."""
-        return folder_sentence(self.files, self.sizes)
+        return folder_sentence(self.files, self.sizes, self.unread)
 
 
 def foreign_files(
@@ -132,8 +136,12 @@ def foreign_files(
     listing = table.listing()
     snapshot = table.snapshot(progress=progress, cancel=cancel)
     configuration = snapshot.metadata.configuration
+    unread = DELETED_FILE_RETENTION.unread_in(configuration)
     retention_ms = milliseconds(retention_floor(configuration))
-    cutoff_ms = now_ms - retention_ms
+    ages = Ages(cutoff_ms=now_ms - retention_ms, retention_ms=retention_ms)
+    if unread is not None:
+        ages = NEVER_OLD
+    cutoff_ms = ages.cutoff_ms
     listed = list_files(table.store, watch)
     live, removed, listed = _needed(snapshot, listed, cutoff_ms)
     release_memory()  # the places of all files, which are done with
@@ -150,12 +158,14 @@ def foreign_files(
         table.uri,
         [removals_by_commits(events)],
         partition_names(snapshot),
-        Ages(cutoff_ms=cutoff_ms, retention_ms=retention_ms),
+        ages,
         listed.tables,
     )
     known = judged.reasons == REASONS.index(REMOVED)
     known |= _recorded_changes(unkept.column("path"), events, table.uri)
-    own_ms = now_ms - milliseconds(DELETED_FILE_RETENTION.value_of(configuration))
+    own_ms = cutoff_ms
+    if unread is None:
+        own_ms = now_ms - milliseconds(DELETED_FILE_RETENTION.value_of(configuration))
     sizes = [
         (
             "live",
@@ -173,6 +183,7 @@ def foreign_files(
         version=snapshot.version,
         files=_frame(judged, ~known, own_ms, listed),
         sizes=build_frame(SIZES, [(*row, _MEANINGS[row[0]]) for row in sizes]),
+        unread=unread,
     )
 
 
@@ -336,7 +347,7 @@ def _kinds(
 
 
 _VECTOR: Final = r"(?:^|/)deletion_vector_[^/]*\.bin$"
-_STRAYS: Final = (*REASONS[:MAY_GO], UNKNOWN_AGE, YOUNG)
+_STRAYS: Final = (*REASONS[:MAY_GO], UNKNOWN_AGE, UNDECIDED, YOUNG)
 _MEANINGS: Final = {
     "live": "what the latest version needs: data files as the log says, and deletion vectors",
     "kept": "removed from the table, and kept for versions within retention",

@@ -13,8 +13,8 @@ from explorer.protocol.byte_sizes import render_byte_size
 _SHOWN = 3
 
 
-def folder_sentence(files: pa.Table, sizes: pa.Table) -> str:
-    """The answer first; `files` and `sizes` as in `Folder`."""
+def folder_sentence(files: pa.Table, sizes: pa.Table, unread: str | None = None) -> str:
+    """The answer first; `files`, `sizes` and `unread` as in `Folder`."""
     by_part: dict[str, dict[str, Any]] = {row["part"]: row for row in sizes.to_pylist()}
     total = sum(row["bytes"] for row in by_part.values())
     live = by_part["live"]["bytes"]
@@ -32,6 +32,8 @@ def folder_sentence(files: pa.Table, sizes: pa.Table) -> str:
         for part, words in dead.items()
         if by_part[part]["bytes"]
     ]
+    if unread is not None:
+        text += f" From when on files may be deleted nobody can tell: {unread}."
     text += f" The table has {render_byte_size(live)}, its folder {render_byte_size(total)}"
     return f"{text}: {', '.join(rest)}." if rest else f"{text}."
 

@@ -83,11 +83,18 @@ def _of_version(
         kind = f"log compaction of versions {version} to {parsed.last_version}"
     newest = listing.checkpoints[-1].version if listing.checkpoints else -1
     needed = _needed(parsed, newest)
+    if (unread := LOG_CLEANUP.unread_in(configuration)) is not None:
+        return LogFileReason(
+            kind=kind, why=f"{needed}; whether it may go nobody can tell: {unread}"
+        )
     if not LOG_CLEANUP.value_of(configuration):
         return LogFileReason(kind=kind, why=f"{needed}; {_NEVER_CUT}")
     later = _next_checkpoint(listing, parsed, version)
     if later is None:
         why = f"{needed}; a log cleanup may take it only once a later checkpoint is old enough"
+        return LogFileReason(kind=kind, why=why)
+    if (unread := LOG_RETENTION.unread_in(configuration)) is not None:
+        why = f"{needed}; from when on a log cleanup may take it nobody can tell: {unread}"
         return LogFileReason(kind=kind, why=why)
     retention = LOG_RETENTION.value_of(configuration)
     moment = _committed_ms(store, listing, later.version)

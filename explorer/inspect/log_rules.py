@@ -254,7 +254,10 @@ def _repeated(facts: LogFacts) -> Iterator[Finding]:
 
 
 def _expired(facts: LogFacts) -> Iterator[Finding]:
-    """What a cleanup would remove now, by names and times."""
+    """What a cleanup would remove now, by names and times; nothing where what the table asks for
+    cannot be read."""
+    if any(item.unread_in(facts.configuration) for item in (LOG_RETENTION, LOG_CLEANUP)):
+        return
     cutoff_ms = log_cutoff_ms(facts.now_ms, LOG_RETENTION.value_of(facts.configuration))
     old = [
         version

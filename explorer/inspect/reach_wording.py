@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from explorer.inspect.retention_windows import UNREAD
+
 _SHOWN = 3
 
 
@@ -17,7 +19,12 @@ def reach_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_list
     parts += [_feed(feed, latest, has_listed=has_listed)]
     window = windows.select(["first_version", "value", "source"]).to_pylist()[0]
     first = window["first_version"]
-    if latest and first != 0:
+    if window["source"] == UNREAD:
+        parts.append(
+            "For how long removed files stay nobody can tell: delta.deletedFileRetentionDuration "
+            "cannot be read."
+        )
+    elif latest and first != 0:
         oldest = latest if first is None else first
         parts.append(
             f"Delta Spark 4.1 and newer travels back to version {oldest} at most, because of "

@@ -68,7 +68,8 @@ class Reachability:
     - `versions`, a row each: `version`; `timestamp`, null where its commit is gone;
       `travel` and `feed`, one of `STATES`; `travel_until` and `feed_until`: it stays at
       least until then, null where nothing limits it, or it is gone; `spark_refuses`: Delta
-      Spark 4.1 and newer does not travel there, whatever is left
+      Spark 4.1 and newer does not travel there, whatever is left; null where the table's
+      retention cannot be read
     - `ranges`: versions with the same answers: `what` (time travel, change feed), `first`,
       `last`, `state`, and the first and last `until` among them
     - `windows`: see `explorer.inspect.retention_windows`
@@ -301,7 +302,7 @@ def _answer(
             time_or_null(until, ends_never(until) | is_gone(travel)),
             state_words(change),
             time_or_null(feed_until, ends_never(feed_until) | is_gone(change)),
-            pa.array(refused),
+            pa.array(refused, mask=np.full(latest + 1, known.windows.is_unread)),
         ],
         schema=VERSIONS,
     )

@@ -35,6 +35,13 @@ _FILES = (
     "4.1 and newer travels no further back, whether the files are there or not"
 )
 _LOG = "commits and checkpoints this old may be deleted once a newer checkpoint is old enough too"
+UNREAD = "the default: the table's own value cannot be read"
+"""The source of a value that counts for who does not refuse to go on, as we do."""
+
+_UNREAD = (
+    "maintenance here deletes nothing until it is set anew, and other engines take the default, "
+    "which this window is, or fail"
+)
 _LOG_OFF = "the table asks that its log is never cleaned up (delta.enableExpiredLogCleanup)"
 
 
@@ -48,6 +55,11 @@ class Windows:
     files_cutoff_ms: int
     log_cutoff_ms: int
     configuration: Mapping[str, str]
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the table asks for a retention of files that cannot be read."""
+        return DELETED_FILE_RETENTION.unread_in(self.configuration) is not None
 
     def frame(self, times: npt.NDArray[np.int64]) -> pa.Table:
         """One row per window: the property, its `value` as text, the `source` of that value,
@@ -63,7 +75,7 @@ class Windows:
                 _in_calendar(self.files_cutoff_ms),
                 _first_after(times, self.files_cutoff_ms),
                 True,
-                _FILES,
+                _meaning(DELETED_FILE_RETENTION, self.configuration, _FILES),
             ),
             (
                 *_said(LOG_RETENTION, self.configuration),
@@ -71,7 +83,7 @@ class Windows:
                 _in_calendar(self.log_cutoff_ms),
                 _first_after(times, self.log_cutoff_ms),
                 enforced,
-                _LOG if enforced else _LOG_OFF,
+                _meaning(LOG_RETENTION, self.configuration, _LOG) if enforced else _LOG_OFF,
             ),
         ]
         return build_frame(COLUMNS, rows)
@@ -98,8 +110,18 @@ def _said(
     if text is None:
         return known.name, known.default, "the default"
     if known.validate(configuration) is not None:
-        return known.name, known.default, "the default: the table's own value cannot be read"
+        return known.name, known.default, UNREAD
     return known.name, text, "the table"
+
+
+def _meaning(
+    known: TableProperty[timedelta], configuration: Mapping[str, str], meaning: str
+) -> str:
+    """What a window means, or that nothing of ours goes by it."""
+    clause = known.unread_in(configuration)
+    if known is LOG_RETENTION:
+        clause = clause or LOG_CLEANUP.unread_in(configuration)
+    return meaning if clause is None else f"{clause}; {_UNREAD}"
 
 
 def _in_calendar(milliseconds_: int) -> int:

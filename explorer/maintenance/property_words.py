@@ -106,7 +106,9 @@ def _impossible(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator
             yield text
     yield from _no_longer_written(before, after)
     for duration, text in _SHORTER:
-        if (left := duration.value_of(after)) < duration.value_of(before):
+        # by one that could not be read nothing was deleted, whatever others take in its place
+        begins = duration.unread_in(before) is not None and duration.unread_in(after) is None
+        if (left := duration.value_of(after)) < duration.value_of(before) or begins:
             yield text.format(in_words(left))
     remembered = known.TRANSACTION_RETENTION.value_of(after)
     held = known.TRANSACTION_RETENTION.value_of(before)

@@ -22,6 +22,10 @@ from explorer.protocol.table_property import (
 
 MappingMode: TypeAlias = Literal["none", "id", "name"]
 
+_NOTHING_GOES: Final = (
+    "What is to be kept is not known then, and nothing that it decides about is deleted here; "
+    "other engines take the default in its place, or fail."
+)
 _FORMAT_VERSION = re.compile(r"1\.0\.0|2\.\d+\.\d+", re.ASCII)
 
 
@@ -228,12 +232,14 @@ LOG_RETENTION: Final[TableProperty[timedelta]] = TableProperty(
     default="interval 30 days",
     parse=parse_interval,
     description="How long the history is kept at least.",
+    if_unread=_NOTHING_GOES,
 )
 LOG_CLEANUP: Final[TableProperty[bool]] = TableProperty(
     name="delta.enableExpiredLogCleanup",
     default="true",
     parse=parse_bool,
     description="Writers delete history that is past its retention.",
+    if_unread=_NOTHING_GOES,
 )
 FULL_RETENTION_ROLLBACK: Final[TableProperty[bool]] = TableProperty(
     name="delta.enableFullRetentionRollback",
@@ -252,6 +258,7 @@ DELETED_FILE_RETENTION: Final[TableProperty[timedelta]] = TableProperty(
     default="interval 1 week",
     parse=parse_interval,
     description="How long removed files stay before vacuum may delete them.",
+    if_unread=_NOTHING_GOES,
 )
 TRANSACTION_RETENTION: Final[TableProperty[timedelta | None]] = TableProperty(
     name="delta.setTransactionRetentionDuration",

@@ -23,6 +23,8 @@ class TableProperty(Generic[T]):
     to be read after "it", where it cannot. `default` is the text that counts
     when the property is not set, None where absence has a meaning of its own.
     `aliases` are older names, read when the property itself is not set.
+    `if_unread` says what becomes of a value that cannot be read, where the
+    default does not simply take its place.
     """
 
     name: str
@@ -30,6 +32,7 @@ class TableProperty(Generic[T]):
     parse: Callable[[str], T]
     description: str
     aliases: tuple[str, ...] = ()
+    if_unread: str | None = None
 
     def value_of(self, configuration: Mapping[str, str]) -> T:
         """The value in force: as set, or the default where it is not set or malformed.
@@ -56,11 +59,19 @@ class TableProperty(Generic[T]):
             return Problem(
                 kind="invalid_argument",
                 problem=f"The table property `{self.name}` is `{text[:_LONGEST_SHOWN]}`: {error}.",
-                reason=f"A value that cannot be read does not count; {instead} does.",
+                reason=self.if_unread
+                or f"A value that cannot be read does not count; {instead} does.",
                 remedy="Set the property again, to a value that its description allows.",
                 spec="Table Properties",
             )
         return None
+
+    def unread_in(self, configuration: Mapping[str, str]) -> str | None:
+        """That the value which is set cannot be read, in a clause; None where it can."""
+        if self.validate(configuration) is None:
+            return None
+        text = self.text_in(configuration) or ""
+        return f"{self.name} is `{text[:_LONGEST_SHOWN]}`, which cannot be read"
 
     def text_in(self, configuration: Mapping[str, str]) -> str | None:
         """The text that the table sets, under the property's own name or an older one."""

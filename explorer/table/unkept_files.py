@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,7 @@ STRAY = "no version knows it, and it is older than the retention"
 OLD_CHANGES = "change data of commits that are older than the retention"
 UNFINISHED = "a writer began it and never finished it, and it is older than the retention"
 STILL_KEPT = "removed from the table, and kept until its retention has passed"
+UNDECIDED = "no version knows it, and for how long the table keeps files cannot be read"
 YOUNG = "no version knows it, and it may belong to a writer that has not committed yet"
 HIDDEN = "foreign: below a folder, or with a name, that hides it"
 OTHER_TABLE = "foreign: below a folder that is a table of its own"
@@ -67,6 +69,7 @@ REASONS = (
     THEIR_DANGER,
     OTHER_TABLE,
     UNKNOWN_AGE,
+    UNDECIDED,
     YOUNG,
     REFERENCE,
     FOREIGN,
@@ -85,12 +88,16 @@ class Ages:
     retention_ms: int
 
 
+NEVER_OLD: Final = Ages(cutoff_ms=-(2**62), retention_ms=2**62)
+"""Where the table asks for a retention that cannot be read: nothing may go."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnkeptFiles:
     """The fate of files, row by row of `files` (path, bytes, modified in milliseconds):
     positions in `REASONS`, the time from which each may go in milliseconds, which of them
-    no vacuum ever touches, which no version knows (`is_stray`), and which have a name that
-    hides them from the reference's vacuum."""
+    no vacuum touches as things are, which no version knows (`is_stray`), and which have a
+    name that hides them from the reference's vacuum."""
 
     files: pa.Table
     reasons: npt.NDArray[np.int64]
@@ -148,7 +155,7 @@ def judge_unkept(
         THEIR_DANGER: theirs & old & ~unfinished,
         OTHER_TABLE: theirs,
         UNKNOWN_AGE: stray & ~dated,
-        YOUNG: stray,
+        UNDECIDED if ages is NEVER_OLD else YOUNG: stray,
         REFERENCE: old,
     }
     codes = [REASONS.index(reason) for reason in cases]
@@ -156,7 +163,7 @@ def judge_unkept(
         files=files,
         reasons=np.select([*cases.values()], codes, REASONS.index(FOREIGN)),
         since_ms=np.where(removed, removed_at, numbers_of(times)) + ages.retention_ms,
-        never=~goes & (~stray | ~dated),
+        never=~goes & (~stray | ~dated | (ages is NEVER_OLD)),
         is_stray=stray,
         is_hidden=unseen,
     )

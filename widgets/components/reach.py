@@ -239,6 +239,9 @@ def build_window_row(row: Mapping[str, Any]) -> Row:
     )
 
 
+_SPARK = {True: "refuses", False: "travels", None: DASH}
+
+
 def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
     """One version; a click selects it."""
     return Row(
@@ -253,8 +256,7 @@ def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
             Cell(text=until_text(row["travel"], row["travel_until"])),
             Cell(text=row["feed"], tone=tone_of(row["feed"])),
             Cell(text=until_text(row["feed"], row["feed_until"])),
-            Cell(text="refuses" if row["spark_refuses"] else "travels",
-                 muted=not row["spark_refuses"]),
+            Cell(text=_SPARK[row["spark_refuses"]], muted=not row["spark_refuses"]),
         ),
     )  # fmt: skip
 

@@ -143,3 +143,19 @@ def test_hostile_names_and_values_are_quoted_and_cut(tmp_path: Path) -> None:
     assert len(text) < 500
     assert not set(text) & {"\x1b", "\n"}
     assert "and 47 others" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("delta.deletedFileRetentionDuration", "any vacuum may delete files 90 days after"),
+        ("delta.logRetentionDuration", "any cleanup of the log may cut away"),
+    ],
+)
+def test_a_retention_that_can_be_read_at_last_lets_things_go(
+    tmp_path: Path, name: str, says: str
+) -> None:
+    held = {name: "interval 3 months"}
+    assert says in summary_of(tmp_path / "set", held, {name: "interval 90 days"})
+    assert HARMLESS in summary_of(tmp_path / "other", held, {"owner": "me"})
+    assert HARMLESS not in summary_of(tmp_path / "unset", held, {}, (name,))
