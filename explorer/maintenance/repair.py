@@ -131,9 +131,9 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     )
     has_feed = CHANGE_DATA_FEED.value_of(snapshot.metadata.configuration)
     if has_feed:
-        text += (
-            " The change feed of the version that this makes can never be read: it would be "
-            "these rows, and they are gone."
+        text = (
+            "The change feed of the version that this makes, and so of every range with it, can "
+            f"never be read: it would be the rows that are gone. {text}"
         )
     files = build_files(
         gone.column("path"),
