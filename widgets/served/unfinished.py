@@ -16,9 +16,11 @@ def find_unfinished(state: StateFolder) -> list[str]:
             continue
         subject = plan.get("subject")
         uri = subject.get("uri") if isinstance(subject, dict) else None
+        way = f"choose plan {digest[:12]} and approve it again; what is done is not done twice."
+        if plan.get("altered"):
+            way = f"and make a new plan: the document of plan {digest[:12]} was changed since."
         said.append(
             f"A plan for {cut(str(uri), 200)} was cut off while it was carried out. To end it, "
-            f"open the table's maintenance, choose plan {digest[:12]} and approve it again; what "
-            "is done is not done twice."
+            f"open the table's maintenance, {way}"
         )
     return said

@@ -18,6 +18,7 @@ from explorer.maintenance.plan import Plan
 from explorer.maintenance.receipt import Receipt
 from explorer.maintenance.state_folder import StateFolder
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
+from explorer.protocol.unicode_text import replace_unencodable
 from widgets.services.operations import Operation, needs_name
 from widgets.services.planners import Answers, Request
 from widgets.services.runs import Run, Runs
@@ -100,7 +101,8 @@ class Maintenance:
         """The run of the plan that is shown, which is then shown no more; not begun yet.
 
         Raises `ConflictError` (plan_refused) where the page may not, shows another plan, or
-        the person has not typed what is asked for; in the last case the plan stays.
+        the person has not typed what is asked for, and `InvalidArgumentError` for what was
+        typed that is no text; in the last two cases the plan stays.
         """
         if not self.is_unlocked:
             raise _refusal(
@@ -115,8 +117,9 @@ class Maintenance:
                     "Make the plan again, look at it, and approve the new one.",
                 )
             _check_typed(plan, consent)
+            work = self._work(plan, service, consent)
             self._shown = None
-        return Run(plan, self._work(plan, service, consent))
+        return Run(plan, work)
 
     def begin(self, run: Run, *, in_background: bool) -> None:
         """Carry out an approved run: beside the page, or at once where nothing is beside."""
@@ -239,6 +242,6 @@ def _uri_of(document: Mapping[str, Any]) -> str | None:
 
 def _person() -> str | None:
     try:
-        return getpass.getuser()
+        return replace_unencodable(getpass.getuser())
     except (OSError, KeyError):  # no name for this user
         return None

@@ -15,6 +15,7 @@ from explorer.maintenance import Plan, Receipt, StateFolder
 from explorer.progress import Cancel, Progress, ProgressCallback
 from tests.tables import metadata
 from tests.unit.widgets.orders import Orders
+from widgets.served.unfinished import find_unfinished
 from widgets.services.maintenance import Consent, Maintenance
 from widgets.services.operations import OPERATIONS, find_operation
 from widgets.services.runs import Run, Runs
@@ -87,6 +88,17 @@ def test_an_approved_plan_is_carried_out(orders: Orders, state: StateFolder) -> 
     assert (orders.root / "live.parquet").exists()
     assert state.list_receipts() == [receipt]
     assert receipt.approved_by
+
+
+def test_a_reason_that_is_no_text_leaves_the_plan_to_be_approved(
+    orders: Orders, state: StateFolder
+) -> None:
+    page = session(orders, state)
+    plan = page.plan()
+    halves = Consent(digest=plan.digest, table_name="orders", reason="caf\udce9")
+    with pytest.raises(InvalidArgumentError, match="no Unicode text"):
+        page.maintenance.approve(page.service, halves)
+    assert page.carry_out(page.approve(plan.digest, "orders")).status == "completed"
 
 
 def test_the_plan_of_another_session_is_not_carried_out(orders: Orders, state: StateFolder) -> None:
@@ -267,6 +279,21 @@ def test_a_page_that_fails_while_it_looks_on_does_not_break_the_run(
 
     run.follow(fail)
     assert page.carry_out(run).status == "completed"
+
+
+def test_a_plan_that_was_cut_off_is_told_with_what_can_still_be_done(
+    orders: Orders, state: StateFolder
+) -> None:
+    plan = session(orders, state).plan()
+    assert find_unfinished(state) == []
+    state.append_journal(plan.digest, {"event": "begun", "at": 1})
+    (said,) = find_unfinished(state)
+    assert f"choose plan {plan.digest[:12]} and approve it again" in said
+    place = state.place / "plans" / f"{plan.digest}.json"
+    place.write_bytes(place.read_bytes().replace(b"Deletes", b"Keeps"))
+    (said,) = find_unfinished(state)
+    assert f"the document of plan {plan.digest[:12]} was changed since" in said
+    assert "approve it again" not in said
 
 
 def test_what_goes_wrong_in_a_run_is_its_outcome(orders: Orders, state: StateFolder) -> None:
