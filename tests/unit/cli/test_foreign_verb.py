@@ -44,3 +44,21 @@ def test_people_get_the_sentence_first_and_nothing_that_drives_the_terminal(
     assert all(line.isprintable() for line in lines)
     (notes,) = (line for line in lines if line.startswith("notes.txt"))
     assert notes.split()[1:5] == ["other", "10", "B", "never"]
+
+
+def test_a_file_that_waits_for_a_retention_that_can_be_read_is_not_said_to_stay_for_ever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake = Lake(tmp_path)
+    own = {"delta.deletedFileRetentionDuration": "90\x1b[2J" + "d" * 500}
+    start(lake, lake.add("a"), configuration=own)
+    lake.file("notes.txt")
+    lake.file("stray.parquet")
+    assert run(["foreign", str(lake.root)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert "nobody can tell: delta.deletedFileRetentionDuration is `90" in lines[0]
+    assert "d" * 200 not in "".join(lines)
+    found = {line.split()[0]: line for line in lines if line.startswith(("notes", "stray"))}
+    assert "unknown" in found["stray.parquet"]
+    assert "never" in found["notes.txt"]

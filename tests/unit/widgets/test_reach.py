@@ -167,3 +167,14 @@ def test_times_beyond_the_calendar_are_drawn_all_the_same(tmp_path: Path) -> Non
     log.commit(0, [named, protocol, described, add("a.parquet")])
     page = Page().open(log.root, view="reach")
     assert "Version by version" in page.html
+
+
+def test_what_spark_does_is_not_guessed_where_the_retention_cannot_be_read(tmp_path: Path) -> None:
+    log = orders(tmp_path)
+    own = {"delta.deletedFileRetentionDuration": "interval 3 <b>months"}
+    log.commit(4, [metadata(configuration=own)])
+    page = Page().open(log.root, view="reach", version=0)
+    assert "cannot be read" in page.html
+    assert "interval 3 &lt;b&gt;months" in page.html
+    assert "travels" not in page.html
+    assert "refuses" not in page.html
