@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeGuard, get_args
 
-from explorer.maintenance.receipt import MAX_EXCEPTIONS, FileException, FileOutcome
+from explorer.maintenance.receipt import COUNTS, MAX_EXCEPTIONS, FileException, FileOutcome
 from explorer.maintenance.run import Tally
 
 Journal = Sequence[Mapping[str, Any]]
@@ -15,7 +15,6 @@ _LARGEST: Final = 2**63 - 1
 _LONGEST: Final = 2**15
 """Characters of a path or a reason; what is longer is none of ours."""
 _MOST_PROMISED: Final = 100
-_COUNTS: Final = ("planned", "done", "already_gone", "refused", "failed", "num_bytes")
 _OUTCOMES: Final[tuple[FileOutcome, ...]] = get_args(FileOutcome)
 
 
@@ -87,7 +86,7 @@ def _counts(line: Mapping[str, Any]) -> dict[str, int]:
     counts = line.get("counts")
     if not isinstance(counts, dict):
         return {}
-    return {name: counts[name] for name in _COUNTS if _is_count(counts.get(name))}
+    return {name: counts[name] for name in COUNTS if _is_count(counts.get(name))}
 
 
 def _is_count(value: object) -> TypeGuard[int]:

@@ -21,6 +21,9 @@ StepStatus = Literal["done", "partly", "not begun"]
 
 FileOutcome = Literal["already gone", "refused", "failed"]
 
+COUNTS = ("planned", "done", "already_gone", "refused", "failed", "num_bytes")
+"""What is counted of a step: files, and the bytes of those that are done."""
+
 MAX_EXCEPTIONS = 1000
 """Files named one by one in a receipt; of more than that only the number is kept."""
 
@@ -126,7 +129,6 @@ LATEST_MS = 253_402_300_799_999
 """The last millisecond that a calendar has."""
 
 _TEXTS = ("digest", "operation", "uri", "table_id", "summary")
-_NUMBERS = ("planned", "done", "already_gone", "refused", "failed", "num_bytes")
 
 
 def _parse_step(document: Mapping[str, Any]) -> StepReceipt:
@@ -134,7 +136,7 @@ def _parse_step(document: Mapping[str, Any]) -> StepReceipt:
     exceptions = tuple(_parse_exception(found) for found in document["exceptions"])
     step = StepReceipt(**{**document, "exceptions": exceptions})
     _check(str, step.kind)
-    _check(int, *(getattr(step, name) for name in _NUMBERS))
+    _check(int, *(getattr(step, name) for name in COUNTS))
     _check(dict | None, step.result)
     _check_word(step.status, get_args(StepStatus))
     return step

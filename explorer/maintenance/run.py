@@ -9,6 +9,7 @@ from typing import Any
 from explorer.maintenance.newer_commits import LogWatch
 from explorer.maintenance.plan import Plan, Step
 from explorer.maintenance.receipt import (
+    COUNTS,
     MAX_EXCEPTIONS,
     FileException,
     FileOutcome,
@@ -67,14 +68,7 @@ class Tally:
 
     def counts(self) -> dict[str, int]:
         """The numbers, as a journal keeps them."""
-        return {
-            "planned": self.planned,
-            "done": self.done,
-            "already_gone": self.already_gone,
-            "refused": self.refused,
-            "failed": self.failed,
-            "num_bytes": self.num_bytes,
-        }
+        return {name: getattr(self, name) for name in COUNTS}
 
     def receipt(self, step: Step, status: StepStatus) -> StepReceipt:
         """The same for the receipt."""

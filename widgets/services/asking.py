@@ -22,6 +22,24 @@ _questions: WeakKeyDictionary[Runner, WeakSet[Question]] = WeakKeyDictionary()
 """Those of each page."""
 
 
+class Pace:
+    """Lets through what comes no faster than people read; may be asked from any thread."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._last = 0.0
+        self._label = ""
+
+    def is_due(self, label: str) -> bool:
+        """Whether enough time has passed since the last time that it had, or something else
+        is done now, which may take long."""
+        now = time.monotonic()
+        if now - self._last < self._seconds and label == self._label:
+            return False
+        self._last, self._label = now, label
+        return True
+
+
 class Question:
     """Asks one thing at a time: a newer question takes the place of an open one, which is
     told to stop, and whose answer is dropped."""
@@ -80,18 +98,14 @@ class Question:
     def _throttled(
         self, cancel: Cancel, report: Callable[[Progress], None]
     ) -> Callable[[Progress], None]:
-        last, label = 0.0, ""
+        pace = Pace(REPORT_SECONDS)
 
         def tell(progress: Progress) -> None:
             if cancel is self._cancel:
                 report(progress)
 
         def told(progress: Progress) -> None:
-            nonlocal last, label
-            now = time.monotonic()
-            # something else is done now, which may take long
-            if now - last >= REPORT_SECONDS or progress.label != label:
-                last, label = now, progress.label
+            if pace.is_due(progress.label):
                 self._runner.post(partial(tell, progress))
 
         return told

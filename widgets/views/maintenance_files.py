@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -25,6 +26,7 @@ from widgets.components.maintenance_plan import (
 from widgets.components.pieces import render_problem, render_waiting
 from widgets.components.records import read_records
 from widgets.components.table import render_pager, render_table
+from widgets.services.asking import Question
 from widgets.services.desk import Desk
 from widgets.services.plan_files import (
     SORTABLE,
@@ -44,8 +46,7 @@ class PlanFilesView:
     """The file list of the plan that is reviewed; invisible where it has none."""
 
     def __init__(self, desk: Desk, state: PageState) -> None:
-        self._desk = desk
-        self._shown: pa.Table | None = None
+        self._question = Question(desk.runner)
         self._files: PlanFiles | None = None
         self._counts: Sequence[ActionCount] = ()
         self._query = PlanFilesQuery()
@@ -68,30 +69,25 @@ class PlanFilesView:
         self.panel.visible = True
         self._name = f"{plan.operation}-{plan.digest[:12]}"
         self._table.html = render_waiting("Sorting the files")
-        arrow = self._shown = plan.files
+        arrow = plan.files
 
-        def work() -> tuple[PlanFiles, list[ActionCount]]:
+        def work(_: Watch) -> tuple[PlanFiles, list[ActionCount]]:
             files = PlanFiles(arrow)
             return files, files.count()
 
         def done(found: tuple[PlanFiles, list[ActionCount]]) -> None:
-            if arrow is not self._shown:
-                return  # those of a plan that is no longer reviewed
             self._files, self._counts = found
             self._query = PlanFilesQuery(action=self._counts[0].action)
             self._draw_head()
             self._ask(self._query)
 
-        def failed(problem: Problem) -> None:
-            if arrow is self._shown:
-                self._fail(problem)
-
-        self._desk.runner.run(work, done, failed)
+        self._question.ask(work, done, self._fail)
 
     def clear(self) -> None:
         """No plan is reviewed."""
         self.panel.visible = False
-        self._shown, self._files, self._counts = None, None, ()
+        self._question.drop()
+        self._files, self._counts = None, ()
         self._head.html = self._table.html = ""
 
     def _choose(self, action: str) -> None:
@@ -120,15 +116,7 @@ class PlanFilesView:
             return
         self._query = query
 
-        def done(page: PlanFilesPage) -> None:
-            if files is self._files and query == self._query:
-                self._draw(query, page)
-
-        def failed(problem: Problem) -> None:
-            if files is self._files and query == self._query:
-                self._fail(problem)
-
-        self._desk.runner.run(lambda: files.read(query), done, failed)
+        self._question.ask(lambda _: files.read(query), partial(self._draw, query), self._fail)
 
     def _draw_head(self) -> None:
         counts = [(one.action, one.num_files, one.num_bytes) for one in self._counts]

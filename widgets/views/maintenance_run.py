@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import partial
 
 from explorer.errors import Problem
 from explorer.maintenance.receipt import Receipt
+from widgets.services.asking import Pace
 from widgets.services.desk import Desk
 from widgets.services.runs import Run
 
 TOLD_SECONDS = 0.1
 """A faster progress says no more to a person."""
-
-
-class Pace:
-    """Lets through what comes no faster than people read; may be asked from any thread."""
-
-    def __init__(self) -> None:
-        self._last = 0.0
-        self._label = ""
-
-    def is_due(self, label: str) -> bool:
-        """Whether enough time has passed since the last time that it had, or something else
-        is done now, which may take long."""
-        now = time.monotonic()
-        if now - self._last < TOLD_SECONDS and label == self._label:
-            return False
-        self._last, self._label = now, label
-        return True
 
 
 class RunWatcher:
@@ -44,7 +27,7 @@ class RunWatcher:
         self._desk = desk
         self._on_progress = on_progress
         self._on_end = on_end
-        self._pace = Pace()
+        self._pace = Pace(TOLD_SECONDS)
         self.run: Run | None = None
 
     def watch(self, run: Run) -> None:

@@ -19,6 +19,16 @@ from widgets.services.work import _PLANNING, _POOL, BackgroundRunner
 from widgets.state import Address
 
 
+@pytest.fixture
+def runner() -> Beside:
+    return Beside()
+
+
+@pytest.fixture
+def page(orders: Orders, state: StateFolder, runner: Beside) -> Page:
+    return Page(orders, state, runner=runner)
+
+
 def plans_of(page: Page) -> tuple[str, str]:
     """A plan of vacuum and one of a restore, both kept; the page shows the choice."""
     digests = []
@@ -31,10 +41,8 @@ def plans_of(page: Page) -> tuple[str, str]:
 
 
 def test_the_files_of_a_plan_that_is_no_longer_shown_are_dropped(
-    orders: Orders, state: StateFolder
+    page: Page, runner: Beside
 ) -> None:
-    runner = Beside()
-    page = Page(orders, state, runner=runner)
     vacuum, restore = plans_of(page)
     page.do("list", "plans")
     runner.is_slow = True
@@ -47,11 +55,7 @@ def test_the_files_of_a_plan_that_is_no_longer_shown_are_dropped(
     assert "30 deleted for good" not in page.html
 
 
-def test_of_two_plans_that_are_opened_the_last_one_stays(
-    orders: Orders, state: StateFolder
-) -> None:
-    runner = Beside()
-    page = Page(orders, state, runner=runner)
+def test_of_two_plans_that_are_opened_the_last_one_stays(page: Page, runner: Beside) -> None:
     vacuum, restore = plans_of(page)
     page.do("list", "plans")
     runner.is_slow = True
@@ -62,10 +66,8 @@ def test_of_two_plans_that_are_opened_the_last_one_stays(
 
 
 def test_a_document_that_cannot_be_opened_does_not_end_what_was_begun_since(
-    orders: Orders, state: StateFolder
+    page: Page, runner: Beside
 ) -> None:
-    runner = Beside()
-    page = Page(orders, state, runner=runner)
     runner.is_slow = True
     page.send_everywhere("open", "0" * 64)
     page.plan("vacuum")
@@ -75,10 +77,8 @@ def test_a_document_that_cannot_be_opened_does_not_end_what_was_begun_since(
 
 
 def test_who_opens_something_while_a_plan_is_made_hears_that_it_would_be_lost(
-    orders: Orders, state: StateFolder
+    page: Page, runner: Beside
 ) -> None:
-    runner = Beside()
-    page = Page(orders, state, runner=runner)
     vacuum, _ = plans_of(page)
     page.do("list", "plans")
     runner.is_slow = True
@@ -94,11 +94,7 @@ def test_who_opens_something_while_a_plan_is_made_hears_that_it_would_be_lost(
     assert 'data-do="approve"' not in page.html
 
 
-def test_what_is_chosen_while_a_table_is_looked_at_anew_stays(
-    orders: Orders, state: StateFolder
-) -> None:
-    runner = Beside()
-    page = Page(orders, state, runner=runner)
+def test_what_is_chosen_while_a_table_is_looked_at_anew_stays(page: Page, runner: Beside) -> None:
     runner.is_slow = True
     page.explorer.reload()
     page.state.param.update(view="timeline", version=0)
@@ -179,10 +175,8 @@ def test_plans_take_no_place_of_those_who_ask_in_between(monkeypatch: pytest.Mon
 
 
 def test_a_plan_that_waits_for_its_turn_is_not_made_for_a_page_that_is_gone(
-    orders: Orders, state: StateFolder, monkeypatch: pytest.MonkeyPatch
+    page: Page, runner: Beside, state: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runner = Beside()
-    page = Page(orders, state, runner=runner)
     runner.is_slow = True
     page.plan("vacuum")
     page.explorer.close()

@@ -8,11 +8,11 @@ from explorer.maintenance import StateFolder
 from explorer.maintenance.receipt import Receipt
 from tests.unit.widgets.maintenance_page import Beside, Page
 from tests.unit.widgets.orders import Orders
+from widgets.services.asking import Pace
 from widgets.services.maintenance import Consent, Maintenance
 from widgets.services.operations import find_operation
 from widgets.services.runs import Run, Runs
 from widgets.text import format_time, read_moment
-from widgets.views.maintenance_run import Pace
 
 
 class Held:
@@ -149,7 +149,7 @@ def test_a_run_outlives_the_page_that_shows_it(
 
 
 def test_progress_of_the_same_kind_is_told_at_a_pace_and_another_at_once() -> None:
-    pace = Pace()
+    pace = Pace(60)
     assert pace.is_due("listing")
     assert not pace.is_due("listing")
     assert pace.is_due("deleting")
