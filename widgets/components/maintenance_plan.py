@@ -75,11 +75,12 @@ _LONGEST = 20
 def render_consequence(plan: Plan, *, is_grave: bool) -> str:
     """The first sentence of a review: what is done, and what becomes impossible."""
     kind = "dx-destroys" if is_grave and plan.steps and not plan.refusals else "dx-harmless"
+    before = ""
     if plan.refusals:
-        kind = "dx-refused"
+        kind, before = "dx-refused", "<strong>Refused by a guard.</strong> Planned was: "
     return (
         f'<p class="dx-consequence {kind}" tabindex="-1" data-land="{esc(plan.digest[:12])}">'
-        f"{esc(cut(plan.summary, 2000))}</p>"
+        f"{before}{esc(cut(plan.summary, 2000))}</p>"
     )
 
 

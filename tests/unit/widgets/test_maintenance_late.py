@@ -10,6 +10,7 @@ import pytest
 import explorer
 from explorer.maintenance import StateFolder
 from explorer.storage.local import LocalStore
+from tests.tables import metadata
 from tests.unit.widgets.maintenance_page import Beside, Page
 from tests.unit.widgets.orders import Orders
 from widgets import TableExplorer
@@ -198,3 +199,17 @@ def test_a_notebook_has_no_button_that_its_kernel_hears_of_too_late(
     page.plan("vacuum")
     assert any("Looking, and changing nothing" in html for html in drawn)
     assert not any('data-do="stop"' in html for html in drawn)
+
+
+def test_what_a_refused_plan_would_do_is_not_said_as_if_it_were_done(
+    orders: Orders, page: Page
+) -> None:
+    page.plan("vacuum")
+    assert "Refused by a guard" not in page.html
+    page.do("back")
+    unread = {"delta.deletedFileRetentionDuration": "90d"}
+    orders.commit(2, [metadata(name="orders", configuration=unread)], days=1)
+    page.explorer.reload()
+    page.do("plan", "{}")
+    assert "<strong>Refused by a guard.</strong> Planned was: Deletes 30 files" in page.html
+    assert 'data-do="approve"' not in page.html
