@@ -16,6 +16,10 @@ JARS = Path(os.environ.get("DELTA_EXPLORER_JARS", ROOT / ".cache" / "jars"))
 QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For `JDK_JAVA_OPTIONS`: a cold JVM that compiles little starts in half the time."""
 
+_LONG_JVM = "-XX:+UseSerialGC"
+"""The one that all tests share lives for most of an hour, which pays for compiling well: after
+its first minute a statement takes two thirds of the time."""
+
 _SETTINGS = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -33,7 +37,7 @@ _SETTINGS = {
     # Spark listens on every interface unless told
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.extraJavaOptions": QUICK_JVM,
+    "spark.driver.extraJavaOptions": _LONG_JVM,
     "spark.driver.memory": "1g",
 }
 
