@@ -35,7 +35,9 @@ def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
     """What a plan does and what becomes impossible, then guards, steps and files, and how it
     is applied; `further` are words that belong to the command then."""
     console = build_console(sys.stdout)
-    console.print(Text(printable(plan.summary, 2000), style="bold"))
+    # a refused plan must not read as if it could still be done
+    before = "Refused by a guard. Planned was: " if plan.refusals else ""
+    console.print(Text(f"{before}{printable(plan.summary, 2000)}", style="bold"))
     for verdict in plan.verdicts:
         if verdict.outcome != "allow":
             text = f"{_SIGNS[verdict.outcome]} {verdict.message} {verdict.remedy}".rstrip()

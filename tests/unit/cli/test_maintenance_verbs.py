@@ -100,6 +100,7 @@ def test_guard_that_refuses_ends_with_three(folder: LogFolder, command: Command)
     code, out, _ = command("vacuum", "--retention", "1 hour")
     assert code == 3
     assert "it cannot be" in out
+    assert out.startswith("Refused by a guard. Planned was: Deletes ")
     plan = document(command("vacuum", "--retention", "1 hour", "--json"))
     before = files(folder)
     code, out, err = command("vacuum", "--apply", plan["digest"], "--json")
