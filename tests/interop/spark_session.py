@@ -33,6 +33,8 @@ _SETTINGS = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+    # a vacuum lists folders with ten thousand tasks by default, which takes a minute
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     "spark.ui.enabled": "false",
     # Spark listens on every interface unless told
     "spark.driver.bindAddress": "127.0.0.1",

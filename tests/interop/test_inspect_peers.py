@@ -18,7 +18,6 @@ import explorer.inspect as look
 from explorer.demo.write import write_demo
 
 LONG_AGO = datetime.now(UTC).timestamp() - 30 * 86_400
-_TASKS = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 _ENFORCE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
 
 
@@ -84,18 +83,8 @@ def test_newest_version_is_never_refused_however_old_it_is(
             assert reader.load(str(old_table)).schema.fields
 
 
-@pytest.fixture
-def quick_listing(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session listing folders with few tasks: by default a vacuum starts ten thousand."""
-    spark.conf.set(_TASKS, "2")
-    try:
-        yield spark
-    finally:
-        spark.conf.unset(_TASKS)
-
-
 def test_reference_would_delete_just_the_foreign_files_that_we_say(
-    quick_listing: SparkSession, old_table: Path
+    spark: SparkSession, old_table: Path
 ) -> None:
     names = (
         "notes.txt",
@@ -120,6 +109,6 @@ def test_reference_would_delete_just_the_foreign_files_that_we_say(
     known = {row["path"] for row in rows}
     assert {*names, "young.parquet"} == known
     ours = {row["path"] for row in rows if row["reference_deletes"]}
-    listed = quick_listing.sql(f"VACUUM delta.`{old_table}` DRY RUN").collect()
+    listed = spark.sql(f"VACUUM delta.`{old_table}` DRY RUN").collect()
     theirs = {row[0].removeprefix("file:").removeprefix(f"{old_table}/") for row in listed}
     assert ours == theirs & known
