@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +51,8 @@ def schema(table: Table, version: int | None = None) -> pa.Table:
     - `path`: the way to the field, as in ``address.`zip code` ``; `name`, `type`
       (like `array<long>`), `nullable`, `is_partition`
     - `physical_name` and `field_id` of column mapping, `comment`: null without
-    - `rules`: what the column asks of writers in words, such as `generated as a + 1`;
+    - `rules`: what the column asks of writers in words, such as `generated as a + 1` or
+      `varchar(5)`, and for values inside it `element: varchar(5)`;
       null without (`explorer.inspect.writer_rules` has them one by one)
     - `type_changes`: how its type was widened since, such as `integer to long`, with the way
       to an inner value, oldest first; null without. Old files still hold the former type
@@ -65,9 +66,11 @@ def schema(table: Table, version: int | None = None) -> pa.Table:
     partitions = set(metadata.partition_columns)
     parsed = parse_schema(metadata.schema_string or "")
     rules: defaultdict[str, list[str]] = defaultdict(list)
+    paths = {place.path for place in walk_fields(parsed)}
     for rule in column_rules(parsed):
         if rule.kind != "not null":  # `nullable` says it
-            rules[rule.path].append(_in_words(rule))
+            path, way = _nearest(rule.path, paths)
+            rules[path].append(f"{way}: {_in_words(rule)}" if way else _in_words(rule))
     widened = {
         place.path: _widened(place) for place in walk_fields(parsed) if type_changes_of(place)
     }
@@ -98,9 +101,19 @@ def _change_in_words(place: FieldPlace, change: TypeChange) -> str:
     return text if can else f"{text}, which no reader can convert"
 
 
+def _nearest(path: str, paths: Set[str]) -> tuple[str, str]:
+    """The field that a path leads to or into, and the way on: `a`, `element` for `a.element`."""
+    field = path
+    while field not in paths:
+        field = field.rpartition(".")[0]
+    return field, path[len(field) + 1 :]
+
+
 def _in_words(rule: ColumnRule) -> str:
     if rule.identity is not None:
         return f"identity: {describe_identity(rule.identity)}"
+    if rule.kind == "length":
+        return rule.expression or "a length that cannot be read"
     words = {"generated": "generated as", "default": "default", "invariant": "always"}
     return f"{words[rule.kind]} {rule.expression}"
 

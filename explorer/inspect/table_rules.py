@@ -47,6 +47,7 @@ COLUMNS: dict[str, Column] = {
 
 _FEATURE_OF = {
     "not null": None,
+    "length": None,
     "invariant": "invariants",
     "generated": "generatedColumns",
     "default": "allowColumnDefaults",
@@ -77,11 +78,12 @@ class Rules:
 def writer_rules(table: Table, version: int | None = None) -> pa.Table:
     """One row per rule: those of columns in the order of the schema, then the table's.
 
-    - `rule`: not null, invariant, generated, default, identity, check, append only,
+    - `rule`: not null, length, invariant, generated, default, identity, check, append only,
       clustering (a row per column), iceberg compatibility, row tracking, checkpoint
       protection, or catalog managed; `name` of a constraint or a rule set
     - `column`: the logical field path, null for rules of the table
-    - `text`: the SQL expression, or what the rule says in words
+    - `text`: the SQL expression, the type that sets a length (null where it cannot be read), or
+      what the rule says in words
     - `start`, `step`, `high_water_mark`: of identity columns; the last one also of row
       tracking: the highest row id given out. Null where nothing is recorded
     - `binds`: whether the protocol supports the `feature`, so that writers must follow;

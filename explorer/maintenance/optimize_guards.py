@@ -27,6 +27,9 @@ from explorer.protocol.known_properties import (
 )
 from explorer.protocol.schema import PrimitiveType
 from explorer.protocol.schema_walk import walk_types
+from explorer.rows.data_file import data_files
+from explorer.rows.read_file import rule_broken
+from explorer.rows.row_checks import find_broken_partition
 from explorer.rows.stored_rows import keeps_row_ids, stored_request, written_schema
 from explorer.table.snapshot import Snapshot
 from explorer.transaction.read_set import read_files
@@ -99,6 +102,8 @@ def judge_first_files(snapshot: Snapshot, aim: Aim, files: pa.Table) -> Verdict:
         # statistics of clustering columns are those of rows, which nobody has read yet
         adds=() if aim.is_clustering else tuple(adds.to_batches()),
     )
+    if (broken := _broken_partition(snapshot, some)) is not None:
+        return broken
     problems = validate_commit(staged)
     lacking = _without_row_ids(snapshot, files)
     if not problems and not lacking:
@@ -145,6 +150,23 @@ def _without_row_ids(snapshot: Snapshot, files: pa.Table) -> list[str]:
         files.column(name).null_count for name in ("base_row_id", "default_row_commit_version")
     )
     return [f"{lacking:,} of the files do not say which ids their rows have."] if lacking else []
+
+
+def _broken_partition(snapshot: Snapshot, files: pa.Table) -> Verdict | None:
+    """A refusal that names the first file whose partition values break the schema."""
+    request = stored_request(snapshot)
+    if request.checks is None or not request.checks.partitions:
+        return None
+    for file in data_files(files):
+        for found in find_broken_partition(file.partition_values, request.checks, 1):
+            error = rule_broken(file, found, 0)
+            return Verdict(
+                guard="commit",
+                outcome="refuse",
+                message=f"{error.problem} {error.reason}",
+                remedy=error.remedy,
+            )
+    return None
 
 
 def _as_if_written(files: pa.Table) -> pa.Table:

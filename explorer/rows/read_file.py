@@ -16,11 +16,13 @@ from pyroaring import BitMap64
 
 from explorer.errors import CorruptDataError
 from explorer.protocol.deletion_vectors import live_mask
+from explorer.protocol.schema_walk import render_path
 from explorer.rows.data_file import DataFile
 from explorer.rows.deletion import VectorFiles
 from explorer.rows.file_plan import FilePlan, find_column, plan_file
 from explorer.rows.parquet_file import BATCH_ROWS, ParquetDataFile, open_data_file, reading
 from explorer.rows.request import RowRequest
+from explorer.rows.row_checks import BrokenRule, RowChecks, find_broken, find_broken_partition
 from explorer.rows.row_positions import metadata_column, physical_positions
 from explorer.storage.ports import ReadStore
 
@@ -32,7 +34,8 @@ def read_file(
     the file's order, with `request.schema`; a batch may be empty.
 
     Raises `NotFoundError` where a file is gone, `CorruptDataError` where it does
-    not fit the log, `UnsupportedError` where it lies in another store.
+    not fit the log or breaks a check of the request, `UnsupportedError` where it lies in
+    another store.
     """
     with open_rows(store, file, request) as rows:
         yield from rows.batches(batch_rows)
@@ -75,6 +78,8 @@ class FileRows:
             with reading(file, request.layout.version):
                 rows = stored.logical(plan)
                 extra = stored.metadata(plan, file, request)
+            if request.checks is not None:
+                _check_rules(rows, stored.positions, file, request.checks)
             yield _answer(request, rows, extra)
 
     def stored(self, name: str, batch_rows: int = BATCH_ROWS) -> Iterator[pa.Array]:
@@ -131,6 +136,32 @@ class _StoredRows:
 def _check_positions(vector: BitMap64 | None, opened: ParquetDataFile) -> None:
     if vector and vector.max() >= opened.num_rows:
         raise misfit(opened.file, vector.max(), opened.num_rows)
+
+
+def _check_rules(
+    rows: pa.RecordBatch, positions: pa.Array, file: DataFile, checks: RowChecks
+) -> None:
+    by_partition = find_broken_partition(file.partition_values, checks, rows.num_rows)
+    broken = [*by_partition, *find_broken(rows, checks)]
+    if broken:
+        first = min(broken, key=lambda found: found.first_row)
+        raise rule_broken(file, first, positions[first.first_row].as_py())
+
+
+def rule_broken(file: DataFile, broken: BrokenRule, position: int) -> CorruptDataError:
+    """The error for a file whose row at `position` breaks a rule of the schema."""
+    column = render_path(tuple(name[:60] for name in broken.path))[:200]
+    is_null = broken.rule == "NOT NULL"
+    held = "null" if is_null else f"text that is longer than {broken.rule}"
+    mend = "let the column be nullable" if is_null else "let the column be a string"
+    return CorruptDataError(
+        f"The data file {file.shown} holds {held} in the column `{column}`, which may not be.",
+        reason=f"The schema asks for {broken.rule}; the first row that breaks it is at position "
+        f"{position:,} of the file. No new file may hold such a row.",
+        remedy=f"Update or delete these rows with the engine that wrote them, or {mend}; then "
+        "plan again.",
+        spec="Schema Serialization Format",
+    )
 
 
 def misfit(file: DataFile, last: int, count: int) -> CorruptDataError:

@@ -26,6 +26,7 @@ from explorer.maintenance import StateFolder, plan_optimize
 from explorer.pipeline import rewrite
 from explorer.progress import Cancel, Progress
 from explorer.storage.local import LocalStore
+from tests.data_tables import DataTable, field, struct
 from tests.pipeline.optimized import (
     WRITING,
     Run,
@@ -208,6 +209,30 @@ def test_missing_file_commits_nothing_and_leaves_no_file(
     assert run(plan).status == "completed"
     assert rows_of(place) == before
     assert data_files(place) == old | live_files(place)
+
+
+@pytest.mark.parametrize("by_shuffle", [False, True], ids=["in tasks", "by a shuffle"])
+def test_null_in_a_column_that_is_not_null_stops_tasks_and_is_told_with_file_and_row(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_shuffle: bool
+) -> None:
+    if by_shuffle:
+        monkeypatch.setattr(rewrite, "SORTED_IN_A_TASK", 0)
+    schema = struct(field("k", "long"), field("late", struct(field("x", "long", False))))
+    made = DataTable(tmp_path / "t", schema)
+    for number in range(3):
+        late = pa.array([{"x": 1}, {"x": None if number == 1 else 2}])
+        made.add(f"f{number}.parquet", pa.table({"k": [number, number], "late": late}))
+    place = made.write()
+    old = data_files(place)
+    wishes: dict[str, Any] = {"zorder_by": ["k"], "target_size": 500} if by_shuffle else {}
+    receipt = run(plan_optimize(opened(place), **wishes))
+    assert receipt.status == "failed"
+    assert receipt.problem is not None
+    told = f"{receipt.problem.problem} {receipt.problem.reason}"
+    assert "The data file f1.parquet holds null in the column `late.x`" in told
+    assert "at position 1 of the file" in told
+    assert opened(place).latest_version() == 0
+    assert data_files(place) == old
 
 
 class _FailsOnce(LocalStore):

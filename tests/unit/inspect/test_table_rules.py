@@ -309,3 +309,33 @@ def test_schema_shows_the_rules_beside_their_columns(corpus: Path) -> None:
     assert rules["note"] == "default 'none'"
     assert rules["pk"].startswith("identity: start 100, step 10")
     assert rules["amount"] is None
+
+
+def test_lengths_of_text_are_shown_beside_their_columns_and_among_the_rules(
+    tmp_path: Path,
+) -> None:
+    key = "__CHAR_VARCHAR_TYPE_STRING"
+    texts = {"type": "array", "elementType": "string", "containsNull": True}
+    inner = {"type": "struct", "fields": [_field("in.ner", texts)]}
+    place = _table(
+        tmp_path / "t",
+        [
+            _field("v", "string", **{key: "varchar(3)"}),
+            _field("s", inner, **{key: "struct<in.ner:array<char(2)>>"}),
+            _field("odd", "string", **{key: "varchar(much)"}),
+        ],
+    )
+    rules = look.schema(explorer.open_table(place)).to_pylist()
+    assert {row["path"]: row["rules"] for row in rules} == {
+        "v": "varchar(3)",
+        "s": None,
+        "s.`in.ner`": "element: char(2)",
+        "odd": "a length that cannot be read",
+    }
+    frame = writer_rules(explorer.open_table(place)).to_pylist()
+    told = [(row["column"], row["text"], row["binds"]) for row in frame if row["source"] == key]
+    assert told == [
+        ("v", "varchar(3)", True),
+        ("s.`in.ner`.element", "char(2)", True),
+        ("odd", None, True),
+    ]
