@@ -143,7 +143,21 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     )
     steps = with_checksum_and_checkpoint(step, 0, snapshot.metadata.configuration, seed)
     plan = _plan(look, "files", text, steps, [files])
-    return replace(plan, effect={**plan.effect, "rows": rows, "breaks_change_feed": has_feed})
+    return replace(
+        plan,
+        verdicts=(*plan.verdicts, _judge_rows(lost)),
+        effect={**plan.effect, "rows": rows, "breaks_change_feed": has_feed},
+    )
+
+
+def _judge_rows(lost: str) -> Verdict:
+    return Verdict(
+        guard="rows",
+        outcome="warn",
+        message=f"The table will be without {lost} of the files that are gone.",
+        remedy="Restore the files from a backup; or type the table's name and give a reason.",
+        asks_for_name=True,
+    )
 
 
 def _count_live(files: pa.Table) -> int | None:

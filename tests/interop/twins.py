@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import maintenance
-from explorer.maintenance import Approval, Plan, Receipt
+from explorer.maintenance import Plan, Receipt
 from tests.interop.maintained import rows_of
 from tests.row_values import counted_rows
+from tests.unit.maintenance.lake import approve
 
 REFUSED = (PySparkException, Py4JJavaError)
 """What a refusal of delta-spark comes as."""
@@ -23,7 +24,7 @@ REFUSED = (PySparkException, Py4JJavaError)
 
 def carry_out(plan: Plan, scratch: Path, **options: Any) -> Receipt:
     """With the approval that it asks for."""
-    return maintenance.execute(plan, Approval(plan.digest), state_dir=scratch / "state", **options)
+    return maintenance.execute(plan, approve(plan), state_dir=scratch / "state", **options)
 
 
 def done(plan: Plan, scratch: Path, **options: Any) -> Receipt:

@@ -47,7 +47,15 @@ _OWN_NAMES = {("clean-log", "retention_ms"): "The log is kept for"}
 """Where a fact of one operation means something else than that of the others."""
 
 _MODES = {"full": "everything in the table's folder", "lite": "only what the log names"}
-_IN_SUMMARY = {"num_files", "num_bytes", "files_added_again", "files_removed"}
+_IN_SUMMARY = {
+    "num_files",
+    "num_bytes",
+    "files_added_again",
+    "files_removed",
+    "rows_at_most",
+    "rows_unknown",
+    "columns_unknown",
+}
 """What the first sentence says already."""
 
 _SHOWN = 400
@@ -102,6 +110,13 @@ def _moment(value: Any) -> str:
         return format_time(datetime.fromisoformat(value))
     except (TypeError, ValueError):  # see `_range`
         return _plain("", value)
+
+
+def _listed(value: Any) -> str:
+    if not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
+        return _plain("", value)  # see `_range`
+    more = f" and {len(value) - _LONGEST:,} more" if len(value) > _LONGEST else ""
+    return cut(", ".join(value[:_LONGEST]), _SHOWN) + more
 
 
 def _files_more(value: Any) -> str:
@@ -160,6 +175,9 @@ _IN_WORDS: Mapping[str, Callable[[Any], str]] = {
     "unreadable_versions": _ranges,
     "unreadable_changes": _ranges,
     "reference_deletes_also": _files_more,
+    "columns_removed": _listed,
+    "columns_returned": _listed,
+    "columns_changed": _listed,
 }
 """What needs words of its own."""
 

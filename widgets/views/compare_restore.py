@@ -91,6 +91,13 @@ class RestorePart:
         version, effect = self._version, plan.effect
         refused = "".join(_render_verdict(verdict) for verdict in plan.verdicts)
         pairs = [
+            ("Rows removed", _rows(effect["rows_removed"], at_most=effect["rows_at_most"])),
+            ("Rows returned", _rows(effect["rows_returned"], at_most=effect["rows_at_most"])),
+            *(
+                (label, cut(", ".join(effect[key]), 400))
+                for label, key in _COLUMN_MOVES
+                if effect[key]
+            ),
             ("Comes back", _files_and_bytes(effect["files_added_again"],
                                             effect["bytes_added_again"])),
             ("Leaves", _files_and_bytes(effect["files_removed"], effect["bytes_removed"])),
@@ -142,6 +149,19 @@ def _render_verdict(verdict: Verdict) -> str:
             remedy=cut(verdict.remedy, 600),
         )
     )
+
+
+_COLUMN_MOVES = (
+    ("Columns removed", "columns_removed"),
+    ("Columns returned", "columns_returned"),
+    ("Columns as before", "columns_changed"),
+)
+
+
+def _rows(number: int | None, *, at_most: bool) -> str:
+    if number is None:
+        return "not known"
+    return f"at most {format_count(number)}" if at_most and number else format_count(number)
 
 
 def _files_and_bytes(files: int, size: int) -> str:
