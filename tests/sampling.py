@@ -36,6 +36,11 @@ def sample(cases: Iterable[T], one_in: int, of: str, seed: int = SEED) -> list[T
     return [case for case, its_turn in zip(listed, turns, strict=True) if its_turn]
 
 
+def unless_asked(variable: str, one_in: int) -> int:
+    """`one_in`, or 1 where the environment says how many cases there are: it wants all those."""
+    return 1 if variable in os.environ else one_in
+
+
 def _turns(count: int, one_in: int, of: str, seed: int) -> list[bool]:
     places = list(range(count))
     Random(of).shuffle(places)

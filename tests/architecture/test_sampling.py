@@ -12,7 +12,7 @@ import pytest
 
 from tests import sampling
 from tests.conftest import ROOT
-from tests.sampling import sample
+from tests.sampling import sample, unless_asked
 
 _FILE = """
 import pytest
@@ -60,6 +60,13 @@ def test_lists_that_are_alike_have_their_turns_apart() -> None:
 def test_everything_is_every_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampling, "EVERYTHING", True)
     assert sample(range(10), 5, "x") == list(range(10))
+
+
+def test_a_number_of_cases_that_is_asked_for_is_run_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DELTA_EXPLORER_SCHEDULES", raising=False)
+    assert unless_asked("DELTA_EXPLORER_SCHEDULES", 4) == 4
+    monkeypatch.setenv("DELTA_EXPLORER_SCHEDULES", "7000")
+    assert unless_asked("DELTA_EXPLORER_SCHEDULES", 4) == 1
 
 
 def _collected(folder: Path, *args: str, **environment: str) -> list[str]:
