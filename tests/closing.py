@@ -22,7 +22,7 @@ from typing import Any
 from tests.sampling import SEED
 
 BUDGET = Path(__file__).parent / "budget.toml"
-_SHOWN_TESTS, _SHOWN_FIXTURES = 12, 5
+_SHOWN_FILES, _SHOWN_TESTS, _SHOWN_FIXTURES = 12, 12, 5
 _COMING = {"written_rows": "written rows", "changed_rows": "changed rows", "page": "the page"}
 
 
@@ -59,12 +59,17 @@ def read_parts(lines: str) -> dict[str, Part]:
     return dict(parts)
 
 
+def part_of(name: str) -> str:
+    """The folder of a file of tests, those of the unit tests together; else the name itself."""
+    return "/".join(name.split("/")[:2]) if name.endswith(".py") else name
+
+
 def add_workers(parts: dict[str, Part], record: Mapping[str, Any]) -> dict[str, Part]:
     """The parts of `./run`, and each folder of tests as all workers together measured it."""
     found = dict(parts)
     for told in record["workers"].values():
         for name, (wall, cpu) in told["parts"].items():
-            part = found.setdefault(name or "the end", Part())
+            part = found.setdefault(part_of(name) or "the end", Part())
             part.wall += wall / 60
             part.cpu += cpu / 60
     found["pytest itself"] = Part(0.0, record["leading"] / 60)
@@ -87,6 +92,9 @@ def render(
     for kind, seconds in sorted(kinds.items()):
         yield f"  of these the {kind:23} {'':12} {seconds / 60:10.1f}"
     yield from _render_workers(record["workers"])
+    yield "costliest files, minutes of the processor"
+    for cpu, name in sorted(_files(record), reverse=True)[:_SHOWN_FILES]:
+        yield f"  {cpu:6.1f}  {name}"
     for title, key, count in (
         ("tests", "tests", _SHOWN_TESTS),
         ("fixtures", "fixtures", _SHOWN_FIXTURES),
@@ -95,6 +103,13 @@ def render(
         found = [row for told in record["workers"].values() for row in told[key]]
         for seconds, name in sorted(found, reverse=True)[:count]:
             yield f"  {seconds:6.1f}  {name}"
+
+
+def _files(record: Mapping[str, Any]) -> Iterator[tuple[float, str]]:
+    found: Counter[str] = Counter()
+    for told in record["workers"].values():
+        found.update({name: cpu / 60 for name, (_, cpu) in told["parts"].items()})
+    yield from ((cpu, name) for name, cpu in found.items() if name.endswith(".py"))
 
 
 def _render_workers(workers: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -39,12 +39,6 @@ class Spent:
     cpu: float = 0.0
 
 
-def part_of(nodeid: str) -> str:
-    """The folder of a test below `tests/`; those of the unit tests go together."""
-    folders = nodeid.partition("::")[0].split("/")[:-1]
-    return "/".join(folders[:2])
-
-
 def _kind_of(command: str) -> str | None:
     if command == "java":
         return "JVM"
@@ -122,7 +116,7 @@ class Meter:
     _free: float | None = None
 
     def turn_to(self, part: str) -> None:
-        """What is spent from now on is spent by `part`."""
+        """What is spent from now on is spent by `part`: the collection, or a file of tests."""
         now = time.monotonic()
         if part != self._part or now - self._looked[0] > _LOOK_EVERY:
             seconds = self.processor.seconds()
@@ -143,7 +137,7 @@ class Meter:
         began = time.monotonic()
         if self._free is not None:
             self.waited += began - self._free
-        part = part_of(item.nodeid)
+        part = item.nodeid.partition("::")[0]
         self.turn_to(part)
         answer = yield
         self._free = time.monotonic()

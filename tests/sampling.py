@@ -24,7 +24,7 @@ SEED = int(os.environ.setdefault("DELTA_EXPLORER_SEED", str(int(time.time() // 8
 EVERYTHING = os.environ.get("DELTA_EXPLORER_EVERYTHING", "") not in {"", "0"}
 
 
-def sample(cases: Iterable[T], one_in: int, of: str, seed: int = SEED) -> list[T]:
+def sample(cases: Iterable[T], one_in: int, of: str, seed: int | None = None) -> list[T]:
     """The cases whose turn it is: one in `one_in`, at least one; all of them with EVERYTHING.
 
     `of` names the list: cases of two lists that are alike then have their turns on other days.
@@ -32,7 +32,7 @@ def sample(cases: Iterable[T], one_in: int, of: str, seed: int = SEED) -> list[T
     listed = list(cases)
     if EVERYTHING:
         return listed
-    turns = _turns(len(listed), one_in, of, seed)
+    turns = _turns(len(listed), one_in, of, SEED if seed is None else seed)
     return [case for case, its_turn in zip(listed, turns, strict=True) if its_turn]
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.closing import BUDGET, Part, add_workers, read_parts, render, render_whole
+from tests.closing import BUDGET, Part, add_workers, part_of, read_parts, render, render_whole
 from tests.conftest import ROOT
-from tests.minutes import Processor, part_of, read_processes
+from tests.minutes import Processor, read_processes
 
 _BUDGET = {
     "parts": {"tests/unit": 5.0, "checks": 2.0},
@@ -26,7 +26,7 @@ _TOLD = {
     "waited": 6.0,
     "cpu": 400.0,
     "kinds": {"JVM": 120.0},
-    "parts": {"tests/unit": [120.0, 180.0], "collection": [30.0, 30.0]},
+    "parts": {"tests/unit/a.py": [120.0, 180.0], "collection": [30.0, 30.0]},
     "tests": [[9.0, "tests/unit/a.py::test_slow"], [1.0, "tests/unit/a.py::test_quick"]],
     "fixtures": [[3.0, "tests/unit::lake"]],
 }
@@ -54,6 +54,7 @@ def test_a_part_over_its_budget_is_marked_and_the_slowest_are_named() -> None:
     assert "4.0" in _line(lines, "of these the JVM")
     assert "waited 0.1 between tests and 2.0 at the end" in _line(lines, "worker gw1")
     order = [line.split()[-1] for line in lines if "::" in line]
+    assert "     6.0  tests/unit/a.py" in lines
     assert order[0].endswith("test_slow")
     assert order[-1] == "tests/unit::lake"
 

@@ -3,31 +3,52 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests import sampling
 from tests.conftest import ROOT
-from tests.sampling import sample, unless_asked
+from tests.sampling import sample, sample_tests, unless_asked
 
 _FILE = """
 import pytest
 
-@pytest.mark.sampled(one_in=3, each="table")
-@pytest.mark.parametrize("route", ["a", "b", "c"])
-@pytest.mark.parametrize("table", range(20))
-def test_route(table, route): ...
-
 @pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("number", range(10))
 def test_number(number): ...
-
-def test_always(): ...
 """
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    """What is asked of a test that pytest collected."""
+
+    nodeid: str
+    sampled: dict[str, Any] | None
+    params: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def callspec(self) -> _Test:
+        return self
+
+    def get_closest_marker(self, name: str) -> pytest.Mark | None:
+        return pytest.Mark(name, (), self.sampled, _ispytest=True) if self.sampled else None
+
+
+_ROUTES = [
+    _Test(f"t.py::test_route[{table}-{route}]", {"one_in": 3, "each": "table"}, {"table": table})
+    for table in map(str, range(20))
+    for route in "abc"
+]
+_NUMBERS = [_Test(f"t.py::test_number[{number}]", {"one_in": 4}) for number in range(10)]
+_ALWAYS = _Test("t.py::test_always", None)
 
 
 @pytest.fixture(autouse=True)
@@ -69,49 +90,52 @@ def test_a_number_of_cases_that_is_asked_for_is_run_whole(monkeypatch: pytest.Mo
     assert unless_asked("DELTA_EXPLORER_SCHEDULES", 4) == 1
 
 
-def _collected(folder: Path, *args: str, **environment: str) -> list[str]:
-    file = folder / "tests" / "test_some.py"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(_FILE)
-    (folder / "tests" / "conftest.py").write_text(
-        "from tests.sampling import sample_tests\n"
-        "def pytest_collection_modifyitems(config, items):\n"
-        "    items[:] = sample_tests(items, config.args)\n"
-        "def pytest_configure(config):\n"
-        "    config.addinivalue_line('markers', 'sampled(one_in, each): some')\n"
-    )
-    (folder / "pytest.ini").write_text("[pytest]\n")
-    line = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *args]
-    clean = {key: value for key, value in os.environ.items() if "DELTA_EXPLORER" not in key}
-    done = subprocess.run(
-        line,
-        cwd=folder,
-        env={**clean, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return [line for line in done.stdout.splitlines() if "::" in line]
+def _running(monkeypatch: pytest.MonkeyPatch, seed: int, *named: str) -> list[str]:
+    monkeypatch.setattr(sampling, "SEED", seed)
+    tests: Any = [*_ROUTES, *_NUMBERS, _ALWAYS]
+    return [test.nodeid for test in sample_tests(tests, named)]
 
 
-def test_every_table_runs_one_way_and_a_third_in_the_others(tmp_path: Path) -> None:
-    days = [_collected(tmp_path, DELTA_EXPLORER_SEED=str(seed)) for seed in range(300, 304)]
-    every = _collected(tmp_path, DELTA_EXPLORER_EVERYTHING="1")
-    assert len(every) == 60 + 10 + 1
-    assert set().union(*days) == set(every)
+def test_every_table_runs_one_way_and_a_third_in_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    days = [_running(monkeypatch, seed) for seed in range(300, 304)]
+    assert set().union(*days) == {test.nodeid for test in [*_ROUTES, *_NUMBERS, _ALWAYS]}
     for day in days:
         routes = [name for name in day if "test_route" in name]
         tables = {name.partition("[")[2].partition("-")[0] for name in routes}
         assert len(tables) == 20
         assert 20 <= len(routes) < 45
         assert sum("test_number" in name for name in day) in {2, 3}
-        assert sum("test_always" in name for name in day) == 1
+        assert day[-1] == _ALWAYS.nodeid
 
 
-def test_a_test_that_is_named_runs_whatever_the_seed(tmp_path: Path) -> None:
-    for seed in ("1", "2", "3"):
-        name = "tests/test_some.py::test_number[5]"
-        assert _collected(tmp_path, name, DELTA_EXPLORER_SEED=seed) == [name]
+def test_a_test_that_is_named_runs_whatever_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "t.py::test_number[5]"
+    assert sum(name in _running(monkeypatch, seed) for seed in range(4)) == 1
+    assert all(name in _running(monkeypatch, seed, name, "t.py") for seed in range(4))
+
+
+def test_pytest_says_how_many_wait_for_another_seed_and_how_to_run_them(tmp_path: Path) -> None:
+    folder = tmp_path / "tests"
+    folder.mkdir()
+    (folder / "test_some.py").write_text(_FILE)
+    (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  sampled: some\n")
+    clean = {key: value for key, value in os.environ.items() if "DELTA_EXPLORER" not in key}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env={**clean, "PYTHONPATH": str(ROOT), "DELTA_EXPLORER_SEED": "2"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    ran = re.search(r"(\d) passed, (\d) deselected", done.stdout)
+    assert ran, done.stdout
+    assert {int(ran[1]), int(ran[2])} in ({2, 8}, {3, 7})
+    assert f"seed 2; {ran[2]} tests have their turn with another seed" in done.stdout
+    assert "all: DELTA_EXPLORER_EVERYTHING=1" in done.stdout
 
 
 def test_what_is_started_later_has_the_seed_of_the_first_process() -> None:
