@@ -185,6 +185,7 @@ def test_feature_of_writers_goes_as_it_does_with_the_reference(
     agrees(spark, ours)
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", _GOES_IN_TWO_STEPS)
 def test_feature_of_readers_goes_as_it_does_with_the_reference_and_its_history_stays(
     spark: SparkSession, tmp_path: Path, name: str
