@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header() -> str:
     """The seed comes first, so that a run that is cut off has told it."""
-    return sampled({})
+    return sampled()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -207,7 +207,8 @@ class Leader:
         """Says what was sampled, and writes the record."""
         if self.meter is not None:
             self.workers["the only process"] = self.meter.as_record()
-        terminalreporter.write_line(sampled(self.workers))
+        left_out = max((told["left_out"] for told in self.workers.values()), default=0)
+        terminalreporter.write_line(sampled(left_out))
         if place := os.environ.get(RECORD):
             used = resource.getrusage(resource.RUSAGE_SELF)
             leading = 0.0 if self.meter else used.ru_utime + used.ru_stime
@@ -215,12 +216,10 @@ class Leader:
             Path(place).write_text(json.dumps(record), encoding="utf-8")
 
 
-def sampled(workers: dict[str, dict[str, Any]]) -> str:
-    """What the seed was, how many tests wait for another one, and how to run all."""
+def sampled(left_out: int | None = None) -> str:
+    """What the seed is, how many tests wait for another one, and how to run all."""
     if EVERYTHING:
         return "sampling: everything runs"
-    left_out = max((told["left_out"] for told in workers.values()), default=0)
-    return (
-        f"sampling: seed {SEED}; {left_out} tests have their turn with another seed "
-        f"(again: DELTA_EXPLORER_SEED={SEED}; all: DELTA_EXPLORER_EVERYTHING=1)"
-    )
+    waiting = "" if left_out is None else f"; {left_out} tests have their turn with another seed"
+    again = f"again: DELTA_EXPLORER_SEED={SEED}; all: DELTA_EXPLORER_EVERYTHING=1"
+    return f"sampling: seed {SEED}{waiting} ({again})"
