@@ -66,7 +66,7 @@ class Processor:
     def __init__(self) -> None:
         self._seen: dict[int, tuple[str | None, float]] = {}
         self._ended: Counter[str] = Counter()
-        self._highest = 0.0
+        self._before = self._lost = 0.0
 
     def seconds(self) -> float:
         """All of them so far; never less than before."""
@@ -88,8 +88,10 @@ class Processor:
             if kind and living.get(process, (None, 0.0))[1] < own:
                 self._ended[kind] += own
         self._seen = living
-        self._highest = max(self._highest, total)
-        return self._highest
+        # one that another process inherited is gone with what it took
+        self._lost += max(0.0, self._before - total)
+        self._before = total
+        return total + self._lost
 
     def kinds(self) -> dict[str, float]:
         """What the JVM and the browser took of it, as far as it was seen."""
