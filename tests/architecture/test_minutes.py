@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 import tomllib
 from pathlib import Path
 
@@ -109,19 +108,3 @@ def test_a_process_whose_name_has_brackets_and_spaces_is_read(tmp_path: Path) ->
     (tmp_path / "43").mkdir()  # has ended: no file
     ticks = os.sysconf("SC_CLK_TCK")
     assert list(read_processes(tmp_path)) == [(42, 7, "a ) b", 400 / ticks, 20 / ticks)]
-
-
-def test_run_measures_what_it_runs_by_the_clock_and_the_processor(tmp_path: Path) -> None:
-    text = (ROOT / "run").read_text(encoding="utf-8")
-    timed = text[text.index("timed() {") :]
-    timed = timed[: timed.index("\n}\n") + 3]
-    script = (
-        f"set -euo pipefail\nLC_ALL=C.UTF-8\nminutes={tmp_path}\n{timed}"
-        "timed setup sleep 0.2\nif timed checks false; then echo wrong; fi\n"
-    )
-    began = time.monotonic()
-    subprocess.run(["bash", "-c", script], check=True, timeout=60)
-    took = time.monotonic() - began
-    parts = read_parts((tmp_path / "parts").read_text())
-    assert set(parts) == {"setup", "checks"}
-    assert 0.19 <= parts["setup"].wall * 60 <= took

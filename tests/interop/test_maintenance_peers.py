@@ -127,7 +127,7 @@ def test_table_says_the_same_after_every_operation(
     assert done
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "expected", [case for case in _CASES if case["name"] in _WITH_SPARK], ids=table_name
