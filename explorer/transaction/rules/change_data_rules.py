@@ -18,7 +18,7 @@ from explorer.log.columns import string_column, string_map_column
 from explorer.protocol.file_actions import AddCDCFile
 from explorer.rows.change_range import CHANGE_COLUMNS
 from explorer.table.decoded_paths import decode_in_pieces
-from explorer.transaction.read_set import keys_of_paths
+from explorer.table.store_paths import place_keys
 from explorer.transaction.rules.change import (
     REPORT,
     Change,
@@ -47,7 +47,7 @@ def validate_change_data(change: Change) -> Problems:
     if any(file.size < 0 for file in files):
         yield _wrong("A cdc action has a size below zero.")
     paths = pa.chunked_array([string_column([file.path for file in files])])
-    keys = keys_of_paths(paths)
+    keys = place_keys(paths, change.staged.base.root)
     if (twice := len(keys) - len(pc.unique(keys))) > 0:
         yield _wrong(f"{twice:,} cdc actions name a path that another one names, too.")
     yield from places_of("cdc", paths)

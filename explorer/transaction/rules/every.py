@@ -21,6 +21,7 @@ from explorer.transaction.rules.file_rules import (
     validate_partition_values,
 )
 from explorer.transaction.rules.iceberg_rules import validate_iceberg
+from explorer.transaction.rules.live_file_rules import validate_live_files
 from explorer.transaction.rules.metadata_rules import validate_metadata_change
 from explorer.transaction.rules.number_rules import validate_numbers
 from explorer.transaction.rules.place_rules import validate_places
@@ -45,6 +46,7 @@ EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_feed_columns,
     validate_numbers,
     validate_files,
+    validate_live_files,
     validate_places,
     validate_append_only,
     validate_rearranged,
