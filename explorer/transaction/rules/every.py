@@ -8,6 +8,7 @@ from typing import Final
 from explorer.transaction.rules.change import Change, Problems
 from explorer.transaction.rules.change_data_rules import (
     validate_change_data,
+    validate_changes_told,
     validate_feed_columns,
 )
 from explorer.transaction.rules.clustering_rules import validate_clustering
@@ -32,6 +33,10 @@ from explorer.transaction.rules.protocol_rules import (
     validate_writable,
 )
 from explorer.transaction.rules.rearrangement_rules import validate_rearranged
+from explorer.transaction.rules.recorded_rules import (
+    validate_recorded_nulls,
+    validate_recorded_numbers,
+)
 from explorer.transaction.rules.row_rules import validate_isolation, validate_rows
 from explorer.transaction.rules.row_tracking_rules import validate_row_tracking
 from explorer.transaction.rules.statistics_rules import validate_statistics
@@ -52,9 +57,12 @@ EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_rearranged,
     validate_partition_values,
     validate_statistics,
+    validate_recorded_nulls,
+    validate_recorded_numbers,
     validate_vectors,
     validate_descriptors,
     validate_change_data,
+    validate_changes_told,
     validate_row_tracking,
     validate_domains,
     validate_clustering,
