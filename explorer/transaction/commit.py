@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from explorer.errors import (
     ConflictError,
@@ -75,6 +75,8 @@ def commit(
     """
     if (gone := _gone(store, staged)) is not None:
         return gone
+    if staged.base.root is None:
+        staged = replace(staged, base=replace(staged.base, root=store.uri))
     for number in range(1, retries.limit + 1):
         if cancel is not None:
             cancel.check()
