@@ -3,6 +3,7 @@ among the workers, and the rule that nothing is skipped in CI."""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -80,6 +81,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in running])
         config.stash[_METER].left_out = left_out
     items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays until the end: the collector of garbage need not go
+    through millions of objects again and again, which took a seventh of the tests' time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.hookimpl(wrapper=True)
