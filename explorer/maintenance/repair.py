@@ -25,7 +25,7 @@ from explorer.maintenance.file_list import build_files, join_files, log_file
 from explorer.maintenance.gone_files import are_gone
 from explorer.maintenance.guards import judge_features, judge_log
 from explorer.maintenance.log_cleanup import hint_step
-from explorer.maintenance.newest_times import judge_committing
+from explorer.maintenance.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan import Ground, Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.repair_statistics import BATCH_SIZE, judge_statistics, statistics_repair
@@ -163,7 +163,8 @@ def _plan(
     grounds: tuple[Ground, ...] = ("protocol", "metadata", "files") if commits else ()
     verdicts: tuple[Verdict, ...] = (judge_features(protocol), judge_log(look.listing))
     if commits:
-        verdicts = judge_committing(look)
+        # files that are gone leave, and their age begins
+        verdicts = judge_committing(look) if what == "files" else judge_following(look)
     plan = Plan(
         operation="repair",
         subject=look.subject,

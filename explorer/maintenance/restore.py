@@ -24,7 +24,7 @@ from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.differing_files import differing_files
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.files_coming_back import missing_files, vacuum_under_way
-from explorer.maintenance.newest_times import judge_committing
+from explorer.maintenance.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.staged_files import restoring, without_other_ids
@@ -100,7 +100,8 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
         lambda: _plan(look, target, back, gone, seed or uuid4()), watch, "Putting the plan together"
     )
     verdicts: tuple[Verdict, ...] = (
-        *judge_committing(look),
+        # what leaves begins its age
+        *(judge_committing(look) if gone.num_rows else judge_following(look)),
         _judge_features_since(look.snapshot, target),
         _judge_files(look, target),
     )

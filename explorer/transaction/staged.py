@@ -27,7 +27,15 @@ Kind = TypeVar("Kind")
 
 # what is asked of its files once, whatever it follows
 _ANSWERS = frozenset(
-    {"added_keys", "removed_keys", "read_keys", "live_where_it_adds", "live_that_stay"}
+    {
+        "_added",
+        "_removed",
+        "added_keys",
+        "removed_keys",
+        "read_keys",
+        "live_where_it_adds",
+        "live_that_stay",
+    }
 )
 
 
@@ -186,6 +194,17 @@ class StagedCommit:
 
     def files(self, action: FileAction) -> pa.Table:
         """All its adds or removes, with every column of `explorer.log.columns`."""
+        return self._added if action == "add" else self._removed
+
+    @cached_property
+    def _added(self) -> pa.Table:
+        return self._table("add")
+
+    @cached_property
+    def _removed(self) -> pa.Table:
+        return self._table("remove")
+
+    def _table(self, action: FileAction) -> pa.Table:
         from explorer.transaction.staged_files import complete, table_of  # noqa: PLC0415  # Arrow
 
         batches = self.adds if action == "add" else self.removes
