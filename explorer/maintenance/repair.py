@@ -10,7 +10,7 @@ from uuid import UUID, uuid4, uuid5
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.hint import hint_version, validate_hint
+from explorer.log.hint import read_hint, validate_hint
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.broken_checkpoints import (
     broken_checkpoints,
@@ -67,7 +67,8 @@ def plan_repair(  # noqa: PLR0913  # what is repaired, who looks on, what makes 
 def _repair_hint(look: Look) -> Plan:
     """A hint that is missing, stale or wrong is led to the newest checkpoint that can be read."""
     problems = validate_hint(look.store, look.listing)
-    named = None if problems else hint_version(look.store, look.listing)
+    listed = look.listing.has_last_checkpoint and not problems
+    named = read_hint(look.store).version if listed else None
     newest_first = reversed(look.listing.checkpoints)
     sound = next((found for found in newest_first if why_broken(look.store, found) is None), None)
     if named is not None and (sound is None or named > sound.version):
