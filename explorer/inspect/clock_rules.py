@@ -13,10 +13,7 @@ from explorer.inspect.log_facts import LogFacts
 from explorer.log.commit_info import in_commit_ms
 from explorer.protocol.filenames import render_commit_name
 from explorer.table.retention import DAY_MS
-from explorer.table.times import InCommitTimes, render_time
-
-CLOCK_TOLERANCE_MS = 5 * 60_000
-"""How far a time may lie ahead of this clock before it is odd."""
+from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, render_time
 
 
 def judge_clock(facts: LogFacts) -> Iterator[Finding]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import orjson
 import pyarrow as pa
 
 from explorer.errors import NotFoundError
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.columns import TIME, int64_column, string_column, time_column
+from explorer.log.hint import read_hint
 from explorer.log.listing import build_listing
 from explorer.protocol.filenames import (
     LAST_CHECKPOINT,
@@ -36,7 +36,6 @@ COLUMNS: dict[str, Column] = {
     "note": (string_column, pa.string()),
 }
 
-_HINT_LIMIT = 2**20
 _Row = tuple[str, str, int | None, int, int, str | None]
 
 
@@ -70,7 +69,7 @@ def _main_rows(store: ReadStore) -> Iterator[_Row]:
         if info.name in incomplete:
             note = f"{note}; other parts are missing"
         if info.name == LAST_CHECKPOINT:
-            note = _read_hint(store)
+            note = _hint_note(store)
         kind = FOREIGN if parsed is None else parsed.kind.value
         yield _row(info.name, kind, None if parsed is None else parsed.version, info, note)
 
@@ -85,16 +84,9 @@ def _note(parsed: LogFileName | None) -> str | None:
     return None
 
 
-def _read_hint(store: ReadStore) -> str:
-    data = store.read(f"{LOG_FOLDER}/{LAST_CHECKPOINT}", limit=_HINT_LIMIT)
-    try:
-        hint = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return "not readable, and ignored"
-    version = hint.get("version") if isinstance(hint, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool):
-        return "not readable, and ignored"
-    return f"points to version {version}"
+def _hint_note(store: ReadStore) -> str:
+    version = read_hint(store).version
+    return "not readable, and ignored" if version is None else f"points to version {version}"
 
 
 def _folder_rows(store: ReadStore, folder: str, kind: str) -> Iterator[_Row]:

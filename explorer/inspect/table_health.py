@@ -25,8 +25,7 @@ from explorer.inspect.version_checksum import validate_checksum
 from explorer.log.checkpoint import read_checkpoint
 from explorer.log.columns import TIME, int64_column, string_column, time_column
 from explorer.log.commit_info import read_provenance
-from explorer.log.hint import validate_hint
-from explorer.log.hint_writer import hinted_version
+from explorer.log.hint import read_hint, validate_hint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.frames import sum_of
@@ -155,7 +154,7 @@ def _look(table: Table, now: datetime | str | None, watch: Watch) -> _Look:
             sizes=dict(zip(names, files.column("size").to_pylist(), strict=True)),
             modified=dict(zip(names, times, strict=True)),
             provenance=dict(zip(newest, bodies, strict=True)),
-            hinted=hinted if (hinted := hinted_version(table.store)) >= 0 else None,
+            hinted=read_hint(table.store).version,
             now_ms=now_ms,
         ),
         files=files,

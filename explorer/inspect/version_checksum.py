@@ -9,6 +9,7 @@ from typing import Any
 
 from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError, brief
 from explorer.log.commit_info import read_commit_info
+from explorer.log.small_file import LARGEST_CHECKSUM, read_small_file
 from explorer.protocol.actions import DomainMetadata, Protocol, Transaction
 from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name
 from explorer.protocol.known_properties import TRANSACTION_RETENTION
@@ -21,9 +22,6 @@ from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
 
 _SPEC = "Version Checksum File"
-
-# those of small tables list all files, those of large ones do not
-_LARGEST = 64 * 2**20
 
 # claim -> (figure of the snapshot, in words)
 _FIGURES = {
@@ -42,15 +40,12 @@ def validate_checksum(store: ReadStore, snapshot: Snapshot) -> list[Problem]:
     """
     name = render_checksum_name(snapshot.version)
     try:
-        data = store.read(f"{LOG_FOLDER}/{name}", _LARGEST + 1)
+        data = read_small_file(store, f"{LOG_FOLDER}/{name}", LARGEST_CHECKSUM)
+        claims = parse_version_checksum(data, name)
     except NotFoundError:
         return []
     except StorageError as error:
         return [_unreadable(name, error.problem)]
-    if len(data) > _LARGEST:
-        return [_unreadable(name, f"It is larger than {_LARGEST >> 20} MB.")]
-    try:
-        claims = parse_version_checksum(data, name)
     except CorruptLogError as error:
         return [_unreadable(name, error.reason)]
     return [

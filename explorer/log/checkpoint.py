@@ -8,12 +8,20 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
-from explorer.errors import CorruptLogError, DeltaError, Problem, StorageError
+from explorer.errors import (
+    CorruptLogError,
+    DeltaError,
+    Problem,
+    StorageError,
+    UnusableCheckpointError,
+)
+from explorer.log.json_checkpoint import read_json_checkpoint
 from explorer.log.listing import CheckpointFiles
 from explorer.log.parquet_part import ParquetPart, open_part
 from explorer.log.small_actions import SmallActions
+from explorer.log.small_file import MOST_SIDECARS
 from explorer.log.tail import EMPTY_TAIL, Tail, replay_json_checkpoint
-from explorer.log.unusable_file import store_failed, unusable
+from explorer.log.unusable_file import store_failed, too_many_sidecars, unusable
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, SIDECAR_FOLDER
 from explorer.protocol.last_checkpoint import EmbeddedCheckpoint
 from explorer.protocol.paths import decode_path, is_absolute
@@ -133,7 +141,9 @@ def _build(found: _TopLevel, files: CheckpointFiles) -> Checkpoint:
 
 def _read_json(store: ReadStore, path: str) -> _TopLevel:
     try:
-        inline = replay_json_checkpoint(store.read(path), path.rpartition("/")[2])
+        inline = replay_json_checkpoint(read_json_checkpoint(store, path), path.rpartition("/")[2])
+    except UnusableCheckpointError:
+        raise
     except CorruptLogError as error:
         raise unusable(path, error.reason.rstrip(".")) from error
     except StorageError as error:
@@ -195,6 +205,8 @@ def _offer(small: SmallActions, action: dict[str, Any], part: ParquetPart) -> No
 
 
 def _check(found: _TopLevel, files: CheckpointFiles, path: str) -> None:
+    if len(found.sidecars) > MOST_SIDECARS:
+        raise too_many_sidecars(path)
     if not all(isinstance(name, str) and name for name, _ in found.sidecars):
         raise unusable(path, "it names a sidecar without a path")
     for name in ("protocol", "metaData"):

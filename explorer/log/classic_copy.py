@@ -27,6 +27,7 @@ from explorer.log.checkpoint_types import (
     build_top_schema,
 )
 from explorer.log.commit_file import lines_backwards, parse_action
+from explorer.log.json_checkpoint import read_json_checkpoint
 from explorer.log.key_cache import KeyCache
 from explorer.log.listing import CheckpointFiles
 from explorer.log.state import LogState
@@ -74,7 +75,7 @@ def _copy_bytes(store: WriteStore, source: str, path: str) -> WrittenFile:
 
 def _read_lines(store: ReadStore, path: str) -> tuple[ActionLine, ...]:
     name = path.rpartition("/")[2]
-    numbered = [*lines_backwards(store.read(path))]
+    numbered = [*lines_backwards(read_json_checkpoint(store, path))]
     found = [parse_action(line, name, number) for number, line in reversed(numbered)]
     # what readers pass over has no column, and is kept where it stands
     return tuple(line for line in found if line.keys() <= CHECKPOINT_ACTIONS)

@@ -8,8 +8,12 @@ that trust it are misled.
 
 from __future__ import annotations
 
-from explorer.errors import CorruptLogError, DeltaError, NotFoundError, Problem
+from dataclasses import dataclass
+from typing import Final
+
+from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError
 from explorer.log.listing import CheckpointFiles, LogListing
+from explorer.log.small_file import LARGEST_HINT, read_small_file
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER
 from explorer.protocol.last_checkpoint import (
     EmbeddedCheckpoint,
@@ -21,8 +25,34 @@ from explorer.storage.ports import ReadStore
 _SPEC = "Last Checkpoint File"
 _REMEDY = "Nothing is lost: the listing was read instead. The next checkpoint replaces the hint."
 
-# those of tables with thousands of columns have some MB
-_LARGEST = 16 * 2**20
+HINT_PATH: Final = f"{LOG_FOLDER}/{LAST_CHECKPOINT}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """What `_last_checkpoint` says: `last`, or, in one that cannot be read, the reason in
+    `fault`. Where there is no such file, both are None."""
+
+    last: LastCheckpoint | None = None
+    fault: str | None = None
+
+    @property
+    def version(self) -> int | None:
+        """The version that it names; None without one that can be read."""
+        return None if self.last is None else self.last.version
+
+
+def read_hint(store: ReadStore) -> Hint:
+    """The hint: the one reader of it, and the one limit (`LARGEST_HINT`).
+
+    Raises `StorageError` where the store does.
+    """
+    try:
+        return Hint(last=parse_last_checkpoint(read_small_file(store, HINT_PATH, LARGEST_HINT)))
+    except NotFoundError:
+        return Hint()
+    except CorruptLogError as error:
+        return Hint(fault=error.reason)
 
 
 def find_embedded(
@@ -33,8 +63,10 @@ def find_embedded(
     if not listing.has_last_checkpoint or files.kind != "v2":
         return None
     try:
-        hint = _read_hint(store)
-    except DeltaError:
+        hint = read_hint(store).last
+    except StorageError:
+        return None
+    if hint is None:
         return None
     found = hint.embedded
     # a flipped bit in it would be another name of a file or another property, unseen
@@ -51,13 +83,11 @@ def validate_hint(store: ReadStore, listing: LogListing) -> list[Problem]:
     no problem."""
     if not listing.has_last_checkpoint:
         return []
-    try:
-        hint = _read_hint(store)
-    except NotFoundError:
-        return []  # being replaced just now
-    except CorruptLogError as error:
-        return [_problem("The hint _last_checkpoint cannot be read.", error.reason)]
-    if any(found.version == hint.version for found in listing.checkpoints):
+    hint = read_hint(store)
+    if hint.fault is not None:
+        return [_problem("The hint _last_checkpoint cannot be read.", hint.fault)]
+    # without a file: it is being replaced just now
+    if hint.last is None or any(found.version == hint.version for found in listing.checkpoints):
         return []
     return [
         _problem(
@@ -66,29 +96,6 @@ def validate_hint(store: ReadStore, listing: LogListing) -> list[Problem]:
             "The checkpoint was removed, or never finished.",
         )
     ]
-
-
-def hint_version(store: ReadStore, listing: LogListing) -> int | None:
-    """The version of the checkpoint that `_last_checkpoint` names; None where there is no such
-    file. One that cannot be read is told by `validate_hint`, and raises `CorruptLogError`."""
-    if not listing.has_last_checkpoint:
-        return None
-    try:
-        return _read_hint(store).version
-    except NotFoundError:
-        return None
-
-
-def _read_hint(store: ReadStore) -> LastCheckpoint:
-    data = store.read(f"{LOG_FOLDER}/{LAST_CHECKPOINT}", _LARGEST + 1)
-    if len(data) > _LARGEST:
-        raise CorruptLogError(
-            "The hint _last_checkpoint cannot be read.",
-            reason=f"It is larger than {_LARGEST >> 20} MB.",
-            remedy=_REMEDY,
-            spec=_SPEC,
-        )
-    return parse_last_checkpoint(data)
 
 
 def _problem(problem: str, reason: str) -> Problem:

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
+from explorer.errors import InvalidArgumentError
+from explorer.log.hint import HINT_PATH, read_hint
 from explorer.protocol.arrow_types import delta_schema
-from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER
-from explorer.protocol.last_checkpoint import (
-    LastCheckpoint,
-    parse_last_checkpoint,
-    render_last_checkpoint,
-)
+from explorer.protocol.last_checkpoint import LastCheckpoint, render_last_checkpoint
 from explorer.protocol.schema import render_schema
-from explorer.storage.ports import ReadStore, WriteStore
+from explorer.storage.ports import WriteStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-HINT_PATH: Final = f"{LOG_FOLDER}/{LAST_CHECKPOINT}"
 
 # as in the reference: every open of the table reads the hint
 _LONGEST_SCHEMA = 20_000
@@ -31,18 +25,11 @@ MOST_REPEATED: Final = 30
 
 def write_hint(store: WriteStore, last: LastCheckpoint) -> bool:
     """Write `_last_checkpoint`, and say whether: one that names a newer version stays."""
-    if hinted_version(store) > last.version:
+    named = read_hint(store).version
+    if named is not None and named > last.version:
         return False
     store.write(HINT_PATH, render_last_checkpoint(last))
     return True
-
-
-def hinted_version(store: ReadStore) -> int:
-    """The version that the hint names; -1 without one that can be read."""
-    try:
-        return parse_last_checkpoint(store.read(HINT_PATH)).version
-    except (NotFoundError, CorruptLogError):
-        return -1
 
 
 def build_checkpoint_schema(schema: pa.Schema) -> Mapping[str, Any] | None:

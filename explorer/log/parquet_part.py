@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from explorer.log.action_fields import FileAction
 from explorer.log.columns import COLUMNS
+from explorer.log.small_file import MOST_SIDECARS
 from explorer.log.stored_types import as_type
-from explorer.log.unusable_file import unusable, unusable_if_unreadable
+from explorer.log.unusable_file import too_many_sidecars, unusable, unusable_if_unreadable
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
 from explorer.storage.parquet_bytes import ParquetBytes
 from explorer.storage.parquet_reader import ParquetReader
@@ -97,9 +98,14 @@ class ParquetPart:
         if not leaves:
             return
         every = range(self.num_row_groups)
+        sidecars = 0
         with self._open(every, [*leaves]) as file:
             for group in every:
-                yield from self._read_small(file, group, leaves)
+                for action in self._read_small(file, group, leaves):
+                    sidecars += "sidecar" in action
+                    if sidecars > MOST_SIDECARS:
+                        raise too_many_sidecars(self.path)
+                    yield action
 
     def read_first(self, names: Sequence[str]) -> list[dict[str, Any]]:
         """Those of these actions that are among the first rows, as `read_small` has them;
@@ -134,6 +140,9 @@ class ParquetPart:
                 for name in leaves
             }
             masks = {name: mask for name, mask in masks.items() if pc.any(mask).as_py()}
+            # before each of them becomes an object: a few bytes may stand for millions
+            if "sidecar" in masks and pc.sum(masks["sidecar"]).as_py() > MOST_SIDECARS:
+                raise too_many_sidecars(self.path)
             last = max((_last(mask) for mask in masks.values()), default=-1)
         start = 0
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in masks}

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from explorer.errors import DeltaError, StorageError, UnusableCheckpointError
+from explorer.log.small_file import MOST_SIDECARS
 
 
 def unusable(path: str, what: str) -> UnusableCheckpointError:
@@ -19,6 +20,11 @@ def unusable(path: str, what: str) -> UnusableCheckpointError:
         remedy="Nothing is lost while the commits it covers are there; write a new checkpoint.",
         spec="Checkpoints",
     )
+
+
+def too_many_sidecars(path: str) -> UnusableCheckpointError:
+    """The error for a checkpoint that names more than `MOST_SIDECARS`."""
+    return unusable(path, f"it names more than {MOST_SIDECARS:,} sidecars")
 
 
 def store_failed(error: StorageError) -> UnusableCheckpointError:

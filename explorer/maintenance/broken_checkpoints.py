@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from explorer.errors import CorruptLogError, UnusableCheckpointError
 from explorer.log.checkpoint import read_checkpoint
-from explorer.log.hint_writer import hinted_version
+from explorer.log.hint import read_hint
 from explorer.log.key_cache import KeyCache
 from explorer.log.listing import CheckpointFiles
 from explorer.log.state import LogState
@@ -109,7 +109,7 @@ def repair_steps(
     sound = [found for found in look.listing.checkpoints if found not in broken]
     if not sound or sound[-1].version != newest:
         return (deletion, checkpoint_step(newest, seed)), files
-    if hinted_version(look.store) in {found.version for found in broken}:
+    if read_hint(look.store).version in {found.version for found in broken}:
         return (deletion, hint_step(look, sound[-1])), files
     return (deletion,), files
 

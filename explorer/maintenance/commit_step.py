@@ -32,6 +32,7 @@ from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
+from explorer.transaction.live_files import FilesOf
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
@@ -184,6 +185,7 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
         adds=files.adds,
         removes=files.removes,
         promises=_promises(arguments, files),
+        live=FilesOf(snapshot=snapshot),
     )
 
 

@@ -16,7 +16,7 @@ from uuid import UUID, uuid4, uuid5
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.newest_times import judge_committing
+from explorer.maintenance.newest_times import judge_following
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.pipeline import find_violations
@@ -164,7 +164,7 @@ def _plan(
         summary=summary,
         parameters=parameters,
         effect=effect,
-        verdicts=judge_committing(look),
+        verdicts=judge_following(look),
         steps=(),
         rests_on=("protocol", "metadata"),
         promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),

@@ -29,7 +29,7 @@ from explorer.maintenance.drop_rules import (
 )
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.guards import in_words
-from explorer.maintenance.newest_times import judge_committing
+from explorer.maintenance.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.staged_files import vector_tombstones
@@ -345,6 +345,13 @@ class _Drop:
         )
         return live.filter(held)
 
+    def _needs_ages(self, steps: tuple[Step, ...]) -> bool:
+        """Whether files begin an age, or commits no longer carry a time of their own that could
+        follow the one before."""
+        has_tombstones = any(step.arguments.get("files") for step in steps)
+        removes = has_tombstones and self.name == "deletionVectors"
+        return removes or self.name == "inCommitTimestamp"
+
     def _plan(self, summary: str, steps: tuple[Step, ...], obstacles: list[Obstacle]) -> Plan:
         look = self.look
         refusals = (
@@ -365,7 +372,7 @@ class _Drop:
                 "undo": f"enable {self.name} again with upgrade, where it can be enabled",
             },
             verdicts=(
-                *judge_committing(look),
+                *(judge_committing if self._needs_ages(steps) else judge_following)(look),
                 *refusals,
             ),
             steps=steps,

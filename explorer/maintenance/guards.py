@@ -19,13 +19,10 @@ from explorer.protocol.features.registry import (
 )
 from explorer.protocol.table_property import TableProperty
 from explorer.table.counts import count
-from explorer.table.times import render_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, render_time
 
 UNCOMMITTED_AGE = timedelta(hours=24)
 """A file younger than this may belong to a writer that has not yet committed."""
-
-CLOCK_TOLERANCE_MS = 5 * 60_000
-"""How far a time may lie ahead of this clock before all ages are in doubt."""
 
 _SHOWN = 10
 
@@ -118,6 +115,20 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
         "can be told.",
         "Correct the clock of this machine, or wait until that time has passed."
         f"{mend if what == 'commit' else ''}",
+    )
+
+
+def follow_clock(now_ms: int, newest_ms: int) -> Verdict:
+    """The verdict of `judge_clock` on a commit that deletes nothing and begins no file's age,
+    where the newest in-commit timestamp lies ahead: it needs no age, and is the later one."""
+    span = _whole_units(render_time(newest_ms) - render_time(now_ms))
+    return Verdict(
+        guard="clock",
+        outcome="warn",
+        message=f"The newest in-commit timestamp, {shown_time(newest_ms)}, is {span} ahead of this "
+        "clock. The commit follows it by one millisecond, and is found under that time; until it "
+        "has passed, nothing is deleted from this table.",
+        remedy="Correct the clock of this machine if it is behind.",
     )
 
 

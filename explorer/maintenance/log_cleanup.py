@@ -17,7 +17,7 @@ import pyarrow as pa
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.log.checkpoint import read_checkpoint
 from explorer.log.columns import TIME, int64_column, string_column
-from explorer.log.hint_writer import hinted_version
+from explorer.log.hint import read_hint
 from explorer.log.listing import CheckpointFiles
 from explorer.maintenance.checkpoint import copy_step, has_classic
 from explorer.maintenance.checkpoint_protection import judge_protection, protected_before
@@ -279,7 +279,8 @@ def _build(  # what was found
         versions[str(earliest)] = None
         if _lacks_classic(look, cut.checkpoint):
             steps.append(copy_step(earliest))
-        if LAST_CHECKPOINT in stored and 0 <= hinted_version(look.store) < earliest:
+        named = read_hint(look.store).version if LAST_CHECKPOINT in stored else None
+        if named is not None and named < earliest:
             steps.append(hint_step(look, cut.checkpoint))
     if files.num_rows:
         steps.append(_deletion(look, cut, files, size))

@@ -12,7 +12,7 @@ from explorer.log.checkpoint_writer import write_checkpoint
 from explorer.log.checksum_writer import build_checksum, write_checksum
 from explorer.log.classic_copy import write_classic_copy
 from explorer.log.compaction_writer import write_compaction
-from explorer.log.hint_writer import HINT_PATH, hinted_version
+from explorer.log.hint import HINT_PATH, read_hint
 from explorer.maintenance.broken_checkpoints import why_broken
 from explorer.maintenance.newer_commits import stale
 from explorer.maintenance.plan import Step
@@ -124,9 +124,9 @@ def write_hint_step(
     listing = run.table.listing()
     if not any(found.version == arguments["version"] for found in listing.checkpoints):
         raise stale(f"The checkpoint of version {arguments['version']} is not there any more.")
-    hinted = hinted_version(run.store)
-    held = any(found.version == hinted for found in listing.checkpoints)
-    if held and hinted > arguments["version"]:
+    named = read_hint(run.store).version
+    held = any(found.version == named for found in listing.checkpoints)
+    if named is not None and held and named > arguments["version"]:
         tally.result = {"was_there": True}
         return
     last = LastCheckpoint(

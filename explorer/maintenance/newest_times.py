@@ -10,7 +10,7 @@ from explorer.errors import ConflictError
 from explorer.log.commit_info import read_commit_info
 from explorer.log.listing import info_of
 from explorer.maintenance.guards import (
-    CLOCK_TOLERANCE_MS,
+    follow_clock,
     judge_catalog,
     judge_clock,
     judge_features,
@@ -19,11 +19,15 @@ from explorer.maintenance.guards import (
 )
 from explorer.maintenance.plan import Plan, StepKind, Verdict
 from explorer.maintenance.planning import Look
+from explorer.protocol.actions import Metadata
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import parse_commit_version, render_commit_name
 from explorer.storage.ports import ObjectInfo
+from explorer.table.times import CLOCK_TOLERANCE_MS
+from explorer.transaction.read_version import has_in_commit_timestamps
 
 _IN_COMMIT: Final = ("inCommitTimestamp", "inCommitTimestamp-preview")
+_RECORDED: Final = "in-commit timestamp"
 _NEWEST: Final = 64
 """Commits whose times are asked for. The last one may be by the very clock that is behind, so
 that those before it tell; on local disk all of them take less than a millisecond, and object
@@ -43,7 +47,7 @@ def newest_commit_times(look: Look, files: Iterable[ObjectInfo]) -> dict[str, in
     recorded: int | None = None
     if look.listing.commits:
         recorded = read_commit_info(look.store, look.listing.commits[-1]).in_commit_ms
-    return {"commit": max(commits, default=None), "in-commit timestamp": recorded}
+    return {"commit": max(commits, default=None), _RECORDED: recorded}
 
 
 def judge_committing(look: Look) -> tuple[Verdict, ...]:
@@ -58,6 +62,19 @@ def judge_committing(look: Look) -> tuple[Verdict, ...]:
         judge_log(look.listing),
         judge_clock(look.now_ms, _latest_commit_times(look)),
     )
+
+
+def judge_following(look: Look, after: Metadata | None = None) -> tuple[Verdict, ...]:
+    """As `judge_committing`, for a plan that deletes no file, removes none and so begins no age:
+    where in-commit timestamps are active, before it and after (with the metadata `after`), it
+    may follow one that lies ahead of this clock."""
+    *others, clock = judge_committing(look)
+    protocol, before = look.snapshot.protocol, look.snapshot.metadata
+    follows = all(has_in_commit_timestamps(protocol, item) for item in (before, after or before))
+    newest = _latest_commit_times(look).get(_RECORDED) if clock.outcome == "refuse" else None
+    if follows and newest is not None and newest > look.now_ms + CLOCK_TOLERANCE_MS:
+        clock = follow_clock(look.now_ms, newest)
+    return (*others, clock)
 
 
 def check_clock(plan: Plan, now_ms: int) -> None:

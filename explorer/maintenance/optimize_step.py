@@ -38,6 +38,7 @@ from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
+from explorer.transaction.live_files import FilesOf
 from explorer.transaction.read_set import read_files
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
@@ -113,6 +114,7 @@ def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> Staged
         ),
         adds=tuple(adds.to_batches()),
         removes=tuple(removes.to_batches()),
+        live=FilesOf(snapshot=snapshot),
     )
 
 

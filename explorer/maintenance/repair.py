@@ -10,7 +10,7 @@ from uuid import UUID, uuid4, uuid5
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.hint import hint_version, validate_hint
+from explorer.log.hint import read_hint, validate_hint
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.broken_checkpoints import (
     broken_checkpoints,
@@ -25,7 +25,7 @@ from explorer.maintenance.file_list import build_files, join_files, log_file
 from explorer.maintenance.gone_files import are_gone
 from explorer.maintenance.guards import judge_features, judge_log
 from explorer.maintenance.log_cleanup import hint_step
-from explorer.maintenance.newest_times import judge_committing
+from explorer.maintenance.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan import Ground, Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.repair_statistics import BATCH_SIZE, judge_statistics, statistics_repair
@@ -67,7 +67,8 @@ def plan_repair(  # noqa: PLR0913  # what is repaired, who looks on, what makes 
 def _repair_hint(look: Look) -> Plan:
     """A hint that is missing, stale or wrong is led to the newest checkpoint that can be read."""
     problems = validate_hint(look.store, look.listing)
-    named = None if problems else hint_version(look.store, look.listing)
+    listed = look.listing.has_last_checkpoint and not problems
+    named = read_hint(look.store).version if listed else None
     newest_first = reversed(look.listing.checkpoints)
     sound = next((found for found in newest_first if why_broken(look.store, found) is None), None)
     if named is not None and (sound is None or named > sound.version):
@@ -177,7 +178,8 @@ def _plan(
     grounds: tuple[Ground, ...] = ("protocol", "metadata", "files") if commits else ()
     verdicts: tuple[Verdict, ...] = (judge_features(protocol), judge_log(look.listing))
     if commits:
-        verdicts = judge_committing(look)
+        # files that are gone leave, and their age begins
+        verdicts = judge_committing(look) if what == "files" else judge_following(look)
     plan = Plan(
         operation="repair",
         subject=look.subject,

@@ -41,6 +41,7 @@ from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
+from explorer.transaction.live_files import FilesOf
 from explorer.transaction.read_set import read_files
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
@@ -204,6 +205,7 @@ def _staged(snapshot: Snapshot, step: Step, adds: tuple[pa.RecordBatch, ...]) ->
         ),
         adds=adds,
         promises=FILES_OF_THE_TABLE,
+        live=FilesOf(snapshot=snapshot),
     )
 
 

@@ -24,7 +24,7 @@ from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.differing_files import differing_files
 from explorer.maintenance.file_list import build_files, join_files
 from explorer.maintenance.files_coming_back import missing_files, vacuum_under_way
-from explorer.maintenance.newest_times import judge_committing
+from explorer.maintenance.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.restore_rows import (
@@ -113,7 +113,8 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
         "Putting the plan together",
     )
     verdicts: tuple[Verdict, ...] = (
-        *judge_committing(look),
+        # what leaves begins its age
+        *(judge_committing(look) if gone.num_rows else judge_following(look)),
         _judge_features_since(look.snapshot, target),
         _judge_files(look, target),
         judge_rows(moves.rows, look.snapshot.version),

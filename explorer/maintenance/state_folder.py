@@ -25,6 +25,7 @@ from explorer.errors import DeltaError, InvalidArgumentError, NotFoundError, Sto
 from explorer.maintenance.plan import Plan, digest_document, parse_plan
 from explorer.maintenance.receipt import LATEST_MS, Receipt, parse_receipt
 from explorer.protocol.unicode_text import with_encodable_texts
+from explorer.storage.local_file import read_local_file
 from explorer.table.table import Table
 
 StateDir = str | os.PathLike[str] | None
@@ -33,6 +34,9 @@ _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _RECEIPT = re.compile(r"[0-9]{13,}-[0-9a-f]{12}", re.ASCII)
 _APPLICATION = "delta-explorer"
 _PREFIX = 12
+_LARGEST = 64 * 2**20
+"""Bytes of a plan without its file list, a receipt or a journal: some hundred times the
+largest that a table of ten million files has led to."""
 _UNREADABLE = (AttributeError, KeyError, OSError, TypeError, ValueError)
 """What comes of a document that is missing, or was changed by hand."""
 
@@ -84,7 +88,11 @@ class StateFolder:
         full = self._find(digest)
         try:
             document = orjson.loads(self._read(f"plans/{full}.json"))
-            with pa.ipc.open_file(pa.BufferReader(self._read(f"plans/{full}.arrow"))) as reader:
+            # from the file, and not from its bytes: one that is no list is not read whole
+            with (
+                pa.OSFile(os.fspath(self.place / f"plans/{full}.arrow")) as file,
+                pa.ipc.open_file(file) as reader,
+            ):
                 plan = parse_plan(document, reader.read_all())
             intact = plan.digest == full
         except (*_UNREADABLE, pa.ArrowException) as error:
@@ -135,11 +143,22 @@ class StateFolder:
         return dict(sorted(found.items(), reverse=True))
 
     def read_journal(self, digest: str) -> list[dict[str, Any]]:
-        """What an execution has noted; lines that were cut off, as by a kill, are left out."""
+        """What an execution has noted; lines that were cut off, as by a kill, are left out.
+
+        Raises `InvalidArgumentError` for a journal that cannot be read: nobody knows then how
+        far the execution has come.
+        """
         try:
             data = self._read(f"runs/{digest}.journal")
         except FileNotFoundError:
             return []
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"The journal of the plan {digest[:_PREFIX]} cannot be read.",
+                reason=f"{error.strerror or 'The file system refused'}, so that it is unknown how "
+                "far its execution has come.",
+                remedy="Make the plan again: what is done already is left out of a new one.",
+            ) from error
         lines: list[dict[str, Any]] = []
         for line in data.split(b"\n")[:-1]:
             with contextlib.suppress(orjson.JSONDecodeError):
@@ -205,11 +224,11 @@ class StateFolder:
         for file in sorted(place.glob("*.json")):
             data = b""
             with contextlib.suppress(OSError):
-                data = file.read_bytes()
+                data = read_local_file(file, _LARGEST)
             yield file, data
 
     def _read(self, name: str) -> bytes:
-        return (self.place / name).read_bytes()
+        return read_local_file(self.place / name, _LARGEST)
 
     def _prepare(self, name: str) -> Path:
         place = self.place / name

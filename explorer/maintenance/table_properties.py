@@ -13,7 +13,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.log.statistics_columns import unknown_columns
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.newest_times import judge_committing
+from explorer.maintenance.newest_times import judge_following
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, look_at, system_clock
 from explorer.maintenance.property_words import describe_change
@@ -121,7 +121,7 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
             "undo": _way_back(table.uri, changed, metadata.configuration),
         },
         verdicts=(
-            *judge_committing(look),
+            *judge_following(look, replace(metadata, configuration=configuration)),
             *_warnings(changed, configuration),
         ),
         steps=steps,

@@ -19,7 +19,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.maintenance.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.commit_step import commit_step, judge_commit
 from explorer.maintenance.file_list import build_files, join_files
-from explorer.maintenance.newest_times import judge_committing
+from explorer.maintenance.newest_times import judge_following
 from explorer.maintenance.plan import Plan, Promise, Step, Verdict
 from explorer.maintenance.planning import Clock, Look, look_at, system_clock
 from explorer.maintenance.upgrade_rules import (
@@ -237,7 +237,7 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
             "undo": "drop the features again with drop-feature, where they can be dropped",
         },
         verdicts=(
-            *judge_committing(look),
+            *judge_following(look, upgrade.metadata),
             *_judge(upgrade),
         ),
         steps=steps,

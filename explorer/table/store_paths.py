@@ -197,6 +197,38 @@ def _each_below(paths: pa.Array, root: str) -> pa.Array:
     )
 
 
+def place_keys(paths: pa.ChunkedArray, root: str | None) -> pa.ChunkedArray:
+    """Paths of a log in a form in which those of one file are alike, null for null: decoded,
+    without `.`, `..` and empty parts, and relative where they lie below `root` (None where
+    nobody knows it). Readers reconcile by the text of a path, so that one file under two
+    spellings is two to some of them: whoever adds, follows or waits goes by this instead."""
+    names = decode_in_pieces(paths)
+    if not any(_may_have_another_form(chunk) for chunk in names.chunks):
+        return names
+    starts = () if root is None else _starts(root)
+    each = (
+        None if text is None else _place(text, starts)
+        for chunk in names.chunks
+        for text in chunk.to_pylist()
+    )
+    return pa.chunked_array([string_column(list(each))])
+
+
+def _may_have_another_form(names: pa.Array) -> bool:
+    return may_need_normalising(names) or may_begin_with(names, "/") or holds_byte(names, ":")
+
+
+def _place(text: str, starts: tuple[str, ...]) -> str:
+    if re.match(_ABSOLUTE, text) is None:
+        return posixpath.normpath(text)
+    scheme, separator, rest = _normalised(text).partition("://")
+    if not separator:  # `file:/a`
+        scheme, separator, rest = scheme.partition(":")
+    form = f"{scheme}{separator}{posixpath.normpath(rest)}"
+    below = _below(form, starts)
+    return form if below is None else below
+
+
 def last_parts(paths: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """The names of files, without their folders."""
     return pc.replace_substring_regex(paths, r"^(?s:.*)/", "")

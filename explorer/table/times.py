@@ -28,6 +28,9 @@ from explorer.storage.ports import ReadStore
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+CLOCK_TOLERANCE_MS = 5 * 60_000
+"""How far a time may lie ahead of this clock before it is odd, and all ages are in doubt."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InCommitTimes:

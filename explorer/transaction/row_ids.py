@@ -75,7 +75,9 @@ def ids_of_removes(
     said = removes.filter(says)
     if not (adds.num_rows and said.num_rows):
         return None
-    at = pc.index_in(path_keys(adds), value_set=path_keys(said).combine_chunks())
+    # both are of one commit, which spells a path in one way
+    mine, theirs = (path_keys(files, None).combine_chunks() for files in (adds, said))
+    at = pc.index_in(mine, value_set=theirs)
     if at.null_count == len(at):
         return None
     base, version = (said.column(name).take(at) for name in ID_COLUMNS)
@@ -88,11 +90,13 @@ def with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit:
     (spec: Writer Requirements for Row Tracking). What it adds needs none of them: where files
     without ids may be there, ids are not kept for rows that go to another file, and a path that
     both add is a conflict."""
-    again = among(winner.adds, staged.removed_keys)
+    root = staged.base.root
+    again = among(winner.adds, staged.removed_keys, root)
     if not again.num_rows:
         return staged
     removes = staged.files("remove")
-    at = pc.index_in(path_keys(removes), value_set=path_keys(again).combine_chunks())
+    keys = path_keys(again, root).combine_chunks()
+    at = pc.index_in(path_keys(removes, root), value_set=keys)
     pairs = ((again.column(name).take(at), removes.column(name)) for name in ID_COLUMNS)
     removes = _with_ids(removes, *(pc.if_else(at.is_valid(), new, old) for new, old in pairs))
     few = len(staged.of(RemoveFile))  # those of `actions` come first

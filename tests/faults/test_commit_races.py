@@ -118,6 +118,17 @@ def test_timestamp_grows_even_where_the_clock_goes_back(table: LocalStore) -> No
     )
 
 
+@pytest.mark.rule("newer-commit-timestamp-monotonic")
+@pytest.mark.parametrize(("behind_ms", "warned"), [(299_000, False), (301_000, True)])
+def test_commit_far_ahead_of_this_clock_is_made_and_says_so(
+    table: LocalStore, behind_ms: int, warned: bool
+) -> None:
+    done = commit(table, staged(0), clock=lambda: NOW - behind_ms)
+    assert isinstance(done, Committed)
+    assert (done.version, done.timestamp) == (1, NOW + 1)
+    assert ["ahead of this clock" in found.problem for found in done.warnings] == [True] * warned
+
+
 def test_without_in_commit_timestamps_the_clock_is_taken_as_it_is(table: LocalStore) -> None:
     written = table.stat(render_commit_path(0)).modified_ms
     plain = staged(0, written, metadata=WITHOUT_TIMES)

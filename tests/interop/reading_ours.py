@@ -41,7 +41,7 @@ def read_ours(case: Case) -> Reading:
         "files": (snapshot.num_files, snapshot.size_in_bytes),
         **told_latest(case, lambda: told_rows(case, read_rows(snapshot))),
         **_row_ids(case, snapshot),
-        "schema": plain_type(orjson.loads(snapshot.metadata.schema_string)),
+        "schema": ask(case, lambda: plain_type(orjson.loads(snapshot.metadata.schema_string))),
         "transactions": {app: found.version for app, found in snapshot.transactions.items()},
         **told_changes(case, lambda first, last: read_changes(table, first, last)),
         **_protocol(snapshot.protocol),

@@ -59,6 +59,7 @@ def theirs(spark: SparkSession, place: Path, version: int, columns: list[str]) -
     return reader.load(str(place)).selectExpr(*columns).toArrow()
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("route", ROUTES)
 def test_both_read_the_same_rows_of_every_version(
     spark: SparkSession, written: Path, route: Route

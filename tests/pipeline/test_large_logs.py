@@ -110,6 +110,7 @@ _CASES = [
 ]
 
 
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize(("expected", "limits"), _CASES)
 def test_the_state_on_spark_is_that_of_the_engine(
     spark: SparkSession, expected: dict[str, Any], limits: Limits, tmp_path: Path

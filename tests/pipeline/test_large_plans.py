@@ -62,6 +62,7 @@ def told(plan: maintenance.Plan) -> dict[str, Any]:
     return {"document": _BY_CHANCE.sub("", text), "files": plan.files.to_pylist()}
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 def test_every_plan_is_that_of_the_engine(spark: SparkSession, wide: Path, limits: Limits) -> None:
     for what, plan in _PLANS.items():

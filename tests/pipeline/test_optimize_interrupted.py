@@ -235,11 +235,12 @@ def test_null_in_a_column_that_is_not_null_stops_tasks_and_is_told_with_file_and
     assert data_files(place) == old
 
 
-class _FailsOnce(LocalStore):
-    """In a task it fails when the second file of a shuffle is begun, and the first is there."""
+class _FailsAfterTheFirst(LocalStore):
+    """In a task it fails when any other file of a shuffle is begun than the first, which then
+    is there: no task still writes when the job fails and what it left is removed."""
 
     def open_output(self, path: str) -> Any:
-        if path.endswith(".c001.zstd.parquet"):
+        if not path.endswith(".c000.zstd.parquet"):
             until = time.monotonic() + 60
             while time.monotonic() < until and not any(Path(self.uri).rglob("*.c000.zstd.parquet")):
                 time.sleep(0.05)
@@ -255,7 +256,7 @@ def test_files_of_a_shuffle_that_failed_half_way_are_removed(
     old = data_files(place)
     size = opened(place).snapshot().size_in_bytes
     plan = plan_optimize(opened(place), zorder_by=["x", "y"], target_size=size // 4 + 1)
-    receipt = run(plan, table=explorer.Table(_FailsOnce(str(place))))
+    receipt = run(plan, table=explorer.Table(_FailsAfterTheFirst(str(place))))
     assert receipt.status == "failed"
     assert receipt.problem is not None
     assert receipt.problem.kind == "storage_failed"

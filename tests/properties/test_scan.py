@@ -39,6 +39,7 @@ _SEEDS = range(int(os.environ.get("DELTA_EXPLORER_SCAN_SEEDS", "1")))
 _PREDICATES, _FEW = 12, 3
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.rule("older-003-stats-max-larger", "older-003-stats-min-smaller", "stats-max-wide")
 @pytest.mark.rule("stats-min-wide", "stats-string-bounds-cut")
 @pytest.mark.rule("stats-timestamp-bounds-milliseconds", "stats-use", "stats-wide")

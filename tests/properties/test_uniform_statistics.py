@@ -233,6 +233,7 @@ _AS_MANY_COMMAS = [
 ]
 
 
+@pytest.mark.sampled(one_in=3, each="odd")
 @pytest.mark.parametrize("asked", [("minValues", "s"), ("numRecords",), None], ids=str)
 @pytest.mark.parametrize("odd", _AS_MANY_COMMAS)
 def test_a_text_with_as_many_commas_as_the_others_says_what_it_says_alone(

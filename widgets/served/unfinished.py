@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.errors import InvalidArgumentError
 from explorer.maintenance.state_folder import StateFolder
 from widgets.text import cut
 
@@ -12,7 +13,7 @@ def find_unfinished(state: StateFolder) -> list[str]:
     said = []
     for plan in state.list_plans():
         digest = str(plan["digest"])
-        if digest in ended or not state.read_journal(digest):
+        if digest in ended or not _begun(state, digest):
             continue
         subject = plan.get("subject")
         uri = subject.get("uri") if isinstance(subject, dict) else None
@@ -24,3 +25,10 @@ def find_unfinished(state: StateFolder) -> list[str]:
             f"open the table's maintenance, {way}"
         )
     return said
+
+
+def _begun(state: StateFolder, digest: str) -> bool:
+    try:
+        return bool(state.read_journal(digest))
+    except InvalidArgumentError:  # whoever goes on with the plan is told
+        return True

@@ -29,6 +29,7 @@ import yaml
 
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.progress import Watch
+from explorer.storage.local_file import read_local_text
 from explorer.storage.location import parse_location
 from explorer.storage.open import open_read_store
 from explorer.storage.ports import offers
@@ -75,7 +76,7 @@ def read_catalog(file: str | os.PathLike[str]) -> Catalog:
     """The catalog in a YAML or TOML file; raises `InvalidArgumentError`."""
     path = Path(file)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_local_text(path)
         document = tomllib.loads(text) if path.suffix == ".toml" else yaml.safe_load(text)
     except OSError as error:
         raise _unreadable(path, error.strerror or "The system refused.") from error

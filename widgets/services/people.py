@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Literal, Protocol, get_args
 
 from explorer.errors import InvalidArgumentError
+from explorer.storage.local_file import read_local_text
 
 LOG = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ class Listed:
 def read_users(file: Path) -> Mapping[str, Person]:
     """The people in a users file, by name; raises `InvalidArgumentError`."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_local_text(file).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "It is no text."
         raise _unusable(file, reason) from error

@@ -8,6 +8,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from explorer.storage.local_file import read_local_text
+
 KEPT = 12
 
 
@@ -43,7 +45,7 @@ class Recents:
 
 def _read(file: Path) -> list[str]:
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
+        kept = json.loads(read_local_text(file))
     except (OSError, ValueError):
         return []  # a list of conveniences: without it the page works just as well
     if not isinstance(kept, list):

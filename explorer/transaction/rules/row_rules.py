@@ -74,7 +74,8 @@ def validate_rows(change: Change) -> Problems:
     wanted = dict(rules_for_rows(change.after)) if change.files_of_new_rows.num_rows else added
     for rule, kind in wanted.items():
         validated = rule in change.staged.promises.validated
-        if validated and (rule not in added or change.looked_at_every_row):
+        sees_all = change.looked_at_every_row or change.every_live_file_goes
+        if validated and (rule not in added or sees_all):
             continue
         what, spec = _KINDS[kind]
         name = rule.key.rpartition(" ")[0] or rule.key

@@ -181,6 +181,7 @@ def test_stray_is_told_by_its_name() -> None:
     assert dict(zip(cases, found.to_pylist(), strict=True)) == cases
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("table", READABLE, ids=table_name)
 def test_both_ways_to_the_kept_files_agree_on_real_tables(
     table: dict[str, object], tmp_path: Path
