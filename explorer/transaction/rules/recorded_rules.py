@@ -7,10 +7,9 @@ rows are written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Final, TypeAlias
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,17 +18,15 @@ from explorer.log.columns import int64_column
 from explorer.log.file_columns import FileColumns
 from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.features.column_rules import identity_column
-from explorer.protocol.schema import PrimitiveType, StructField
+from explorer.protocol.schema import PrimitiveType
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields, render_path
 from explorer.scan.column_statistics import FileFacts, StatisticsColumn, read_facts
+from explorer.scan.required_columns import counted_for, nulls_beyond, required_columns
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _AT_ONCE: Final = 8192
 _ZERO = int64_column([0])[0]
 _LONG: Final = PrimitiveType(name="long")
-
-Path: TypeAlias = tuple[str, ...]
-"""Of a field, by the names of the table."""
 
 
 def validate_recorded_nulls(change: Change) -> Problems:
@@ -37,22 +34,16 @@ def validate_recorded_nulls(change: Change) -> Problems:
     a struct that is null itself counts as null, so that where the struct may be, a field has as
     many nulls as the struct has: no more than any other field of it."""
     files = change.new_files
-    required = list(_required(change.after)) if files.num_rows else []
+    spoken_of = list(_spoken_of(change.after)) if files.num_rows else []
+    required = list(required_columns(spoken_of))
     if not required:
         return
-    around = {rule.within for rule in required} - {()}
-    asked = {rule.path for rule in required}
-    columns = [
-        _column(place, change.after)
-        for place in _spoken_of(change.after)
-        if place.names in asked or _is_inside(place.names, around)
-    ]
+    columns = [_column(place, change.after) for place in counted_for(required, spoken_of)]
     names: dict[str, list[str]] = {}
     for part, facts in _facts(files, columns):
-        most = {within: _most_nulls(within, facts) for within in around} | {(): _ZERO}
+        counts = {path: found.null_count for path, found in facts.columns.items()}
         for rule in required:
-            count = facts.columns[rule.path].null_count
-            wrong = part.filter(pc.greater(count, most[rule.within]))
+            wrong = part.filter(pc.greater(nulls_beyond(rule, counts), _ZERO))
             if wrong.num_rows:
                 found = names.setdefault(render_path(rule.path), [])
                 found += wrong.column("path").to_pylist()
@@ -65,34 +56,6 @@ def validate_recorded_nulls(change: Change) -> Problems:
             spec="Schema Serialization Format",
             remedy="Give these rows a value, or leave them out.",
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Required:
-    """A column without nulls; `within` is the innermost struct around it that may be null
-    itself, with nothing that may be in between."""
-
-    path: Path
-    within: Path
-
-
-def _required(table: Described) -> Iterator[_Required]:
-    for place in _spoken_of(table):
-        if place.field.nullable:
-            continue
-        around = [step for step in place.parents if isinstance(step, StructField)]
-        depth = max((at for at, field in enumerate(around, 1) if field.nullable), default=0)
-        yield _Required(path=place.names, within=place.names[:depth])
-
-
-def _is_inside(path: Path, structs: Collection[Path]) -> bool:
-    return any(path[:depth] in structs for depth in range(1, len(path)))
-
-
-def _most_nulls(struct: Path, facts: FileFacts) -> pa.Array:
-    """As many nulls as a struct can have, going by all fields of it that were counted."""
-    inside = (path for path in facts.columns if path[: len(struct)] == struct)
-    return reduce(pc.min_element_wise, (facts.columns[path].null_count for path in inside))
 
 
 def validate_recorded_numbers(change: Change) -> Problems:
