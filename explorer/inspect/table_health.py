@@ -20,6 +20,7 @@ from explorer.inspect.log_folder import log_files
 from explorer.inspect.log_growth import log_growth
 from explorer.inspect.log_rules import judge_log
 from explorer.inspect.missing_files import THINGS, missing_files
+from explorer.inspect.null_files import NullFiles, judge_nulls, null_files
 from explorer.inspect.opening import cost_in_words, cost_of_opening, known_by_listing
 from explorer.inspect.version_checksum import validate_checksum
 from explorer.log.checkpoint import read_checkpoint
@@ -65,6 +66,7 @@ class Health:
     - `missing`, a row per live file that is gone, or whose deletion vector is: `path` as in the
       log, `file` below the root that is not there, `what` it is, `bytes` and `num_records` of
       the data file; None where the files were not looked at
+    - `nulls`: files with nulls in columns that may have none, see `NullFiles`; None likewise
     """
 
     uri: str
@@ -76,6 +78,7 @@ class Health:
     log_growth: pa.Table
     is_checkpoint_read: bool
     missing: pa.Table | None = None
+    nulls: NullFiles | None = None
 
     @property
     def has_listed(self) -> bool:
@@ -101,7 +104,7 @@ def log_health(
     watch = Watch(progress=progress, cancel=cancel)
     if tell is not None and (known := known_by_listing(table)):
         tell(known)
-    return _build(_look(table, now, watch), READ_WHOLE, None)
+    return _build(_look(table, now, watch), READ_WHOLE)
 
 
 def files_health(
@@ -112,11 +115,21 @@ def files_health(
     cancel: Cancel | None = None,
 ) -> Health:
     """The same with the whole checkpoint read, and with a listing of everything below the
-    root: references to files that are gone."""
+    root: references to files that are gone; and files with nulls where none may be."""
     watch = Watch(progress=progress, cancel=cancel)
     look = _look(table, now, watch)
-    missing = None if look.snapshot is None else missing_files(look.snapshot, watch)
-    return _build(look, None, missing)
+    if look.snapshot is None:
+        return _build(look, None)
+    missing, nulls = missing_files(look.snapshot, watch), null_files(look.snapshot, watch)
+    return _build(look, None, _Files(missing=missing, nulls=nulls))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """What was found of the live files."""
+
+    missing: pa.Table
+    nulls: NullFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +194,7 @@ def _in_force(table: Table) -> tuple[InCommitTimes | None, dict[str, str]]:
         return None, {}
 
 
-def _build(look: _Look, limit: int | None, missing: pa.Table | None) -> Health:
+def _build(look: _Look, limit: int | None, files: _Files | None = None) -> Health:
     facts, snapshot = look.facts, look.snapshot
     checkpoint = None if facts.segment is None else facts.segment.checkpoint
     names = () if checkpoint is None else checkpoint.names
@@ -196,8 +209,9 @@ def _build(look: _Look, limit: int | None, missing: pa.Table | None) -> Health:
         findings += _of_snapshot(look, snapshot, is_read=is_read)
     if look.has_sidecars and is_read:
         findings += _sidecars(look)
-    if snapshot is not None and missing is not None:
-        findings += _dangling(snapshot.version, missing)
+    if snapshot is not None and files is not None:
+        findings += _dangling(snapshot.version, files.missing)
+        findings += judge_nulls(files.nulls)
     latest = facts.listing.latest_version
     return Health(
         uri=look.table.uri,
@@ -208,7 +222,8 @@ def _build(look: _Look, limit: int | None, missing: pa.Table | None) -> Health:
         log_bytes=_bytes_by_kind(look.files),
         log_growth=log_growth(look.files),
         is_checkpoint_read=is_read,
-        missing=missing,
+        missing=None if files is None else files.missing,
+        nulls=None if files is None else files.nulls,
     )
 
 

@@ -20,7 +20,8 @@ from explorer.storage.thrift_fields import Fields, Wire, number_in, read_fields
 # the fields that lead to a chunk: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData
 _ROW_GROUPS, _COLUMNS, _META_DATA = 4, 1, 3
 _TYPE, _CODEC, _NUM_VALUES, _SIZE, _COMPRESSED_SIZE = 1, 4, 5, 6, 7
-_DATA_PAGE, _DICTIONARY_PAGE = 9, 11
+_DATA_PAGE, _DICTIONARY_PAGE, _STATISTICS = 9, 11, 12
+_NULL_COUNT = 3
 
 # all others that are lists, or have some inside: a list whose elements were of another type than
 # Parquet has there would be read otherwise by pyarrow
@@ -33,6 +34,7 @@ _COLUMN_META_DATA = {
     2: _NUMBERS,  # encodings
     3: _TEXTS,  # path_in_schema
     8: _STRUCTS,  # key_value_metadata
+    _STATISTICS: Wire(STRUCT, fields={_NULL_COUNT: Wire(I64)}),
     13: _STRUCTS,  # encoding_stats
     16: Wire(STRUCT, fields={2: _LONG_NUMBERS, 3: _LONG_NUMBERS}),  # size_statistics
     17: Wire(STRUCT, fields={2: _NUMBERS}),  # geospatial_statistics
@@ -63,7 +65,8 @@ _MOST_KEPT = 32
 class ColumnChunk(NamedTuple):  # made by the hundred for each file
     """One leaf in one row group: `start` and `end` are bytes of the file, the same for a chunk
     that says of none; `size` is that of its pages before compression, `codec` and
-    `physical_type` are Parquet's numbers, and all of it is as the footer claims."""
+    `physical_type` are Parquet's numbers, `num_nulls` is -1 where the footer does not count
+    them, and all of it is as the footer claims."""
 
     start: int
     end: int
@@ -71,6 +74,7 @@ class ColumnChunk(NamedTuple):  # made by the hundred for each file
     num_values: int
     codec: int
     physical_type: int
+    num_nulls: int
 
 
 def parse_chunks(footer: bytes) -> list[list[ColumnChunk]]:
@@ -126,4 +130,5 @@ def _chunk_of(column: Fields) -> ColumnChunk:
         num_values=number_in(said, _NUM_VALUES),
         codec=number_in(said, _CODEC),
         physical_type=number_in(said, _TYPE, -1),
+        num_nulls=number_in(said.get(_STATISTICS, {}), _NULL_COUNT, -1),
     )

@@ -38,6 +38,7 @@ def stopped(place: Path, scratch: Path, **options: Any) -> str:
     return f"{receipt.problem.problem} {receipt.problem.reason}"
 
 
+@pytest.mark.rule("schema-field-members")
 @pytest.mark.parametrize("options", [{}, {"zorder_by": ["k"], "target_size": 1}])
 def test_null_in_a_column_that_is_not_null_stops_a_rewrite(
     tmp_path: Path, options: dict[str, Any]

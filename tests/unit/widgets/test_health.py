@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import explorer
 import explorer.inspect as look
+from tests.data_tables import DataTable, field, struct
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.test_explorer_view import Page
 from widgets.components.live_html import LiveHtml
@@ -64,6 +66,16 @@ def test_files_that_are_gone_are_found_on_demand_and_lead_to_their_reason(tmp_pa
     assert "1\N{EN DASH}1 of 1 files" in page.html
     page.do("file", "2.parquet")
     assert (page.state.view, page.state.file) == ("reach", "2.parquet")
+
+
+def test_nulls_where_none_may_be_are_found_on_demand(tmp_path: Path) -> None:
+    made = DataTable(tmp_path / "t", struct(field("k", "long"), field("late", "string", False)))
+    made.add("old.parquet", pa.table({"k": [1]}))
+    page = Page().open(made.write(), view="health")
+    assert "nothing is wrong" in page.html
+    page.do("files")
+    assert "1 live file has nulls in `late`, which may have none." in page.html
+    assert "<code>old.parquet</code>" in page.html
 
 
 def test_the_bytes_of_the_log_are_told_by_kind(tmp_path: Path) -> None:
