@@ -76,7 +76,9 @@ def measure_files(
     form, request = file_form(snapshot), stored_request(snapshot)
     tops = dict.fromkeys(path[0] for path in form.statistics)
     # some column must tell how many rows there are
-    asked = replace(request, columns=tuple(tops) or request.columns[:1], metadata_columns=())
+    columns = tuple(tops) or request.columns[:1]
+    # rows are counted as they are, hidden ones too: none is written
+    asked = replace(request, columns=columns, metadata_columns=(), checks=None)
     measure = MeasureFiles(
         store=snapshot.store,
         request=asked,

@@ -13,6 +13,7 @@ import pytest
 
 import explorer
 from explorer import maintenance
+from explorer.inspect import files_health
 from explorer.maintenance import Approval, Plan, Receipt, plan_repair
 from explorer.protocol.deletion_vectors import build_inline_descriptor
 from tests.data_tables import DataTable, array, field, mapped, struct
@@ -107,6 +108,18 @@ def test_file_that_says_too_little_gets_whole_statistics(tmp_path: Path, stats: 
     after = explorer.read_rows(table_now.snapshot()).to_pylist()
     assert sorted(map(str, after)) == sorted(map(str, rows_before))
     assert repair(place).steps == ()
+
+
+def test_nulls_where_none_may_be_are_counted_as_they_are_and_then_found(tmp_path: Path) -> None:
+    table = DataTable(tmp_path / "t", struct(field("id", "long", False)))
+    table.add("a", pa.table({"id": [1, None]}))
+    place = table.write()
+    plan = repair(place)
+    assert execute(plan, tmp_path).status == "completed"
+    assert stats_of(place)["a"]["nullCount"] == {"id": 1}
+    nulls = files_health(explorer.open_table(place)).nulls
+    assert nulls is not None
+    assert nulls.files.column("known_by").to_pylist() == ["statistics"]
 
 
 @pytest.mark.rule("stats-wide")
