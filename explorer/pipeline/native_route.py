@@ -19,12 +19,12 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from explorer.pipeline.conditions import render_filter
-from explorer.pipeline.failures import GuardName, render_guard
 from explorer.pipeline.file_tasks import NUM_RECORDS
 from explorer.pipeline.native_paths import NativePaths
 from explorer.pipeline.native_schema import NARROW_TYPES, is_void, stored_columns
 from explorer.pipeline.session import is_connect
 from explorer.pipeline.spark_types import spark_schema, spark_type
+from explorer.pipeline.task_failures import GuardName, render_guard
 from explorer.protocol.arrow_types import row_schema
 from explorer.protocol.deletion_vectors import deletion_mask
 from explorer.protocol.features.column_mapping import physical_name

@@ -12,6 +12,7 @@ from explorer.pipeline.file_tasks import NUM_RECORDS, ReadFiles, run_groups
 from explorer.pipeline.large_scan import LargeScan, read_on_spark, scan_on_spark
 from explorer.pipeline.large_table import LargeSnapshot
 from explorer.pipeline.native_paths import NativePaths
+from explorer.pipeline.native_reads import NativeRead, remember
 from explorer.pipeline.native_route import native_frame
 from explorer.pipeline.route import Route, why_files
 from explorer.pipeline.session import choose_session, parallelism
@@ -63,8 +64,9 @@ class ReadPlan:
                 counted = replace(request, metadata_columns=("_row_index",))
                 return replace(self, request=counted).frame().select()
             if self.paths is not None:
-                store = self.snapshot.store
-                return native_frame(self.spark, store, request, self.files, self.paths)
+                store, files = self.snapshot.store, self.files
+                remember(NativeRead(store=store, request=request, files=files, paths=self.paths))
+                return native_frame(self.spark, store, request, files, self.paths)
             read = ReadFiles(store=self.snapshot.store, request=request)
             schema = spark_schema(request.schema)
             snapshot, scan = self.snapshot, self.scan
