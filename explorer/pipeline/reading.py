@@ -147,8 +147,8 @@ def read(  # what is asked for, and with what
     rows do not depend on the session's settings, and these stay as they are.
 
     `route` is chosen by the rule of `explorer.pipeline.route`, and `plan_read` shows it;
-    given, it is taken or refused. Later filters and selections reach Parquet on the route
-    ``parquet``; on ``files`` name the columns and the condition here.
+    given, it is taken or refused. Later selections, and filters on most types, reach Parquet
+    on the route ``parquet``; on ``files`` name the columns and the condition here.
 
     Raises what `read_rows` raises for what is asked, and `choose_session` for the session.
     What goes wrong with a file is told when the rows are asked for, as an exception of
