@@ -15,7 +15,7 @@ from explorer.pipeline.comparable import comparable
 from explorer.pipeline.file_tasks import NUM_RECORDS, ReadFiles, run_groups
 from explorer.pipeline.large_scan import read_on_spark
 from explorer.pipeline.large_table import LargeSnapshot
-from explorer.pipeline.native_route import quoted
+from explorer.pipeline.native_pushdown import quoted
 from explorer.pipeline.profile_facts import (
     ALL_MEASURES,
     QUANTILES,

@@ -7,6 +7,7 @@ against a time, Spark would ask for the session's time zone.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import reduce
@@ -43,8 +44,9 @@ _SPARK_NAMES: Final = {
     "short": "smallint",
     "integer": "int",
     "long": "bigint",
-    "void": "boolean",  # the null literal: of a type that compares with itself
+    "void": "boolean",  # NULL beside NULL: of a type that compares with itself
 }
+_VOID: Final = PrimitiveType(name="void")
 
 Columns = Mapping[str, "Column"]
 """The table's columns by their names."""
@@ -126,7 +128,8 @@ def _condition(condition: Condition, columns: Columns) -> Column:  # noqa: PLR09
 
 
 def _comparison(comparison: Comparison, columns: Columns) -> Column:
-    left, right = _value(comparison.left, columns), _value(comparison.right, columns)
+    left = _value(comparison.left, columns, comparison.right.data_type)
+    right = _value(comparison.right, columns, comparison.left.data_type)
     match comparison.operator:
         case "=":
             return left == right
@@ -148,9 +151,11 @@ def _operand(operand: Value | Condition, columns: Columns) -> Column:
     return _condition(operand, columns)
 
 
-def _value(value: Value, columns: Columns) -> Column:
+def _value(value: Value, columns: Columns, beside: DataType = _VOID) -> Column:
+    """A value; a NULL has the type of what stands `beside` it, because Spark compares a
+    boolean, as which it would be written alone, with no other type."""
     if isinstance(value, Constant):
-        return _literal(value)
+        return _literal(replace(value, data_type=beside) if value.data_type == _VOID else value)
     name, *inner = value.path
     return reduce(lambda found, field: found.getField(field), inner, columns[name])
 

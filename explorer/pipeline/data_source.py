@@ -17,11 +17,11 @@ from pyspark.sql.datasource import (  # noqa: TID253  # see above
 )
 from pyspark.sql.types import StructType  # noqa: TID253  # as above
 
-from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.errors import InvalidArgumentError
 from explorer.pipeline.change_tasks import ReadChanges, build_change_tasks, spark_feed_schema
-from explorer.pipeline.failures import TaskFailure
 from explorer.pipeline.file_tasks import NUM_RECORDS, ReadFiles, ReadGroup
 from explorer.pipeline.spark_types import spark_schema
+from explorer.pipeline.task_failures import ErrorMark
 from explorer.pipeline.task_groups import group_files, unpack_files
 from explorer.rows.changes import ChangeFeed, plan_feed
 from explorer.rows.data_file import FILE_COLUMNS
@@ -43,6 +43,9 @@ class DeltaSource(DataSource):
     if wanted, `endingVersion`. All columns are read whatever is selected: `pipeline.read`
     reads fewer.
     """
+
+    mark: ErrorMark
+    """Of the process that registered the format: `source_for` sets it."""
 
     @classmethod
     def name(cls) -> str:
@@ -79,10 +82,8 @@ class DeltaSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns; no data file is opened."""
-        try:
+        with self.mark.marked():
             return spark_schema(self._rows)
-        except DeltaError as error:
-            raise TaskFailure(error) from None
 
     @property
     def _rows(self) -> pa.Schema:
@@ -92,25 +93,24 @@ class DeltaSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  # it is ours
         """What reads the table's groups of files."""
-        try:
+        with self.mark.marked():
             asked, request = self._asked, self._request
             if isinstance(asked, ChangeFeed):
                 tasks = build_change_tasks(asked.commit(item) for item in asked.range.versions)
-                store = asked.range.table.store
-                groups = group_files(tasks, _SLOTS)
-                return DeltaReader(groups, ReadChanges(store=store, request=request))
+                changes = ReadChanges(store=asked.range.table.store, request=request)
+                return DeltaReader(group_files(tasks, _SLOTS), changes, self.mark)
             groups = group_files(asked.files([*FILE_COLUMNS, NUM_RECORDS]), _SLOTS)
-            return DeltaReader(groups, ReadFiles(store=asked.store, request=request))
-        except DeltaError as error:
-            raise TaskFailure(error) from None
+            files = ReadFiles(store=asked.store, request=request)
+            return DeltaReader(groups, files, self.mark)
 
 
 class DeltaReader(DataSourceReader):
     """Reads groups of files, one a partition."""
 
-    def __init__(self, groups: tuple[bytes, ...], read: ReadGroup) -> None:
+    def __init__(self, groups: tuple[bytes, ...], read: ReadGroup, mark: ErrorMark) -> None:
         self._groups = groups
         self._read = read
+        self._mark = mark
 
     def partitions(self) -> list[InputPartition]:
         """The groups."""
@@ -118,12 +118,20 @@ class DeltaReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one group."""
-        try:
+        with self._mark.marked():
             for batch in self._read(unpack_files(partition.value)):
                 if batch.num_rows:
                     yield batch
-        except DeltaError as error:
-            raise TaskFailure(error) from None
+
+
+def source_for(sender: ErrorMark) -> type[DataSource]:
+    """The format, whose errors carry the mark of `sender`. The class is one of this function,
+    so that it travels to where Spark makes use of it together with the mark."""
+
+    class Marked(DeltaSource):
+        mark = sender
+
+    return Marked
 
 
 def _feed(table: Table, options: Mapping[str, str]) -> ChangeFeed:

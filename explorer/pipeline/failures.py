@@ -1,100 +1,66 @@
 """What goes wrong on Spark, as errors that a person may meet.
 
-An error of ours that is raised in a task reaches the driver as a line of text inside
-Spark's own exception; `translate` finds it there and raises it again as what it was.
+In this order: an error of ours comes back as what it was, by the mark that it carries
+(`explorer.pipeline.task_failures`). A file that Spark did not read is looked at again by our
+own reader, which alone says that it is damaged. What Spark has against a query
+is told as the mistake of whoever asked. All of it goes by what Spark says in fields; words are
+looked for only in messages without any.
 """
 
 from __future__ import annotations
 
 import contextlib
 import re
-from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final, Literal
-
-import orjson
+from typing import Final
 
 from explorer.errors import (
-    ERROR_KINDS,
     CancelledError,
-    CorruptDataError,
-    CorruptLogError,
     DeltaError,
     InvalidArgumentError,
-    NotFoundError,
     StorageError,
     UnsupportedError,
 )
+from explorer.pipeline.native_reads import find_read, look_again
+from explorer.pipeline.spark_faults import SparkFault, fault_of, is_of_spark
+from explorer.pipeline.task_failures import ErrorMark, guarded
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+_UNREAD: Final = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND")
 
-_MARK: Final = "delta-explorer-error:"
-_FOUND: Final = re.compile(re.escape(_MARK) + r"([A-Za-z0-9+/]+=*);")
-_KINDS: Final[dict[str, type[DeltaError]]] = {
-    "cancelled": CancelledError,
-    "data_corrupt": CorruptDataError,
-    "invalid_argument": InvalidArgumentError,
-    **dict.fromkeys(
-        ("data_missing", "table_not_found", "timestamp_out_of_range", "version_not_found"),
-        NotFoundError,
-    ),
-    **dict.fromkeys(
-        ("log_corrupt", "log_empty", "log_gap", "metadata_missing", "schema_invalid"),
-        CorruptLogError,
-    ),
-    **dict.fromkeys(("storage_failed", "storage_refused"), StorageError),
-}
-_CANCELLED: Final = ("cancelled part of cancelled job group", "OPERATION_CANCELED", "was cancelled")
+# SQLSTATE: wrong number of values, data, or text of a query; functions and queries that
+# raise; what Spark does not support
+_MISTAKES: Final = ("21", "22", "42", "38", "39", "P0", "0A")
+# Spark's classes for the same where an old message has no SQLSTATE
+_MISTAKEN: Final = frozenset(
+    {
+        *("AnalysisException", "ParseException", "ArithmeticException", "NumberFormatException"),
+        *("DateTimeException", "ArrayIndexOutOfBoundsException", "PythonException"),
+        *("PySparkTypeError", "PySparkValueError", "PySparkAttributeError", "PySparkIndexError"),
+    }
+)
+
+_CANCELLED: Final = ("SPARK_JOB_CANCELLED", "OPERATION_CANCELED")
+_CANCELLED_WORDS: Final = ("cancelled part of cancelled job group", "was cancelled")
 _STOPPED: Final = (
-    "SparkContext has been shut down",
-    "SparkContext was shut down",
-    "stopped SparkContext",
-    'SparkContext.dagScheduler()" is null',
+    "INVALID_HANDLE.SESSION_CHANGED",
     "INVALID_HANDLE.SESSION_CLOSED",
     "INVALID_HANDLE.SESSION_NOT_FOUND",
     "NO_ACTIVE_SESSION",
     "CONNECT_SESSION_CLOSED",
+)
+_STOPPED_WORDS: Final = (
+    "SparkContext has been shut down",
+    "SparkContext was shut down",
+    "stopped SparkContext",
+    'SparkContext.dagScheduler()" is null',
     "'NoneType' object has no attribute 'sc'",
 )
+_LOST_WORDS: Final = ("ExecutorLostFailure", "Executor heartbeat timed out", "executor failures")
 _NO_CONNECTOR: Final = re.compile(
     r'No FileSystem for scheme "?([A-Za-z0-9+.-]+)|Class (org[\w.$]+FileSystem) not found'
 )
-_LOST: Final = ("ExecutorLostFailure", "Executor heartbeat timed out", "executor failures")
-_GUARD: Final = "delta-explorer-guard:"
-_GUARDED: Final = re.compile(re.escape(_GUARD) + r"(\w+):(\d+):([^;]*);")
-GuardName = Literal["unknown", "count", "narrow"]
-_GUARDS: Final[dict[str, str]] = {
-    "unknown": "Spark read it, and the log does not know it: which of its rows are deleted "
-    "cannot be told.",
-    "count": "It has more rows than the log says.",
-    "narrow": "It holds a whole number that is too large for the type of its column.",
-}
-_NO_FILE: Final = ("PATH_NOT_FOUND", "FILE_NOT_EXIST", "FileNotFoundException")
-_BAD_FILE: Final = (
-    "FAILED_READ_FILE",
-    "CANNOT_READ_FILE_FOOTER",
-    "FAILED_TO_READ_FOOTER",
-    "is not a Parquet file",
-    "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
-)
-_READ_FILE: Final = re.compile(r"(file:/[^\s,\]]*[^\s,\].])")
-_NO_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([A-Za-z0-9_.]+)'")
-
-
-class TaskFailure(Exception):
-    """What a task raises: the error's words for a person, and its fields for the driver."""
-
-    def __init__(self, error: DeltaError) -> None:
-        fields = b64encode(orjson.dumps(error.as_dict())).decode()
-        super().__init__(f"{error} {_MARK}{fields};")
-
-
-def render_guard(what: GuardName, version: int, path: Column) -> Column:
-    """The message with which a row of the file at `path` stops a job."""
-    from pyspark.sql import functions as fn
-
-    return fn.concat(fn.lit(f"{_GUARD}{what}:{version}:"), path, fn.lit(";"))
+_NO_MODULE: Final = re.compile(r"(?m)^ModuleNotFoundError: No module named '([A-Za-z0-9_.]+)'$")
+_OUR_FRAME: Final = re.compile(r'(?m)^ *File "[^"\n]*[/\\]explorer[/\\](?:\w+[/\\])*\w+\.py", line')
 
 
 def translate(error: BaseException, doing: str) -> DeltaError:
@@ -102,17 +68,19 @@ def translate(error: BaseException, doing: str) -> DeltaError:
     table and version, for what is not one of ours."""
     if isinstance(error, DeltaError):
         return error
-    text = _text_of(error)
-    # the last: what stands before it may quote names of the table
-    for found in reversed(_FOUND.findall(text)):
-        with contextlib.suppress(ValueError, KeyError):
-            return _from_fields(orjson.loads(b64decode(found)))
-    if (guarded := _GUARDED.search(text)) is not None:
-        return _from_guard(guarded[1], guarded[2], guarded[3])
-    return _by_words(text, doing) or StorageError(
-        f"{doing} failed on Spark.",
-        reason=_first_line(text),
-        remedy="The full text is in the exception that caused this one.",
+    fault = fault_of(error)
+    return (
+        ErrorMark().sent(fault.text)
+        or guarded(fault)
+        or _of_file(fault, doing)
+        or _of_session(fault, doing)
+        or _of_workers(fault, doing)
+        or _of_query(fault, doing)
+        or StorageError(
+            f"{doing} failed on Spark.",
+            reason=fault.said,
+            remedy="The full text is in the exception that caused this one.",
+        )
     )
 
 
@@ -132,86 +100,59 @@ def clear_errors(doing: str) -> Iterator[None]:
     except DeltaError:
         raise
     except Exception as error:
-        if not _is_sparks(error):
+        if not is_of_spark(error):
             raise
         raise translate(error, doing) from error
 
 
-def _is_sparks(error: Exception) -> bool:
-    # of a session that was stopped py4j finds no gateway, and says so as of any None
-    homes = ("pyspark", "py4j", "grpc")
-    return type(error).__module__.partition(".")[0] in homes or (
-        isinstance(error, AttributeError | ConnectionError) and "NoneType" in str(error)
+def _of_file(fault: SparkFault, doing: str) -> DeltaError | None:
+    """Of a file that Spark did not read: what our own reader says of it, if it is one that
+    we gave; else that Spark did not, and no more."""
+    if not fault.condition.startswith(_UNREAD) or not (path := fault.parameters.get("path")):
+        return None
+    known = find_read(path)
+    if known is None and fault.state.startswith(_MISTAKES):
+        return None  # a path that somebody else wrote down
+    if known is not None and (found := look_again(*known)) is not None:
+        return found
+    return StorageError(
+        f"{doing} failed: Spark could not read {path[-200:]}.",
+        reason=f"Spark says: {fault.said}",
+        remedy="Read with the route 'files', which does without Spark's reader: it reads the "
+        "file, or says what is wrong with it."
+        if known
+        else "See whether the file is there, and whether the session may read it.",
     )
 
 
-def _from_fields(fields: dict[str, Any]) -> DeltaError:
-    kind = fields["kind"] if fields.get("kind") in ERROR_KINDS else None
-    # who catches the error does so by its class, as if it had been raised here
-    home = _KINDS.get(str(kind), UnsupportedError if kind else DeltaError)
-    return home(
-        str(fields["problem"]),
-        reason=str(fields["reason"]),
-        remedy=str(fields["remedy"]),
-        kind=kind,
-        spec=fields["spec"],
-    )
-
-
-def _from_guard(what: str, version: str, path: str) -> DeltaError:
-    return CorruptDataError(
-        f"The data file {path[-200:]} of version {version} cannot be believed.",
-        reason=_GUARDS[what],
-        remedy="Read it again; if it stays so, restore the file from a backup.",
-        spec="Data Files",
-    )
-
-
-def _from_file(text: str, doing: str) -> DeltaError | None:
-    """What Spark's own reader says of a file."""
-    found = _READ_FILE.search(text)
-    shown = found[1][-200:] if found else "A data file"
-    if any(words in text for words in _NO_FILE):
-        return NotFoundError(
-            f"{doing} failed: {shown} is not there.",
-            reason="The log names it, and there is no such file: a vacuum may have removed it.",
-            remedy="Read a newer version, or restore the file from a backup.",
-            kind="data_missing",
-            spec="Data Files",
-        )
-    if any(words in text for words in _BAD_FILE):
-        return CorruptDataError(
-            f"{doing} failed: {shown} cannot be read.",
-            reason=f"Spark says: {_first_line(text)}",
-            remedy="Restore the file from a backup, or restore the table to a version without it.",
-            spec="Data Files",
-        )
-    return None
-
-
-def _by_words(text: str, doing: str) -> DeltaError | None:
-    if (error := _from_file(text, doing)) is not None:
-        return error
-    if any(words in text for words in _CANCELLED):
-        return CancelledError(
-            f"{doing} was cancelled.",
-            reason="Someone asked for it to stop.",
-            remedy="Start it again if the answer is still wanted.",
-        )
-    if any(words in text for words in _STOPPED):
+def _of_session(fault: SparkFault, doing: str) -> DeltaError | None:
+    # a session that stops cancels its jobs, and says so in the reason that it gives for that
+    told = fault.parameters.get("reason", "")
+    if _says(fault, _STOPPED, _STOPPED_WORDS) or any(words in told for words in _STOPPED_WORDS):
         return StorageError(
             f"{doing} was not finished.",
             reason="The Spark session was stopped in between.",
             remedy="Make a new session and start again.",
         )
-    if any(words in text for words in _LOST):
+    if _says(fault, _CANCELLED, _CANCELLED_WORDS):
+        return CancelledError(
+            f"{doing} was cancelled.",
+            reason="Someone asked for it to stop.",
+            remedy="Start it again if the answer is still wanted.",
+        )
+    return None
+
+
+def _of_workers(fault: SparkFault, doing: str) -> DeltaError | None:
+    if _says(fault, (), _LOST_WORDS):
         return StorageError(
             f"{doing} was not finished.",
             reason="Spark lost a process that worked on it, and gave up: it may have had too "
             "little memory.",
             remedy="Give executors more memory, or read fewer columns at once.",
         )
-    if (unknown := _NO_CONNECTOR.search(text)) is not None:
+    unknown = None if fault.condition else _NO_CONNECTOR.search("\n".join(fault.lines))
+    if unknown is not None:
         return UnsupportedError(
             f"{doing} failed: Spark does not reach the store.",
             reason=f"The session has nothing that reads {unknown[1] or unknown[2]}.",
@@ -219,7 +160,8 @@ def _by_words(text: str, doing: str) -> DeltaError | None:
             "spark.delta_explorer.schemes: then files are read through the table's own store.",
             kind="store_unsupported",
         )
-    if (missing := _NO_MODULE.search(text)) is not None:
+    missing = _NO_MODULE.search(fault.text) if fault.is_from_python else None
+    if missing is not None:
         return UnsupportedError(
             f"{doing} failed: the workers of Spark lack the package {missing[1]}.",
             reason="They run in another Python environment than this process.",
@@ -230,18 +172,29 @@ def _by_words(text: str, doing: str) -> DeltaError | None:
     return None
 
 
-def _text_of(error: BaseException) -> str:
-    """All that an exception says; those of py4j hold it in the JVM."""
-    texts = [str(error)]
-    java = getattr(error, "java_exception", None)
-    if java is not None:
-        with contextlib.suppress(Exception):
-            texts.append(str(java.toString()))
-    return "\n".join(texts)
+def _of_query(fault: SparkFault, doing: str) -> DeltaError | None:
+    """What Spark has against the query, or a value that the query meets."""
+    if fault.is_from_python:
+        if _OUR_FRAME.search(fault.text):  # a fault of this package is nobody else's
+            return None
+        last = [line.strip() for line in fault.text.splitlines() if line.strip()][-1:]
+        return _mistake(doing, f"A Python function raised: {''.join(last)[:300]}")
+    if fault.state.startswith(_MISTAKES) or (not fault.state and fault.kinds & _MISTAKEN):
+        return _mistake(doing, f"Spark says: {fault.said}")
+    return None
 
 
-def _first_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    # the first line of an exception from the JVM says that there was one
-    told = [line for line in lines if not line.startswith("An error occurred while calling")]
-    return (told or lines or ["It did not say why."])[0].lstrip(": ")[:300]
+def _mistake(doing: str, reason: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"{doing} failed: Spark refused the query, or a value that it met.",
+        reason=reason,
+        remedy="Correct the names, types and expressions of the query. This says nothing "
+        "against the table's files.",
+    )
+
+
+def _says(fault: SparkFault, conditions: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Whether it is one of the conditions; by words where Spark gives none."""
+    if fault.condition:
+        return fault.condition in conditions
+    return any(word in line for line in fault.lines for word in words)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from explorer.errors import CorruptDataError, DeltaError
-from explorer.pipeline.failures import TaskFailure
+from explorer.errors import CorruptDataError
 from explorer.pipeline.spark_types import spark_schema
+from explorer.pipeline.task_failures import ErrorMark
 from explorer.pipeline.task_groups import unpack_files
 from explorer.progress import Watch
 from explorer.rows.data_file import DataFile, data_file_batches
@@ -42,11 +42,13 @@ def run_groups(
     spark: SparkSession, groups: tuple[bytes, ...], read: ReadGroup, schema: StructType
 ) -> DataFrame:
     """What `read` makes of each group, a task for each, with exactly `schema`."""
+    mark = ErrorMark()
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                yield from _telling(read, groups[at])
+                with mark.marked():
+                    yield from (rows for rows in read(unpack_files(groups[at])) if rows.num_rows)
 
     # a range has one row in each of its parts, wherever it is worked on
     return spark.range(0, len(groups), 1, max(1, len(groups))).mapInArrow(run, schema)
@@ -73,15 +75,6 @@ def in_this_process(watch: Watch, label: str) -> GroupWork:
         return pa.Table.from_batches(found, schema)
 
     return work
-
-
-def _telling(read: ReadGroup, group: bytes) -> Batches:
-    try:
-        for found in read(unpack_files(group)):
-            if found.num_rows:
-                yield found
-    except DeltaError as error:
-        raise TaskFailure(error) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import contextlib
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zlib import crc32
@@ -21,16 +21,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
-from explorer.errors import DeltaError, Problem
+from explorer.errors import Problem
 from explorer.log.action_fields import FileAction
 from explorer.log.columns import int64_column, string_column
 from explorer.log.key_columns import keys_of
 from explorer.log.parquet_part import open_part
 from explorer.log.small_actions import SmallActions
 from explorer.log.tail import replay_commits
-from explorer.pipeline.failures import TaskFailure, clear_errors
+from explorer.pipeline.failures import clear_errors
 from explorer.pipeline.large_tasks import CELL, Batches, Piece, PieceState
 from explorer.pipeline.session import parallelism
+from explorer.pipeline.task_failures import ErrorMark
 from explorer.pipeline.task_groups import pack_files, unpack_files
 from explorer.storage.ports import ReadStore
 
@@ -83,15 +84,14 @@ class Spread:
     pieces: tuple[Piece, ...]
     inline: tuple[bytes, bytes]
     num_buckets: int
+    mark: ErrorMark = field(default_factory=ErrorMark)
 
     def __call__(self, batches: Batches) -> Batches:
         """Rows for batches with one column of numbers."""
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                try:
+                with self.mark.marked():
                     yield from map(_as_batch, self._rows(at))
-                except DeltaError as error:
-                    raise TaskFailure(error) from None
 
     def _rows(self, at: int) -> Iterator[Row]:
         if at < len(self.runs):

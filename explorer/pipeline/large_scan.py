@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from explorer.errors import DeltaError, Problem, UnsupportedError
+from explorer.errors import Problem, UnsupportedError
 from explorer.log.columns import ADD_COLUMNS, empty_table
 from explorer.log.file_columns import FileColumns
-from explorer.pipeline.failures import TaskFailure
 from explorer.pipeline.file_tasks import NUM_RECORDS, Batches, ReadGroup
 from explorer.pipeline.large_tasks import Question
 from explorer.pipeline.session import parallelism
+from explorer.pipeline.task_failures import ErrorMark
 from explorer.pipeline.task_groups import group_files, pack_files, unpack_files
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.rows.data_file import FILE_COLUMNS
@@ -119,14 +119,13 @@ def read_on_spark(
     listed = state.asked(plan.question(_Work(plan=plan, most=0).group))
     wanted = -(-(state.totals.size if scan is None else scan.bytes_kept) // _BYTES_OF_A_TASK)
     tasks = max(parallelism(state.spark), min(wanted, _MOST_TASKS))
+    mark = ErrorMark()
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
             for cell in batch.column(0).to_pylist():
-                try:
+                with mark.marked():
                     yield from (rows for rows in read(unpack_files(cell)) if rows.num_rows)
-                except DeltaError as error:
-                    raise TaskFailure(error) from None
 
     return listed.repartition(tasks).mapInArrow(run, schema)
 

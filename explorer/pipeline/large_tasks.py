@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap
 
-from explorer.errors import DeltaError
 from explorer.log.action_fields import FileAction
 from explorer.log.columns import COLUMNS, empty_table, schema_of
 from explorer.log.file_columns import FileColumns
@@ -24,7 +23,7 @@ from explorer.log.key_cache import KeyCache
 from explorer.log.parquet_part import FieldPath, ParquetPart, open_part
 from explorer.log.state import LogState
 from explorer.log.tail import EMPTY_TAIL
-from explorer.pipeline.failures import TaskFailure
+from explorer.pipeline.task_failures import ErrorMark
 from explorer.pipeline.task_groups import unpack_files
 from explorer.storage.ports import ReadStore
 
@@ -60,6 +59,7 @@ class Question:
     columns: tuple[str, ...]
     leaves: tuple[FieldPath, ...] = ()
     work: Work
+    mark: ErrorMark = field(default_factory=ErrorMark)
 
 
 class PieceState(LogState):
@@ -122,7 +122,7 @@ class ReadPieces:
         """Cells, for batches with one column of numbers."""
         for batch in batches:
             for at in batch.column(0).to_pylist():
-                yield from _telling(partial(self._state, at), self.question)
+                yield from _answers(partial(self._state, at), self.question)
 
     def _state(self, at: int) -> PieceState:
         if at == len(self.pieces):
@@ -151,7 +151,7 @@ class ReadDecided:
         for batch in batches:
             for action, cell in zip(*(item.to_pylist() for item in batch.columns), strict=True):
                 if action == self.question.action:
-                    yield from _telling(partial(self._state, action, cell), self.question)
+                    yield from _answers(partial(self._state, action, cell), self.question)
 
     def _state(self, action: FileAction, cell: bytes) -> PieceState:
         return PieceState(self.store, newer={action: unpack_files(cell)})
@@ -178,10 +178,8 @@ def cells(found: Sequence[bytes]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], names=[CELL])
 
 
-def _telling(build: Callable[[], PieceState], question: Question) -> Batches:
-    try:
+def _answers(build: Callable[[], PieceState], question: Question) -> Batches:
+    with question.mark.marked():
         files = build().stream(question.action, question.columns, question.leaves)
         for cell in question.work(files):
             yield cells([cell])
-    except DeltaError as error:
-        raise TaskFailure(error) from None

@@ -19,12 +19,13 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from explorer.pipeline.conditions import render_filter
-from explorer.pipeline.failures import GuardName, render_guard
 from explorer.pipeline.file_tasks import NUM_RECORDS
 from explorer.pipeline.native_paths import NativePaths
+from explorer.pipeline.native_pushdown import conceal, quoted
 from explorer.pipeline.native_schema import NARROW_TYPES, is_void, stored_columns
 from explorer.pipeline.session import is_connect
 from explorer.pipeline.spark_types import spark_schema, spark_type
+from explorer.pipeline.task_failures import GuardName, render_guard
 from explorer.protocol.arrow_types import row_schema
 from explorer.protocol.deletion_vectors import deletion_mask
 from explorer.protocol.features.column_mapping import physical_name
@@ -125,11 +126,6 @@ def vector_bytes(files: pa.Table) -> int | None:
     return None if hidden.null_count else sum(hidden.to_pylist()) // 8
 
 
-def quoted(name: str) -> str:
-    """A column's name for Spark, whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def _words(
     vector: BitMap64, file: DataFile, num_records: int | None
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -151,8 +147,10 @@ def _scan(spark: SparkSession, request: RowRequest, paths: NativePaths) -> DataF
     reader = spark.read.schema(types.StructType(fields)).options(**_OPTIONS)
     with _listing_at_once(spark, len(paths.paths)):
         scan = reader.parquet(*paths.paths)
+    columns = {name: conceal(fn.col(quoted(name)), item.data_type) for name, item in stored.items()}
     return scan.select(
-        *(fn.col(quoted(item.name)) for item in fields),
+        *(column.alias(name) for name, column in columns.items()),
+        *(fn.col(quoted(name)) for name in _hidden(request).values()),
         fn.col("_metadata.file_name").alias(_FILE),
         fn.col("_metadata.row_index").alias(_INDEX),
     )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from explorer.protocol.features.column_mapping import physical_name
@@ -53,10 +54,13 @@ def why_not_native(request: RowRequest) -> str | None:
         return "columns are found by field ids"
     stored = stored_columns(request)
     hidden = [layout.row_id_column, layout.row_commit_version_column]
-    folded = [name.lower() for name in (*stored, *filter(None, hidden))]
-    if len(set(folded)) < len(folded) or _METADATA in folded:
+    names = [*stored, *filter(None, hidden)]
+    if _clash(names) or _METADATA in map(str.lower, names):
         return "names of columns clash in Spark"
     for item in stored.values():
+        structs = [kind for kind in walk_types(item.data_type) if isinstance(kind, StructType)]
+        if any(_clash([inside.name for inside in kind.fields]) for kind in structs):
+            return f"names of fields in `{item.name[:60]}` clash in Spark"
         if layout.mapping == "name" and _is_nested(item.data_type):
             return "fields inside of columns have other names in data files"
         if not all(_is_plain(kind) for kind in walk_types(item.data_type)) or (
@@ -64,6 +68,11 @@ def why_not_native(request: RowRequest) -> str | None:
         ):
             return f"Spark reads the type of `{item.name[:60]}` in another way"
     return None
+
+
+def _clash(names: Sequence[str]) -> bool:
+    """Whether two of them differ by case alone."""
+    return len({name.lower() for name in names}) < len(names)
 
 
 def _is_nested(data_type: DataType) -> bool:

@@ -12,6 +12,7 @@ from explorer.pipeline.file_tasks import NUM_RECORDS, ReadFiles, run_groups
 from explorer.pipeline.large_scan import LargeScan, read_on_spark, scan_on_spark
 from explorer.pipeline.large_table import LargeSnapshot
 from explorer.pipeline.native_paths import NativePaths
+from explorer.pipeline.native_reads import NativeRead, remember
 from explorer.pipeline.native_route import native_frame
 from explorer.pipeline.route import Route, why_files
 from explorer.pipeline.session import choose_session, parallelism
@@ -63,8 +64,9 @@ class ReadPlan:
                 counted = replace(request, metadata_columns=("_row_index",))
                 return replace(self, request=counted).frame().select()
             if self.paths is not None:
-                store = self.snapshot.store
-                return native_frame(self.spark, store, request, self.files, self.paths)
+                store, files = self.snapshot.store, self.files
+                remember(NativeRead(store=store, request=request, files=files, paths=self.paths))
+                return native_frame(self.spark, store, request, files, self.paths)
             read = ReadFiles(store=self.snapshot.store, request=request)
             schema = spark_schema(request.schema)
             snapshot, scan = self.snapshot, self.scan
@@ -145,8 +147,8 @@ def read(  # what is asked for, and with what
     rows do not depend on the session's settings, and these stay as they are.
 
     `route` is chosen by the rule of `explorer.pipeline.route`, and `plan_read` shows it;
-    given, it is taken or refused. Later filters and selections reach Parquet on the route
-    ``parquet``; on ``files`` name the columns and the condition here.
+    given, it is taken or refused. Later selections, and filters on most types, reach Parquet
+    on the route ``parquet``; on ``files`` name the columns and the condition here.
 
     Raises what `read_rows` raises for what is asked, and `choose_session` for the session.
     What goes wrong with a file is told when the rows are asked for, as an exception of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.pipeline.session import choose_session
+from explorer.pipeline.task_failures import ErrorMark
 
 
 def register(spark: Any = None) -> None:
@@ -15,6 +16,6 @@ def register(spark: Any = None) -> None:
     columns are read, and paths are those that the workers see without storage options.
     """
     session = choose_session(spark)
-    from explorer.pipeline.data_source import DeltaSource  # noqa: PLC0415  # it needs pyspark
+    from explorer.pipeline.data_source import source_for  # noqa: PLC0415  # it needs pyspark
 
-    session.dataSource.register(DeltaSource)
+    session.dataSource.register(source_for(ErrorMark()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -13,9 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError
 from explorer.log.columns import int32_column
-from explorer.pipeline.failures import TaskFailure
 from explorer.pipeline.file_tasks import NUM_RECORDS, Batches, ReadFiles, run_groups
 from explorer.pipeline.rewrite_curve import MeasuredOrder
 from explorer.pipeline.rewrite_files import (
@@ -31,6 +29,7 @@ from explorer.pipeline.rewrite_files import (
     told,
 )
 from explorer.pipeline.spark_types import spark_schema
+from explorer.pipeline.task_failures import ErrorMark
 from explorer.pipeline.task_groups import pack_files
 from explorer.rows.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
@@ -69,13 +68,12 @@ class _WriteSorted:
     store: WriteStore
     form: FileForm
     targets: Mapping[int, str]
+    mark: ErrorMark = field(default_factory=ErrorMark)
 
     def __call__(self, batches: Batches) -> Batches:
         """Rows with the schema `WRITTEN`, without `num_read`."""
-        try:
+        with self.mark.marked():
             yield from self._write(batches)
-        except DeltaError as error:
-            raise TaskFailure(error) from None
 
     def _write(self, batches: Batches) -> Batches:
         attempt, part = attempt_number(), _part_number()

@@ -1,7 +1,8 @@
 """By which of two routes the rows of a version are read, and why.
 
 - ``parquet``: Spark's own Parquet reader, joined with a table of all files that holds
-  their deletion vectors. Later filters and selections still reach Parquet.
+  their deletion vectors. Later selections still reach Parquet, and filters but for those
+  that would lose rows there (`explorer.pipeline.native_pushdown`).
 - ``files``: tasks of Python that read whole files through the table's own store, by the
   same steps as `explorer.read_rows`. Every table that can be read at all can be read so.
 

@@ -19,7 +19,7 @@ from explorer.pipeline.comparable import comparable, is_comparable
 from explorer.pipeline.diff_sources import FileSource, RowSource, Side, find_feed, partitions_of
 from explorer.pipeline.diff_tasks import plan_diff_tasks
 from explorer.pipeline.failures import clear_errors
-from explorer.pipeline.native_route import quoted
+from explorer.pipeline.native_pushdown import quoted
 from explorer.pipeline.session import choose_session
 from explorer.pipeline.visibility import check_visible
 from explorer.pipeline.watching_jobs import watched

@@ -64,7 +64,9 @@ def _described(quoted: str, name: str, spark: Any) -> list[tuple[str, str]]:
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {quoted}").collect()
     # to name the class would load pyspark, which only the pipeline may
     except Exception as error:
-        if "NOT_FOUND" not in str(error):
+        # by what Spark names the error: its text may quote any name
+        condition = getattr(error, "getCondition", lambda: None)()
+        if not str(condition).partition(".")[0].endswith("NOT_FOUND"):
             raise
         raise NotFoundError(
             f"The catalog has no table {name[:120]}.",
