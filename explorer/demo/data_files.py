@@ -23,6 +23,7 @@ from explorer.protocol.file_actions import AddCDCFile, AddFile
 from explorer.protocol.partition_values import render_partition_folder, render_partition_value
 from explorer.protocol.paths import encode_path
 from explorer.protocol.statistics import build_statistics, widen_statistics
+from explorer.storage.parquet_writer import ParquetOutput, WriterSettings
 
 CHANGE_TYPE = "_change_type"
 
@@ -123,8 +124,6 @@ def _write_parquet(
     shop: ShopTable, work: Work, rows: pa.Table, country: str | None, task: int
 ) -> tuple[str, int, int]:
     """Write one file; its path in the store, its size, and its modification time."""
-    import pyarrow.parquet as pq  # not needed to open a small table
-
     engine = work.author.engine
     name = engine.name_file(task, shop.new_uuid(), engine.codec)
     folder = render_partition_folder(PARTITION_COLUMN, render_partition_value(country))
@@ -132,7 +131,9 @@ def _write_parquet(
     if CHANGE_TYPE in rows.column_names:
         path = f"_change_data/{folder}/cdc-{name.removeprefix('part-')}"
     sink = pa.BufferOutputStream()
-    pq.write_table(_as_stored(shop, rows), sink, compression=engine.codec, store_schema=False)
+    stored = _as_stored(shop, rows)
+    with ParquetOutput(sink, stored.schema, WriterSettings(codec=engine.codec)) as file:
+        file.write(stored)
     data = sink.getvalue().to_pybytes()
     modified = _shortly_before(shop, work)
     shop.write(path, data, modified)

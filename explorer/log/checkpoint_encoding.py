@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import pyarrow as pa
 
 from explorer.log.action_fields import FileAction
 from explorer.log.joined_parquet import Chunk, encode_chunks
+from explorer.storage.parquet_writer import WriterSettings
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -49,10 +50,10 @@ def encode_groups(
     schema: pa.Schema,
     small: pa.RecordBatch | None,
     pieces: Iterable[Piece],
-    settings: Mapping[str, Any],
+    settings: WriterSettings,
 ) -> Generator[EncodedGroup, None, None]:
-    """The row groups of a file of `small` actions and file actions, in this order; `settings`
-    are those of pyarrow's writer, `pieces` are asked for as there is room for them."""
+    """The row groups of a file of `small` actions and file actions, in this order;
+    `pieces` are asked for as there is room for them."""
     # see `explorer.storage.at_once` for why it stands here
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
@@ -84,7 +85,7 @@ class _Encoder:
     wherever as many rows have none, and is encoded once."""
 
     def __init__(
-        self, schema: pa.Schema, settings: Mapping[str, Any], pool: ThreadPoolExecutor
+        self, schema: pa.Schema, settings: WriterSettings, pool: ThreadPoolExecutor
     ) -> None:
         self._schema = schema
         self._settings = settings

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from explorer.log.checkpoint_content import FileRows
 from explorer.log.checkpoint_encoding import ROWS_PER_GROUP, Piece, encode_groups
 from explorer.log.joined_parquet import JoinedFile
 from explorer.progress import Watch
+from explorer.storage.parquet_writer import WriterSettings
 from explorer.storage.ports import WriteStore
 
 # columns of few distinct values; looking for equal ones among paths and statistics costs a
@@ -102,26 +103,10 @@ def write_rows(
     return WrittenRows(file=written, num_rows=num_rows, num_adds=num_adds)
 
 
-def _settings(schema: pa.Schema) -> Mapping[str, Any]:
-    """Of pyarrow's writer."""
-    return {
-        "compression": "zstd",
-        "store_schema": False,
-        "write_page_checksum": True,
-        "use_dictionary": [f"{field.name}.{leaf}" for field in schema for leaf in _REPETITIVE],
-        "write_statistics": _bounded_leaves(schema),
-    }
-
-
-def _bounded_leaves(schema: pa.Schema) -> list[str]:
-    """The leaves whose least and greatest values, and nulls, tell readers which row groups
-    they need not read; nothing inside of lists and maps."""
-    found: list[str] = []
-    pending = [(field.name, field.type) for field in reversed(schema)]
-    while pending:
-        name, kind = pending.pop()
-        if pa.types.is_struct(kind):
-            pending.extend((f"{name}.{item.name}", item.type) for item in reversed(kind))
-        elif not pa.types.is_nested(kind) and name not in _UNBOUNDED:
-            found.append(name)
-    return found
+def _settings(schema: pa.Schema) -> WriterSettings:
+    return WriterSettings(
+        codec="zstd",
+        page_checksums=True,
+        dictionary=tuple(f"{field.name}.{leaf}" for field in schema for leaf in _REPETITIVE),
+        unbounded=_UNBOUNDED,
+    )

@@ -18,6 +18,7 @@ from explorer.errors import UnsupportedError, brief
 from explorer.log.columns import ADD_COLUMNS, REMOVE_COLUMNS, STRING_MAP, VECTOR_FIELDS, ColumnRule
 from explorer.protocol.commit_json import ActionLine
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
+from explorer.storage.parquet_writer import ParquetOutput
 
 _VECTOR: Final = pa.struct([pa.field(name, kind) for name, kind in VECTOR_FIELDS.items()])
 _SMALL: Final[Mapping[str, pa.DataType]] = {
@@ -149,12 +150,12 @@ def _small_types(
 def type_of_values(values: list[Any], kind: str, name: str) -> pa.DataType:
     """The type of a column of `values`, which were decoded from JSON: the field `name` of
     actions of a `kind`. Raises `UnsupportedError` where there is none."""
-    import pyarrow.parquet as pq  # not needed to open a small table
-
     try:
         found = pa.array(values)
+        rows = pa.table({"x": found})
         # Parquet has not all that Arrow has
-        pq.write_table(pa.table({"x": found}), pa.BufferOutputStream())
+        with ParquetOutput(pa.BufferOutputStream(), rows.schema) as file:
+            file.write(rows)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise no_column(kind, name) from error
     return found.type

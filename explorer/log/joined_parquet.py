@@ -10,13 +10,14 @@ the same in every row group is encoded once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
 from explorer.log.checked_output import CheckedOutput
+from explorer.storage.parquet_writer import ParquetOutput, WriterSettings
 from explorer.storage.thrift_compact import (
     I64,
     LIST,
@@ -63,14 +64,12 @@ class Chunk:
     entry: Struct
 
 
-def encode_chunks(rows: pa.Table, settings: Mapping[str, Any]) -> tuple[Chunk, ...]:
-    """The chunks of one row group of all of `rows`, one for each leaf; `settings` are those
-    of pyarrow's writer. There is at least one row, and at most a million."""
-    import pyarrow.parquet as pq  # not needed to open a small table
-
+def encode_chunks(rows: pa.Table, settings: WriterSettings) -> tuple[Chunk, ...]:
+    """The chunks of one row group of all of `rows`, one for each leaf. There is at least one
+    row, and at most `ROWS_PER_GROUP`."""
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, rows.schema, **settings) as writer:
-        writer.write_table(rows, row_group_size=rows.num_rows)
+    with ParquetOutput(sink, rows.schema, settings) as file:
+        file.write(rows)
     return split_file(sink.getvalue())
 
 
@@ -85,11 +84,11 @@ def split_file(file: pa.Buffer) -> tuple[Chunk, ...]:
 class JoinedFile:
     """A Parquet file that is written chunk after chunk.
 
-    `sink` is at its beginning; `schema` and `settings` are what pyarrow's writer would be
+    `sink` is at its beginning; `schema` and `settings` are what a `ParquetOutput` would be
     given. What is written is a file once `finish` was called.
     """
 
-    def __init__(self, sink: CheckedOutput, schema: pa.Schema, settings: Mapping[str, Any]) -> None:
+    def __init__(self, sink: CheckedOutput, schema: pa.Schema, settings: WriterSettings) -> None:
         self._sink = sink
         self._footer = _empty_footer(schema, settings)
         self._leaves = _leaf_paths(self._footer)
@@ -136,7 +135,7 @@ class JoinedFile:
 
 def _check_places(end: bytes, written: int) -> None:
     """`end` is what follows `written` bytes of a file."""
-    import pyarrow.parquet as pq  # as above
+    import pyarrow.parquet as pq  # not needed to open a small table
 
     metadata = pq.read_metadata(pa.BufferReader(_MAGIC + end))
     at = len(_MAGIC)
@@ -150,11 +149,10 @@ def _check_places(end: bytes, written: int) -> None:
         raise ValueError("bytes that belong to no column chunk")
 
 
-def _empty_footer(schema: pa.Schema, settings: Mapping[str, Any]) -> Struct:
-    import pyarrow.parquet as pq  # as above
-
+def _empty_footer(schema: pa.Schema, settings: WriterSettings) -> Struct:
     sink = pa.BufferOutputStream()
-    pq.ParquetWriter(sink, schema, **settings).close()
+    with ParquetOutput(sink, schema, settings):
+        pass
     return _parse_footer(sink.getvalue())
 
 

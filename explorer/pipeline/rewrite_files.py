@@ -13,7 +13,7 @@ import io
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,10 +24,8 @@ from explorer.pipeline.rewrite_curve import FieldPath, MeasuredOrder, Numbers, c
 from explorer.protocol.statistics import RunningStatistics
 from explorer.rows.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
+from explorer.storage.parquet_writer import ROWS_PER_GROUP, ParquetOutput, WriterSettings
 from explorer.storage.ports import OutputStore, WriteStore, offers
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
 
 GROUP: Final = "group"
 TARGET: Final = "target"
@@ -49,7 +47,6 @@ WRITTEN: Final = pa.schema(
 in milliseconds; `num_read` are the rows that the group was read to have, on one row of it.
 A group without rows has one row without a path."""
 
-_ROW_GROUP_ROWS: Final = 1_000_000
 _ROW_GROUP_BYTES: Final = 128 * 2**20
 
 
@@ -179,8 +176,7 @@ class NewFile:
         self._held: list[pa.Table] = []
         self._held_rows = self._held_bytes = 0
         self._open: contextlib.ExitStack | None = None
-        self._writer: pq.ParquetWriter | None = None
-        self._footers: list[Any] = []
+        self._file: ParquetOutput | None = None
 
     def __enter__(self) -> NewFile:
         """Nothing is written before there are rows."""
@@ -195,24 +191,24 @@ class NewFile:
 
     def add(self, rows: pa.Table) -> None:
         """Further rows, in this order."""
-        for start in range(0, rows.num_rows, _ROW_GROUP_ROWS):
-            part = rows.slice(start, _ROW_GROUP_ROWS)
+        for start in range(0, rows.num_rows, ROWS_PER_GROUP):
+            part = rows.slice(start, ROWS_PER_GROUP)
             self._held.append(part)
             self._held_rows += part.num_rows
             self._held_bytes += part.nbytes
-            if self._held_rows >= _ROW_GROUP_ROWS or self._held_bytes >= _ROW_GROUP_BYTES:
+            if self._held_rows >= ROWS_PER_GROUP or self._held_bytes >= _ROW_GROUP_BYTES:
                 self._flush()
 
     def written(self) -> WrittenFile:
         """What became of it, after the block."""
-        if self._writer is None:
+        if self._file is None:
             return WrittenFile(path="", size=0, modified_ms=0, num_rows=0, stats="")
         found = self._store.stat(self._path)
         return WrittenFile(
             path=self._path,
             size=found.size,
             modified_ms=found.modified_ms,
-            num_rows=sum(int(footer.num_rows) for footer in self._footers),
+            num_rows=self._file.num_rows,
             stats=self._statistics.render(),
         )
 
@@ -222,27 +218,20 @@ class NewFile:
         rows = pa.concat_tables(self._held)
         self._held, self._held_rows, self._held_bytes = [], 0, 0
         self._statistics.add(rows)
-        writer = self._writer or self._begin()
-        writer.write_table(rows, row_group_size=_ROW_GROUP_ROWS)
+        file = self._file or self._begin()
+        file.write(rows)
 
-    def _begin(self) -> pq.ParquetWriter:
-        import pyarrow.parquet  # opening a table does without it
-
+    def _begin(self) -> ParquetOutput:
         self._open = stack = contextlib.ExitStack()
         sink = stack.enter_context(_output(self._store, self._path))
-        self._writer = stack.enter_context(
-            pyarrow.parquet.ParquetWriter(
-                sink,
-                self._form.schema,
-                compression=self._form.codec,
-                data_page_version=self._form.page_version,
-                store_schema=False,
-                store_decimal_as_integer=True,
-                write_page_checksum=True,
-                metadata_collector=self._footers,
-            )
+        settings = WriterSettings(
+            codec=self._form.codec,
+            page_version=self._form.page_version,
+            decimals_as_integers=True,
+            page_checksums=True,
         )
-        return self._writer
+        self._file = stack.enter_context(ParquetOutput(sink, self._form.schema, settings))
+        return self._file
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Literal
 import pyarrow as pa
 
 from explorer.progress import Watch
+from explorer.storage.parquet_writer import ParquetOutput, WriterSettings
 from widgets.components.records import read_records
 from widgets.text import csv_cell
 
@@ -112,14 +113,12 @@ def _line(cells: Sequence[object]) -> bytes:
 
 
 def _write_parquet(parts: Iterator[pa.Table], target: BinaryIO) -> None:
-    import pyarrow.parquet as pq  # noqa: PLC0415 - loaded when a file is asked for
-
     first = next(parts, None)
     if first is None:
         first = pa.table({})
-    with pq.ParquetWriter(target, first.schema) as writer:
+    with ParquetOutput(target, first.schema, WriterSettings(keep_arrow_schema=True)) as file:
         for part in chain([first], parts):
-            writer.write_table(part)
+            file.write(part)
 
 
 def plain_cell(value: Any) -> object:

@@ -344,3 +344,24 @@ def test_statistics_that_are_columns_alone_are_shown_as_json(tmp_path: Path) -> 
     assert (texts["1.parquet"], texts["2.parquet"]) == (None, '{"numRecords":7}')
     assert texts["new"] == '{"numRecords": 8}'
     assert [row["num_records"] for row in files] == [3, None, 7, 8]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [CLASSIC, CheckpointForm(kind="v2", top_level="json", actions_per_sidecar=1)],
+    ids=["classic", "sidecars"],
+)
+def test_no_float_among_statistics_as_columns_has_bounds_in_the_footer(
+    form: CheckpointForm, tmp_path: Path
+) -> None:
+    log = _log(tmp_path / "t", [_STATS, _STATS], _STRUCTS, protocol=FEATURE_PROTOCOL)
+    _checkpoint(log, form)
+    (file, *_) = sorted((log.root / "_delta_log").rglob("*.parquet"))
+    footer = pq.read_metadata(file)
+    group = footer.row_group(footer.num_row_groups - 1)
+    found = {chunk.path_in_schema: chunk for chunk in map(group.column, range(group.num_columns))}
+    for bound in ("minValues", "maxValues"):
+        for name in ("f", "d"):
+            assert found[f"add.stats_parsed.{bound}.{name}"].statistics is None
+        for name in ("l", "dec", "s", "day", "ts"):
+            assert found[f"add.stats_parsed.{bound}.{name}"].statistics.has_min_max

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from explorer.log.checked_output import CheckedOutput
 from explorer.log.joined_parquet import Chunk, JoinedFile, encode_chunks, split_file
+from explorer.storage.parquet_writer import ParquetOutput, WriterSettings
 
-_SETTINGS: dict[str, Any] = {
-    "compression": "zstd",
-    "store_schema": False,
-    "write_page_checksum": True,
-    "use_dictionary": ["s.m.key_value.key", "s.m.key_value.value", "t"],
-    "write_statistics": ["s.n", "t"],
-}
+_SETTINGS = WriterSettings(
+    codec="zstd",
+    page_checksums=True,
+    dictionary=("s.m.key_value.key", "s.m.key_value.value", "t"),
+    unbounded=frozenset({"s.a.b"}),
+)
 _STRUCT = pa.struct(
     [
         ("n", pa.int64()),
@@ -91,8 +91,9 @@ def test_joined_file_is_byte_for_byte_the_one_that_pyarrow_writes() -> None:
     rows = [{"t": f"t{n % 3}", "s": {"n": n, "m": [("k", str(n))], "l": []}} for n in range(500)]
     table = pa.Table.from_pylist(rows, schema=_SCHEMA)
     whole = io.BytesIO()
-    with pq.ParquetWriter(whole, _SCHEMA, **_SETTINGS) as writer:
-        writer.write_table(table, row_group_size=200)
+    with ParquetOutput(whole, _SCHEMA, _SETTINGS) as file:
+        for start in range(0, 500, 200):
+            file.write(table.slice(start, 200))
     pieces = [table.slice(start, 200) for start in range(0, 500, 200)]
     joined = _join([[piece.select([name]) for name in ("a", "t", "s")] for piece in pieces])
     assert joined == whole.getvalue()

@@ -55,6 +55,19 @@ def test_each_start_that_some_spreadsheet_runs_is_neutralised(start: str) -> Non
     assert row[0].startswith("'")
 
 
+def test_parquet_claims_nothing_of_numbers_that_may_be_nan() -> None:
+    frame = pa.table({"x": [1.0, float("nan")], "n": [1, 2]})
+    with write_export(frame, "parquet", UNWATCHED) as file:
+        group = pq.read_metadata(io.BytesIO(file.read())).row_group(0)
+    assert group.column(0).statistics is None
+    assert (group.column(1).statistics.min, group.column(1).statistics.max) == (1, 2)
+
+
+def test_parquet_of_no_tables_at_all_is_a_file() -> None:
+    with write_export(iter([]), "parquet", UNWATCHED) as file:
+        assert pq.read_table(io.BytesIO(file.read())).num_columns == 0
+
+
 def test_parquet_has_the_same_rows_with_their_types() -> None:
     with write_export(FRAME, "parquet", UNWATCHED) as file:
         assert pq.read_table(io.BytesIO(file.read())).equals(FRAME)
