@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -23,7 +23,9 @@ from explorer.protocol.features.column_mapping import column_mapping_mode, field
 from explorer.protocol.schema import StructField, StructType, render_type
 from explorer.protocol.schema_walk import render_path, walk_fields
 from explorer.rows.data_file import DataFile
+from explorer.rows.layout import RowLayout, layout_of
 from explorer.rows.parquet_file import open_data_file, reading
+from explorer.rows.unrelated_file import is_unrelated
 from explorer.scan.column_statistics import parsed_leaves, read_facts, statistics_columns
 from explorer.storage.ports import RangeStore, offers
 from explorer.table.snapshot import Snapshot
@@ -56,6 +58,7 @@ UNUSED: dict[str, Column] = {
     "field_id": (int64_column, pa.int64()),
     "num_files": (int64_column, pa.int64()),
 }
+UNRELATED: dict[str, Column] = {"file": (string_column, pa.string())}
 UNREAD: dict[str, Column] = {
     "file": (string_column, pa.string()),
     "reason": (string_column, pa.string()),
@@ -73,6 +76,8 @@ class ColumnPresence:
       `files_with` and `files_without`, null where none was read
     - `absent`, a row per field and file without it, with the `reason`; `MOST_ABSENT` at most
     - `unused`: columns of files that no field of the table reads, such as dropped ones
+    - `unrelated`: files with rows that have no column in common with the table at all, nor had
+      one that was dropped: their rows show nothing but NULL; `MOST_ABSENT` at most
     - `files_read` of `num_files` footers were read; `unread` are those that could not be
     - `mode` is `none`, `name` or `id` (spec: Column Mapping)
     """
@@ -84,6 +89,7 @@ class ColumnPresence:
     columns: pa.Table
     absent: pa.Table
     unused: pa.Table
+    unrelated: pa.Table
     unread: pa.Table
 
     @property
@@ -121,13 +127,12 @@ def columns_by_files(
     """
     watch = Watch(progress=progress, cancel=cancel)
     counted = _by_statistics(snapshot, watch)
-    mode = column_mapping_mode(snapshot.protocol, snapshot.metadata.configuration)
-    partitions = set(snapshot.metadata.partition_columns)
-    wanted = [item for item in snapshot.schema.fields if item.name not in partitions]
+    layout = layout_of(snapshot)
+    wanted = layout.stored
     files = snapshot.files(["path", "size"]).slice(0, max(most_files, 0))
     found = _Footers(wanted=_below(wanted))
     done = 0
-    for read in _read_footers(snapshot, files, wanted, mode):
+    for read in _read_footers(snapshot, files, layout):
         for name, held in read:
             found.take(name, held)
         done += len(read)
@@ -157,6 +162,7 @@ class _Footers:
     without: Counter[tuple[str, ...]] = field(default_factory=Counter)
     absent: list[tuple[str, str, str]] = field(default_factory=list)
     unused: Counter[tuple[str, int | None]] = field(default_factory=Counter)
+    unrelated: list[tuple[str]] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
 
     def take(self, path: str, held: FileColumns | DeltaError) -> None:
@@ -165,6 +171,8 @@ class _Footers:
             self.unread.append((path, f"{held.problem} {held.reason}"))
             return
         self.read += 1
+        if held.is_unrelated and len(self.unrelated) < MOST_ABSENT:
+            self.unrelated.append((path,))
         self.unused.update(held.unused)
         gone: set[tuple[str, ...]] = set()
         for name, above in self.wanted.items() if held.absent else ():
@@ -177,9 +185,10 @@ class _Footers:
 
 
 def _read_footers(
-    snapshot: Snapshot, files: pa.Table, wanted: Sequence[StructField], mode: Any
+    snapshot: Snapshot, files: pa.Table, layout: RowLayout
 ) -> Iterator[list[tuple[str, FileColumns | DeltaError]]]:
     """The files some at a time, each with what it holds or why that is not known."""
+    wanted = layout.stored
 
     def read(row: dict[str, Any]) -> tuple[str, FileColumns | DeltaError]:
         file = DataFile(path=row["path"], size=row["size"])
@@ -188,7 +197,10 @@ def _read_footers(
                 open_data_file(snapshot.store, file, snapshot.version) as opened,
                 reading(file, snapshot.version),
             ):
-                return file.path, match_file(opened.schema, wanted, mode)
+                held = match_file(opened.schema, wanted, layout.mapping)
+                if opened.num_rows and is_unrelated(opened.schema, layout):
+                    held = replace(held, is_unrelated=True)
+                return file.path, held
         except DeltaError as error:
             if error.kind == "cancelled":
                 raise
@@ -266,5 +278,6 @@ def _answer(snapshot: Snapshot, counted: _Counted, footers: _Footers) -> ColumnP
         columns=build_frame(COLUMNS, rows),
         absent=build_frame(ABSENT, footers.absent),
         unused=build_frame(UNUSED, unused),
+        unrelated=build_frame(UNRELATED, footers.unrelated),
         unread=build_frame(UNREAD, footers.unread),
     )

@@ -20,7 +20,7 @@ def presence_sentence(found: ColumnPresence) -> str:
     if not found.num_files:
         parts.append("There is no file in this version.")
     elif found.files_read:
-        parts.append(_by_footers(found, rows))
+        parts += [_unrelated(found), _by_footers(found, rows)]
     else:
         parts.append(_by_statistics(rows))
     if found.files_read < found.num_files and (found.files_read or found.unread.num_rows):
@@ -49,6 +49,17 @@ def _others(number: int) -> str:
         return ""
     what = "another column by another name" if number == 1 else f"{number:,} others likewise"
     return f", and {what}"
+
+
+def _unrelated(found: ColumnPresence) -> str:
+    if not (count := found.unrelated.num_rows):
+        return ""
+    which = "One file has" if count == 1 else f"{count:,} files have"
+    return (
+        f"{which} no column in common with the table, so that all their rows show nothing but "
+        "NULL: they belong to another table, or have names by a mapping that the table does not "
+        "declare."
+    )
 
 
 def _by_footers(found: ColumnPresence, rows: list[dict[str, Any]]) -> str:

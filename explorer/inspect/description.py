@@ -19,7 +19,10 @@ from explorer.log.segment import LogSegment, build_segment
 from explorer.progress import Cancel, ProgressCallback
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, validate_mapping
-from explorer.protocol.features.consistency import validate_protocol
+from explorer.protocol.features.consistency import (
+    validate_protocol,
+    validate_unsupported_mapping,
+)
 from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.file_format import validate_format
 from explorer.protocol.properties import validate_properties
@@ -191,6 +194,7 @@ def _contradictions(
     against the specification."""
     problems = [
         *validate_protocol(protocol),
+        *validate_unsupported_mapping(protocol, metadata.configuration),
         *validate_format(metadata),
         *validate_properties(metadata.configuration),
     ]

@@ -22,11 +22,13 @@ class FileColumns:
 
     `absent` maps the logical path of each field that the file lacks to the reason; a field
     inside one that is absent is left out. `unused` are the columns of the file that no field
-    of the table reads, each with its field id or None; those of the root alone.
+    of the table reads, each with its field id or None; those of the root alone. `is_unrelated`
+    says that the file has rows and no column in common with the table.
     """
 
     absent: dict[Path, str]
     unused: tuple[tuple[str, int | None], ...]
+    is_unrelated: bool = False
 
 
 def match_file(found: pa.Schema, wanted: Sequence[StructField], mode: MappingMode) -> FileColumns:

@@ -188,7 +188,7 @@ class LargeSnapshot(Snapshot):
     def _count_deleted(self) -> int | None:
         totals = self._files.totals
         if totals.impossible:
-            self._tell(impossible_problem(totals.impossible))
+            self.tell(impossible_problem(totals.impossible))
         return None if totals.impossible else totals.deleted
 
     def _count_rows(self) -> int | None:

@@ -18,6 +18,7 @@ from explorer.rows.leaf_conversion import Converter
 from explorer.rows.partition_columns import constant_column, partition_scalar
 from explorer.rows.request import RowRequest
 from explorer.rows.row_positions import hidden_column
+from explorer.rows.unrelated_file import is_unrelated
 
 Build = Callable[[Sequence[pa.Array], int], pa.Array]
 """From the columns read, in the order of `FilePlan.reads`, and the number of rows to
@@ -29,12 +30,14 @@ _LONG = PrimitiveType(name="long")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlan:
     """`reads` are positions in the file's schema; `columns` build what the request
-    needs, with `schema`; `hidden` build the file's own values of metadata columns."""
+    needs, with `schema`; `hidden` build the file's own values of metadata columns.
+    `is_unrelated` says that columns are needed, and the file has none of the table's."""
 
     reads: tuple[int, ...]
     schema: pa.Schema
     columns: tuple[Build, ...]
     hidden: Mapping[str, Build]
+    is_unrelated: bool = False
 
 
 def plan_file(found: pa.Schema, file: DataFile, request: RowRequest) -> FilePlan:
@@ -65,7 +68,13 @@ def plan_file(found: pa.Schema, file: DataFile, request: RowRequest) -> FilePlan
         name: _build_stored(reads.setdefault(at, len(reads)), convert)
         for name, at, convert in _hidden(found, file, request)
     }
-    return FilePlan(reads=tuple(reads), schema=target, columns=tuple(columns), hidden=hidden)
+    return FilePlan(
+        reads=tuple(reads),
+        schema=target,
+        columns=tuple(columns),
+        hidden=hidden,
+        is_unrelated=_is_unrelated(found, places, request),
+    )
 
 
 def find_column(found: pa.Schema, file: DataFile, request: RowRequest, name: str) -> int | None:
@@ -75,6 +84,14 @@ def find_column(found: pa.Schema, file: DataFile, request: RowRequest, name: str
     """
     alone = replace(request, columns=(name,), metadata_columns=(), predicate=None)
     return _places(list(found), file, alone)[name]
+
+
+def _is_unrelated(found: pa.Schema, places: Mapping[str, int | None], request: RowRequest) -> bool:
+    """A column that is there, and is no struct, settles it without a look at the others."""
+    held = [at for at in places.values() if at is not None]
+    if not places or any(not pa.types.is_nested(found.field(at).type) for at in held):
+        return False
+    return is_unrelated(found, request.layout)
 
 
 def _places(

@@ -24,6 +24,7 @@ from explorer.rows.parquet_file import BATCH_ROWS, ParquetDataFile, open_data_fi
 from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import BrokenRule, RowChecks, find_broken, find_broken_partition
 from explorer.rows.row_positions import metadata_column, physical_positions
+from explorer.rows.unrelated_file import unrelated_error
 from explorer.storage.ports import ReadStore
 
 
@@ -46,7 +47,9 @@ def open_rows(
     store: ReadStore, file: DataFile, request: RowRequest, vectors: VectorFiles | None = None
 ) -> Iterator[FileRows]:
     """What `read_file` reads, opened, and asked for where requests take long; `vectors`
-    may hold the file's vector. Raises as `read_file`."""
+    may hold the file's vector. Raises as `read_file`, and `CorruptDataError` where rows are
+    read to be written again and the file has no column of the table: its values would be lost.
+    """
     descriptor = file.deletion_vector
     vector: BitMap64 | None = None
     if descriptor is not None:
@@ -55,8 +58,11 @@ def open_rows(
     with open_data_file(store, file, request.layout.version) as opened:
         _check_positions(vector, opened)
         plan = plan_file(opened.schema, file, request)
+        rows = FileRows(opened=opened, request=request, vector=vector, plan=plan)
+        if rows.is_unrelated and request.variants == "stored":
+            raise unrelated_error(file, request.layout.version)
         opened.expect(plan.reads)
-        yield FileRows(opened=opened, request=request, vector=vector, plan=plan)
+        yield rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +73,11 @@ class FileRows:
     request: RowRequest
     vector: BitMap64 | None
     plan: FilePlan
+
+    @property
+    def is_unrelated(self) -> bool:
+        """Whether the file has rows, and no column in common with the table."""
+        return self.plan.is_unrelated and self.opened.num_rows > 0
 
     def batches(self, batch_rows: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
         """As `read_file` gives them."""

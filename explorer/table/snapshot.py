@@ -303,7 +303,7 @@ class Snapshot:
         from explorer.table.row_counts import count_deleted  # noqa: PLC0415  # brings Arrow
 
         count, problem = count_deleted(self._raw("add", ["path", _VECTOR, _NUM_RECORDS]))
-        self._tell(problem)
+        self.tell(problem)
         return count
 
     def _count_rows(self) -> int | None:
@@ -313,11 +313,12 @@ class Snapshot:
         if counts.null_count:
             from explorer.table.row_counts import find_unreadable  # noqa: PLC0415  # rarely needed
 
-            self._tell(self.over_files(find_unreadable))
+            self.tell(self.over_files(find_unreadable))
         deleted = self.num_deleted_rows
         return None if counts.null_count or deleted is None else sum_of(counts) - deleted
 
-    def _tell(self, problem: Problem | None) -> None:
+    def tell(self, problem: Problem | None) -> None:
+        """Add to `problems` what was found while the files of this version were read."""
         if problem is not None:
             self._problems += (problem,)
 

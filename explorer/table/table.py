@@ -27,7 +27,10 @@ from explorer.log.segment import build_segment, missing_versions
 from explorer.log.small_actions import SmallActions
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.features.consistency import validate_protocol
+from explorer.protocol.features.consistency import (
+    validate_protocol,
+    validate_unsupported_mapping,
+)
 from explorer.protocol.features.registry import check_reader
 from explorer.protocol.file_format import validate_format
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, render_commit_path
@@ -135,7 +138,11 @@ class Table:
                 lambda listing: self._time_of(listing, loaded.segment.version, protocol, metadata)
             ),
             reload=self._load_without,
-            problems=(*validate_protocol(protocol), *validate_format(metadata)),
+            problems=(
+                *validate_protocol(protocol),
+                *validate_unsupported_mapping(protocol, metadata.configuration),
+                *validate_format(metadata),
+            ),
         )
 
     def _snapshot(self, loaded: LoadedVersion, **others: Any) -> Snapshot:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ import pyarrow as pa
 import explorer
 import explorer.inspect as look
 from explorer.cli.row_values import row_objects
+from explorer.errors import Problem
 from explorer.progress import Watch
 from widgets.services.tables import TableService
 
@@ -22,24 +23,27 @@ CHANGES_SHOWN = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Rows as plain values; `is_cut` says that there are more."""
+    """Rows as plain values; `is_cut` says that there are more, `problems` what is wrong with
+    the version that they are of."""
 
     names: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     is_cut: bool
+    problems: tuple[Problem, ...] = ()
 
 
 def read_preview(service: TableService, version: int, where: str, watch: Watch) -> Rows:
     """The first rows that meet a condition, all where it is empty; data files are read until
     there are enough. Raises `InvalidArgumentError` for a condition that cannot be understood."""
+    snapshot = service.snapshot(version)
     found = explorer.preview(
-        service.snapshot(version),
+        snapshot,
         where=where or None,
         limit=PREVIEW_ROWS,
         progress=watch.progress,
         cancel=watch.cancel,
     )
-    return plain_rows(found.rows, is_cut=found.is_cut)
+    return replace(plain_rows(found.rows, is_cut=found.is_cut), problems=snapshot.problems)
 
 
 def search_rows(service: TableService, where: str, watch: Watch) -> look.RowHistory:

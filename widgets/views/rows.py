@@ -9,7 +9,12 @@ from widgets.components.boxes import build_card, build_filled_card, build_stack
 from widgets.components.exports import EXPORT_BUTTONS, build_frame
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_asked_problem, render_problem, render_section
+from widgets.components.pieces import (
+    render_asked_problem,
+    render_problem,
+    render_problems,
+    render_section,
+)
 from widgets.components.progress import render_progress
 from widgets.components.records import read_records
 from widgets.components.rows import (
@@ -149,7 +154,8 @@ class RowsView:
         self._answer.html = (
             f'<div class="dx-head"><p class="dx-lead">{esc(lead)}</p>'
             f'<span class="dx-hint"></span>{EXPORT_BUTTONS}'
-            f"</div>{table}{self._pages.render(total)}{render_ways('rows', ways)}"
+            f"</div>{render_problems(found.problems)}{table}{self._pages.render(total)}"
+            f"{render_ways('rows', ways)}"
         )
 
     def _chosen(self) -> Export | None:
