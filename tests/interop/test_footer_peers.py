@@ -1,8 +1,8 @@
 """What the footers of our files claim costs no reader a row: delta-spark, DuckDB and Polars count,
 for conditions on every type, what they count on the same rows without any statistics.
 
-    DELTA_EXPLORER_EVERYTHING=1 DELTA_EXPLORER_FOOTERS=5000 \
-        ./run tests tests/interop/test_footer_peers.py
+    export DELTA_EXPLORER_EVERYTHING=1 DELTA_EXPLORER_FOOTERS=5000
+    ./run tests tests/interop/test_footer_peers.py
 
 asks that many conditions of each form of table; CI asks 60 of half of the forms, others each day.
 One in ten of them goes to delta-spark, which needs as long for one as the others for hundreds.
