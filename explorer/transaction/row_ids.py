@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column
-from explorer.log.record_counts import record_counts
+from explorer.log.actions.columns import int64_column
+from explorer.log.actions.record_counts import record_counts
 from explorer.protocol.features.row_id_high_water_mark import MAX_ROW_ID
 from explorer.protocol.file_actions import RemoveFile
 from explorer.transaction.read_set import among, path_keys
 
 if TYPE_CHECKING:
+    from explorer.transaction.concurrent_commit import WinningCommit
     from explorer.transaction.staged import StagedCommit
-    from explorer.transaction.winner import WinningCommit
 
 ID_COLUMNS: Final = ("base_row_id", "default_row_commit_version")
 """What file actions say of the ids of their rows."""

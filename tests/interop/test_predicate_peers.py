@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from explorer.protocol.arrow_types import delta_schema
-from explorer.scan.predicate import parse_predicate
+from explorer.scan.predicate.predicate import parse_predicate
 
 _MIDNIGHT = datetime(2024, 1, 1)  # noqa: DTZ001  # a time on the wall
 _NAN, _INF = float("nan"), float("inf")

@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.rows.read import read_rows
 from explorer.scan.plan import plan_scan
-from explorer.scan.predicate import parse_predicate
+from explorer.scan.predicate.predicate import parse_predicate
 from explorer.table.snapshot import Snapshot
 from tests.corpus import READABLE, place_table, table_name
 from tests.properties.predicates import leaves, predicates
