@@ -18,7 +18,7 @@ from explorer.rows.data_file.unrelated_file import unrelated_problem
 from explorer.rows.layout import layout_of
 from explorer.rows.request import RowRequest, build_request
 from explorer.scan.plan import plan_scan
-from explorer.scan.predicate.predicate import parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
 from explorer.table.snapshot import Snapshot
 
 PREVIEW_ROWS = 1000

@@ -25,7 +25,8 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, answer, question_of
-from explorer.scan.predicate.predicate import Predicate, parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.predicate.predicate import Predicate
 from explorer.scan.reasons import KEPT, evidence_of, render_reasons
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
 from explorer.scan.watched import over_watched

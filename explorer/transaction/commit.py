@@ -230,7 +230,7 @@ def _with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit
         return staged
     from explorer.transaction.row_ids import with_ids_since  # noqa: PLC0415  # brings Arrow
 
-    return with_ids_since(staged, winner)
+    return with_ids_since(staged, winner.adds)
 
 
 def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> int | None:

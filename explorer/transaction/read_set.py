@@ -17,7 +17,8 @@ from explorer.progress import UNWATCHED, Watch
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.plan import plan_scan
 from explorer.scan.possibility import may_be_true
-from explorer.scan.predicate.predicate import Predicate, parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.predicate.predicate import Predicate
 
 if TYPE_CHECKING:
     from explorer.table.snapshot import Snapshot

@@ -10,11 +10,11 @@ from typing import Any, Final, Literal
 import pyarrow as pa
 
 from explorer.inspect.commits.timed_listing import list_with_times
-from explorer.inspect.conflicts._conflict_wording import conflict_sentence, winner_in_words
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.filenames import render_commit_name
+from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.conflicts import Conflict
@@ -193,3 +193,24 @@ def _row(conflict: Conflict) -> tuple[Any, ...]:
         render_commit_name(conflict.version),
         conflict.spec,
     )
+
+
+def conflict_sentence(found: ConflictCheck) -> str:
+    """Which commit won and by which rule, or that nothing conflicts."""
+    read, number = found.read_version, found.newest_version - found.read_version
+    level = f"at the isolation level {found.isolation_level}"
+    if number <= 0:
+        return f"Version {read} is the newest: there is nothing to conflict with."
+    commits = f"{count(number, 'commit')} since version {read}"
+    if not found.num_conflicts:
+        return f"No conflict with the {commits}, {level}."
+    total = found.num_conflicts
+    return (
+        f"{winner_in_words(found.found[0])} {count(total, 'conflict')} with the {commits}, {level}."
+    )
+
+
+def winner_in_words(conflict: Conflict) -> str:
+    """Which commit won, by which rule, and why."""
+    who = f" ({conflict.commit.operation[:60]})" if conflict.commit.operation else ""
+    return f"Version {conflict.version}{who} won: {conflict.rule}. {conflict.reason}"

@@ -15,11 +15,12 @@ from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.inspect.commits.commit_lines import read_commits
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.reach.reachability import openable_versions
+from explorer.inspect.reach.wording import versions_in_words
 from explorer.inspect.rows._candidates import Candidates
-from explorer.inspect.rows._row_wording import row_sentence
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.log.commits.commit_info import read_commit_info
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import render_commit_name
 from explorer.rows.changes.change_actions import Change, RecordedChanges
 from explorer.rows.changes.change_range import CHANGE_COLUMNS, ChangeRange, TableState
@@ -28,7 +29,10 @@ from explorer.rows.layout import layout_of
 from explorer.rows.read import RowScan
 from explorer.rows.request import RowRequest, build_request
 from explorer.scan.plan import plan_scan
-from explorer.scan.predicate.predicate import Predicate, parse_predicate
+from explorer.scan.predicate.evaluation import evaluate
+from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.predicate.predicate import Predicate
+from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table, contiguous_run
 
@@ -260,7 +264,7 @@ class _Search:
             try:
                 for batch in read_change(self.feed.range.table.store, change, commit, self.request):
                     watch.step(self.files_read, None, "Reading files")
-                    batches.append(batch.filter(self.predicate.mask(batch)))
+                    batches.append(batch.filter(evaluate(self.predicate.condition, batch)))
             except DeltaError as error:
                 self._missed(commit.version, change.file.path, error)
         rows = pa.Table.from_batches(batches, self.schema)
@@ -368,3 +372,56 @@ def _told(table: Table, version: int) -> dict[str, Any]:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
+
+
+_SHOWN = 3
+
+
+def row_sentence(found: RowHistory) -> str:
+    """When something happened to the rows, and what was searched."""
+    # no times: one may lie where no calendar reaches
+    rows = found.versions.drop_columns(["timestamp"]).to_pylist()
+    if not rows:
+        text = "No version that was searched changed a row that matches."
+        if found.at_start is not None and found.at_start.num_rows:
+            number = found.at_start.num_rows
+            text += f" {_rows(number)} matched already in version {found.first - 1}."
+    else:
+        shown = rows if len(rows) <= _SHOWN else [rows[0], *rows[-(_SHOWN - 1) :]]
+        text = "; ".join(_event(row) for row in shown)
+        text = f"{text[:1].upper()}{text[1:]}."
+        if len(rows) > _SHOWN:
+            text = f"Rows that match changed in {len(rows):,} versions. First and last: {text}"
+        if found.at_start is not None and found.at_start.num_rows:
+            text += f" {_rows(found.at_start.num_rows)} matched before, in version "
+            text += f"{found.first - 1}."
+    return f"{text} {_searched(found)}"
+
+
+def _event(row: dict[str, Any]) -> str:
+    parts = [
+        f"{verb} {_rows(row[name])}"
+        for name, verb in (("inserted", "wrote"), ("updated", "changed"), ("deleted", "deleted"))
+        if row[name]
+    ]
+    by = "" if row["operation"] is None else f" ({row['operation'][:60]})"
+    return f"version {row['version']}{by} {' and '.join(parts)}"
+
+
+def _searched(found: RowHistory) -> str:
+    span = "nothing"
+    if found.last >= found.first:
+        span = versions_in_words([(found.first, found.last)])
+    text = f"Searched: {span}; of {found.num_files:,} files that were added or removed "
+    text += f"{found.files_read:,} had to be read ({render_byte_size(found.bytes_read)})."
+    if found.is_cut:
+        text += f" A limit ended the search: what came after version {found.last} is not known."
+    if found.unread.num_rows:
+        number = found.unread.num_rows
+        text += f" {count(number, 'file')} could not be read: what "
+        text += f"{'they hold' if number > 1 else 'it holds'} is not known."
+    return text
+
+
+def _rows(number: int) -> str:
+    return count(number, "row")

@@ -23,7 +23,7 @@ from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, question_of
 from explorer.scan.plan import plan_piece
-from explorer.scan.predicate.predicate import parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
 from explorer.scan.watched import over_watched
 from explorer.table.snapshot import Snapshot
 

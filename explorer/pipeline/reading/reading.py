@@ -23,7 +23,7 @@ from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.request import RowRequest, build_request
 from explorer.scan.plan import ScanPlan, plan_scan
-from explorer.scan.predicate.predicate import parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
 from explorer.storage.local import LocalStore
 from explorer.table.snapshot import Snapshot
 

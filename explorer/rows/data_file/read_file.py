@@ -30,6 +30,7 @@ from explorer.rows.data_file.row_positions import metadata_column, physical_posi
 from explorer.rows.data_file.unrelated_file import unrelated_error
 from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import BrokenRule, RowChecks, find_broken, find_broken_partition
+from explorer.scan.predicate.evaluation import evaluate
 from explorer.storage.ports import ReadStore
 
 
@@ -112,7 +113,7 @@ class FileRows:
             if request.predicate is not None:
                 with reading(self.opened.file, request.layout.version):
                     rows = stored.logical(plan)
-                stored = stored.filter(request.predicate.mask(rows))
+                stored = stored.filter(evaluate(request.predicate.condition, rows))
             yield stored.columns[-1]
 
 
@@ -195,7 +196,7 @@ def _answer(request: RowRequest, rows: pa.RecordBatch, extra: Sequence[pa.Array]
     batch = _batch([*own, *extra], request.schema, rows.num_rows)
     if request.predicate is None or not rows.num_rows:
         return batch
-    return batch.filter(request.predicate.mask(rows))
+    return batch.filter(evaluate(request.predicate.condition, rows))
 
 
 def _batch(arrays: Sequence[pa.Array], schema: pa.Schema, count: int) -> pa.RecordBatch:

@@ -45,7 +45,11 @@ _COMPARE: dict[Operator, Any] = {
 
 
 def evaluate(condition: Condition, rows: pa.Table | pa.RecordBatch) -> pa.BooleanArray:
-    """Where the condition is true; unknown counts as not."""
+    """True where the condition is true, false where it is false or unknown.
+
+    `rows` have the columns that the condition names, with the Arrow types of the table's
+    schema. Raises `InvalidArgumentError` where one is missing.
+    """
     batches = rows.to_batches() if isinstance(rows, pa.Table) else [rows]
     found = [_mask(condition, batch) for batch in batches]
     return pa.concat_arrays(found) if found else bool_column([])

@@ -29,6 +29,7 @@ from explorer.scan.predicate.predicate import (
     Negation,
     NullTest,
     Operator,
+    Predicate,
     Truth,
     TruthTest,
     Value,
@@ -51,6 +52,17 @@ _COMPARISONS: dict[str, Operator] = {
     "GTE": ">=",
 }
 _NEGATED: dict[str, Operator] = {"NEQ": "=", "NullSafeNEQ": "<=>"}
+
+
+def parse_predicate(text: str, schema: StructType) -> Predicate:
+    """The predicate that SQL text (as Spark writes it) means over a table's columns.
+
+    Names are resolved as Spark does, whatever their case. Raises
+    `InvalidArgumentError` where the text is no condition, names no column or
+    several, compares what cannot be compared, or needs more than column references,
+    literals, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS.
+    """
+    return Predicate(condition=parse_condition(text, schema))
 
 
 def parse_condition(text: str, schema: StructType) -> Condition:

@@ -13,12 +13,12 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from explorer.protocol.schema import DataType, StructType
+from explorer.protocol.schema import DataType
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.domains import Domain
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 ConstantValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | None
 Operator = Literal["=", "<=>", "<", "<=", ">", ">="]
@@ -152,7 +152,7 @@ class Predicate:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The logical names of the table's columns that `mask` needs, in order."""
+        """The logical names of the table's columns that `evaluate` needs, in order."""
         return tuple(dict.fromkeys(reference.path[0] for reference in self.references))
 
     @property
@@ -161,29 +161,6 @@ class Predicate:
         if isinstance(self.condition, Conjunction):
             return self.condition.operands
         return (self.condition,)
-
-    def mask(self, rows: pa.Table | pa.RecordBatch) -> pa.BooleanArray:
-        """True where the condition is true, false where it is false or unknown.
-
-        `rows` have the columns named by `columns`, with the Arrow types of the
-        table's schema. Raises `InvalidArgumentError` where one is missing.
-        """
-        from explorer.scan.predicate.evaluation import evaluate  # noqa: PLC0415  # it walks these nodes
-
-        return evaluate(self.condition, rows)
-
-
-def parse_predicate(text: str, schema: StructType) -> Predicate:
-    """The predicate that SQL text (as Spark writes it) means over a table's columns.
-
-    Names are resolved as Spark does, whatever their case. Raises
-    `InvalidArgumentError` where the text is no condition, names no column or
-    several, compares what cannot be compared, or needs more than column references,
-    literals, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS.
-    """
-    from explorer.scan.predicate.parse import parse_condition  # noqa: PLC0415  # brings sqlglot
-
-    return Predicate(condition=parse_condition(text, schema))
 
 
 def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911  # one per node

@@ -17,7 +17,7 @@ from explorer.errors import CancelledError
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, Progress, Watch
 from explorer.scan.plan import kept_by_partitions
-from explorer.scan.predicate.predicate import parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
 from explorer.scan.statistics.live_files import parsed_statistics
 from explorer.scan.watched import over_watched, watched_files
 from explorer.table.snapshot import Snapshot

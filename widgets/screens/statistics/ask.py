@@ -19,7 +19,7 @@ from explorer.log.plain_arrays import read_values
 from explorer.log.state.statistics_columns import indexed_places
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.scan.plan import kept_by_partitions
-from explorer.scan.predicate.predicate import parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
 from explorer.scan.statistics.column_statistics import statistics_columns
 from explorer.scan.statistics.live_files import parsed_bounds
 from explorer.table.snapshot import Snapshot
