@@ -156,7 +156,7 @@ def _password(
     Asks for the password twice and shows it nowhere. The line holds the name,
     the role and a salted scrypt hash.
     """
-    from widgets.services.people import render_user  # noqa: PLC0415  # loads with the package
+    from widgets.session.people import render_user  # noqa: PLC0415  # loads with the package
 
     if stdin:
         password = typer.get_text_stream("stdin").readline().rstrip("\r\n")

@@ -20,7 +20,7 @@ from explorer.cli.wording import render_count, render_size, render_time
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from explorer.inspect.feed_counts import ChangeTotals
+    from explorer.inspect.rows.feed_counts import ChangeTotals
 
 _SCREENFUL = 50
 
@@ -52,7 +52,7 @@ def changes(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer changes ./orders 12 15 --limit 100
     """
-    from explorer.rows.changes import read_changes  # noqa: PLC0415  # `--help` does without Arrow
+    from explorer.rows.changes.feed import read_changes  # noqa: PLC0415  # `--help` does without Arrow
 
     table = explorer.open_table(uri, parse_storage_options(option))
     if count:

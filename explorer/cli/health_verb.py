@@ -17,7 +17,7 @@ from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
 if TYPE_CHECKING:
-    from explorer.inspect.table_health import Health
+    from explorer.inspect.health.table_health import Health
     from explorer.progress import ProgressCallback
     from explorer.table.table import Table
 

@@ -24,7 +24,7 @@ from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import printable, render_count
 
 if TYPE_CHECKING:
-    from explorer.inspect.column_presence import ColumnPresence
+    from explorer.inspect.columns.presence import ColumnPresence
 
 _SCREENFUL = 50
 
@@ -51,7 +51,7 @@ def schema(  # the options of a command
 
     Example: delta-explorer schema ./orders --version 3 --files
     """
-    from explorer.inspect.column_presence import MOST_FILES  # noqa: PLC0415  # `--help` without Arrow
+    from explorer.inspect.columns.presence import MOST_FILES  # noqa: PLC0415  # `--help` without Arrow
 
     table = open_named(uri, option)
     if files:

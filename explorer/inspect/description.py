@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
-from explorer.inspect.feature_states import feature_states
-from explorer.inspect.table_rules import COLUMNS as RULE_COLUMNS
-from explorer.inspect.table_rules import Rules, rule_rows
-from explorer.inspect.version_checksum import validate_checksum
-from explorer.log.hint import validate_hint
-from explorer.log.segment import LogSegment, build_segment
+from explorer.inspect.health.version_checksum import validate_checksum
+from explorer.inspect.table_features.feature_states import feature_states
+from explorer.inspect.table_features.writer_rules import COLUMNS as RULE_COLUMNS
+from explorer.inspect.table_features.writer_rules import Rules, rule_rows
+from explorer.log.folder.last_checkpoint import validate_hint
+from explorer.log.folder.segment import LogSegment, build_segment
 from explorer.progress import Cancel, ProgressCallback
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, validate_mapping

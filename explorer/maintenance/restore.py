@@ -19,22 +19,22 @@ import pyarrow.compute as pc
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance.after_commit import with_checksum_and_checkpoint
-from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.differing_files import differing_files
-from explorer.maintenance.file_list import build_files, join_files
-from explorer.maintenance.files_coming_back import missing_files, vacuum_under_way
-from explorer.maintenance.newest_times import judge_committing, judge_following
-from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, look_at, system_clock
-from explorer.maintenance.restore_rows import (
+from explorer.maintenance._restore_rows import (
     Moves,
     column_moves,
     differing,
     judge_rows,
     row_moves,
 )
-from explorer.maintenance.staged_files import restoring, without_other_ids
+from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.file_list import build_files, join_files
+from explorer.maintenance.plan.newest_times import judge_committing, judge_following
+from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.steps.commit_files import restoring, without_other_ids
+from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.steps.differing_files import differing_files
+from explorer.maintenance.steps.files_coming_back import missing_files, vacuum_under_way
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
@@ -42,7 +42,7 @@ from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.features.registry import supported_features
 from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION, COLUMN_MAPPING_MAX_ID
-from explorer.storage.memory import release_memory
+from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table

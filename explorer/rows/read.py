@@ -9,16 +9,16 @@ import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.rows.data_file import FILE_COLUMNS, data_file_batches
-from explorer.rows.deletion import VectorFiles
+from explorer.rows.data_file.data_file import FILE_COLUMNS, data_file_batches
+from explorer.rows.data_file.deletion_vectors import VectorFiles
+from explorer.rows.data_file.open_ahead import MOST_AHEAD, Opening, open_ahead
+from explorer.rows.data_file.parquet_file import BATCH_ROWS
+from explorer.rows.data_file.read_file import FileRows, open_rows
+from explorer.rows.data_file.unrelated_file import unrelated_problem
 from explorer.rows.layout import layout_of
-from explorer.rows.parquet_file import BATCH_ROWS
-from explorer.rows.read_ahead import MOST_AHEAD, Opening, open_ahead
-from explorer.rows.read_file import FileRows, open_rows
 from explorer.rows.request import RowRequest, build_request
-from explorer.rows.unrelated_file import unrelated_problem
 from explorer.scan.plan import plan_scan
-from explorer.scan.predicate import parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
 from explorer.table.snapshot import Snapshot
 
 PREVIEW_ROWS = 1000

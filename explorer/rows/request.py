@@ -16,7 +16,7 @@ from explorer.protocol.features.type_widening import check_type_changes
 from explorer.protocol.schema import StructField, StructType
 from explorer.rows.layout import RowLayout
 from explorer.rows.row_checks import RowChecks
-from explorer.scan.predicate import Predicate
+from explorer.scan.predicate.predicate import Predicate
 
 METADATA_COLUMNS: Final = {
     "_row_id": pa.int64(),

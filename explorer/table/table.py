@@ -15,16 +15,16 @@ from explorer.errors import (
     NotFoundError,
     StorageError,
 )
-from explorer.log.key_cache import KeyCache
-from explorer.log.listing import KeptListing, LogListing, list_newer
+from explorer.log.folder.listing import KeptListing, LogListing, list_newer
+from explorer.log.folder.segment import build_segment, missing_versions
 from explorer.log.load import (
     KnownActions,
     LoadedVersion,
     load_protocol_and_metadata,
     load_version,
 )
-from explorer.log.segment import build_segment, missing_versions
-from explorer.log.small_actions import SmallActions
+from explorer.log.reconcile.small_actions import SmallActions
+from explorer.log.state.key_cache import KeyCache
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.consistency import (
@@ -298,7 +298,7 @@ def open_table(
     Raises `NotFoundError` where no table lies there.
     """
     if spark is not None:
-        from explorer.table.catalog_name import location_by_name  # noqa: PLC0415  # rarely needed
+        from explorer.table._catalog_name import location_by_name  # noqa: PLC0415  # rarely needed
 
         uri = location_by_name(os.fspath(uri), spark)
     store = open_read_store(uri, storage_options, within)

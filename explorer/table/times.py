@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
-from explorer.log.commit_info import monotonic, read_commit_info
-from explorer.log.listing import LogListing
+from explorer.log.commits.commit_info import monotonic, read_commit_info
+from explorer.log.folder.listing import LogListing
 from explorer.protocol import known_properties as known
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.registry import is_supported

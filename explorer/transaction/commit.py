@@ -18,17 +18,24 @@ from explorer.errors import (
     Problem,
     StorageError,
 )
-from explorer.log.commit_info import read_commit_info
-from explorer.log.listing import build_listing
+from explorer.log.commits.commit_info import read_commit_info
+from explorer.log.folder.listing import build_listing
 from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
 from explorer.table.times import CLOCK_TOLERANCE_MS, render_time
+from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
     Attempt,
     build_attempt,
     enables_in_commit_timestamps,
+)
+from explorer.transaction.concurrent_commit import (
+    WinningCommit,
+    follow,
+    newest_version,
+    read_winners,
 )
 from explorer.transaction.conflicts import (
     Conflict,
@@ -38,9 +45,7 @@ from explorer.transaction.conflicts import (
 )
 from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
 from explorer.transaction.requirements import check_commit
-from explorer.transaction.retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.staged import StagedCommit
-from explorer.transaction.winner import WinningCommit, follow, newest_version, read_winners
 
 Clock = Callable[[], int]
 """The time in milliseconds since the epoch."""
@@ -225,7 +230,7 @@ def _with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit
         return staged
     from explorer.transaction.row_ids import with_ids_since  # noqa: PLC0415  # brings Arrow
 
-    return with_ids_since(staged, winner)
+    return with_ids_since(staged, winner.adds)
 
 
 def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> int | None:

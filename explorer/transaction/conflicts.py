@@ -16,9 +16,9 @@ from explorer.errors import ConflictError
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
 from explorer.protocol.file_actions import AddFile, RemoveFile
-from explorer.transaction.identity import differ_in_identity_alone
+from explorer.transaction._identity import differ_in_identity_alone
+from explorer.transaction.concurrent_commit import SHOWN, CommitSummary, FirstPaths, WinningCommit
 from explorer.transaction.staged import IsolationLevel, StagedCommit
-from explorer.transaction.winner import SHOWN, CommitSummary, FirstPaths, WinningCommit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,7 +193,7 @@ def _rows_came(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
         return None
     if reads.whole_table:
         return _first(winner.came)
-    from explorer.transaction.read_files import matching, new_rows  # noqa: PLC0415  # Arrow
+    from explorer.transaction._matched_files import matching, new_rows  # noqa: PLC0415  # Arrow
 
     return _found_by_predicates(staged, matching(reads, new_rows(winner.adds)))
 
@@ -205,7 +205,7 @@ def _files_that_would_stay(staged: StagedCommit, winner: WinningCommit) -> Overl
         return None
     import pyarrow.compute as pc  # noqa: PLC0415  # brings Arrow
 
-    from explorer.log.key_columns import keys_of  # noqa: PLC0415  # as above
+    from explorer.log.reconcile.key_columns import keys_of  # noqa: PLC0415  # as above
 
     goes = pc.is_in(keys_of(winner.adds), value_set=keys_of(staged.files("remove")))
     return _paths(winner.adds.filter(pc.invert(goes)))
@@ -217,7 +217,7 @@ def _rows_went(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
         return None
     if reads.whole_table:
         return _first(winner.went)
-    from explorer.transaction.read_files import matching  # noqa: PLC0415  # brings Arrow
+    from explorer.transaction._matched_files import matching  # noqa: PLC0415  # brings Arrow
     from explorer.transaction.read_set import among  # noqa: PLC0415  # as above
 
     if staged.read_keys is not None:

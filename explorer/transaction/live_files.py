@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import ADD_COLUMNS, empty_table, schema_of
-from explorer.log.key_columns import KEY_COLUMNS, keys_of
+from explorer.log.actions.columns import ADD_COLUMNS, empty_table, schema_of
+from explorer.log.reconcile.key_columns import KEY_COLUMNS, keys_of
 from explorer.transaction.read_set import path_keys
 
 if TYPE_CHECKING:
-    from explorer.log.file_columns import FileColumns
+    from explorer.log.state.file_columns import FileColumns
     from explorer.table.snapshot import Snapshot
 
 
@@ -32,7 +32,7 @@ class LiveFiles(Protocol):
 
     def without(self, keys: pa.ChunkedArray) -> pa.Table:
         """The path and vector of the live files whose key, as the log reconciles them (see
-        `explorer.log.key_columns`), is none of `keys`."""
+        `explorer.log.reconcile.key_columns`), is none of `keys`."""
         ...
 
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import bool_column, string_column
-from explorer.log.file_columns import FileColumns
-from explorer.log.key_columns import keys_of
+from explorer.files.store_paths import place_keys
+from explorer.log.actions.columns import bool_column, string_column
+from explorer.log.reconcile.key_columns import keys_of
+from explorer.log.state.file_columns import FileColumns
 from explorer.progress import UNWATCHED, Watch
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.plan import plan_scan
 from explorer.scan.possibility import may_be_true
-from explorer.scan.predicate import Predicate, parse_predicate
-from explorer.table.store_paths import place_keys
+from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.predicate.predicate import Predicate
 
 if TYPE_CHECKING:
     from explorer.table.snapshot import Snapshot

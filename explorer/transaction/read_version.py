@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from explorer.errors import NotFoundError
-from explorer.log.commit_info import read_commit_info
+from explorer.log.commits.commit_info import read_commit_info
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.registry import is_active
 from explorer.protocol.filenames import render_commit_path

@@ -12,15 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column
-from explorer.log.record_counts import record_counts
+from explorer.log.actions.columns import int64_column
+from explorer.log.actions.record_counts import record_counts
 from explorer.protocol.features.row_id_high_water_mark import MAX_ROW_ID
 from explorer.protocol.file_actions import RemoveFile
 from explorer.transaction.read_set import among, path_keys
 
 if TYPE_CHECKING:
     from explorer.transaction.staged import StagedCommit
-    from explorer.transaction.winner import WinningCommit
 
 ID_COLUMNS: Final = ("base_row_id", "default_row_commit_version")
 """What file actions say of the ids of their rows."""
@@ -84,14 +83,14 @@ def ids_of_removes(
     return base, version
 
 
-def with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit:
-    """The same commit, whose removes say the ids that `winner` gave to their files, as whoever
-    gives ids to all files of a table does: a remove says those of the last add of its path
-    (spec: Writer Requirements for Row Tracking). What it adds needs none of them: where files
-    without ids may be there, ids are not kept for rows that go to another file, and a path that
-    both add is a conflict."""
+def with_ids_since(staged: StagedCommit, adds: pa.Table) -> StagedCommit:
+    """The same commit, whose removes say the ids that `adds`, those of a commit before it, have for
+    their files, as whoever gives ids to all files of a table does: a remove says those of the
+    last add of its path (spec: Writer Requirements for Row Tracking). What it adds needs none of
+    them: where files without ids may be there, ids are not kept for rows that go to another
+    file, and a path that both add is a conflict."""
     root = staged.base.root
-    again = among(winner.adds, staged.removed_keys, root)
+    again = among(adds, staged.removed_keys, root)
     if not again.num_rows:
         return staged
     removes = staged.files("remove")

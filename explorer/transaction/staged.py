@@ -15,7 +15,7 @@ from explorer.transaction.read_version import ReadVersion
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from explorer.log.action_fields import FileAction
+    from explorer.log.actions.fields import FileAction
     from explorer.transaction.live_files import LiveFiles
     from explorer.transaction.read_set import ReadSet
 
@@ -103,7 +103,7 @@ class StagedCommit:
     """Actions upon the version that was read, `NO_TABLE` if there was none.
 
     Few files may be among `actions`; many are `adds` and `removes`, batches with columns
-    of `explorer.log.columns` (a column that is left out holds nothing). Fresh row ids and
+    of `explorer.log.actions.columns` (a column that is left out holds nothing). Fresh row ids and
     commit versions are given when the version is known: a file that has none yet gets
     them, one that comes with them keeps them (spec: Row Tracking).
 
@@ -147,7 +147,7 @@ class StagedCommit:
     @cached_property
     def read_keys(self) -> pa.ChunkedArray | None:
         """The paths of the files that were read, likewise; None where these are not named."""
-        from explorer.table.store_paths import place_keys  # noqa: PLC0415  # brings Arrow
+        from explorer.files.store_paths import place_keys  # noqa: PLC0415  # brings Arrow
 
         paths = self.reads.paths
         return None if paths is None else place_keys(paths, self.base.root)
@@ -164,7 +164,7 @@ class StagedCommit:
     def live_that_stay(self) -> pa.Table | None:
         """The path and vector of live files that it does not remove, under the very key that
         they have in the log; None where nobody has them at hand."""
-        from explorer.log.key_columns import keys_of  # noqa: PLC0415  # brings Arrow
+        from explorer.log.reconcile.key_columns import keys_of  # noqa: PLC0415  # brings Arrow
 
         return None if self.live is None else self.live.without(keys_of(self.files("remove")))
 
@@ -193,7 +193,7 @@ class StagedCommit:
         return [action for action in self.actions if isinstance(action, kind)]
 
     def files(self, action: FileAction) -> pa.Table:
-        """All its adds or removes, with every column of `explorer.log.columns`."""
+        """All its adds or removes, with every column of `explorer.log.actions.columns`."""
         return self._added if action == "add" else self._removed
 
     @cached_property

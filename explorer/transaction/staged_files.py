@@ -13,9 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.action_fields import FileAction
-from explorer.log.columns import COLUMNS, VECTOR_FIELDS, bool_column, int64_column, string_column
-from explorer.log.columns import table_of as table_of_bodies
+from explorer.log.actions.columns import (
+    COLUMNS,
+    VECTOR_FIELDS,
+    bool_column,
+    int64_column,
+    string_column,
+)
+from explorer.log.actions.columns import table_of as table_of_bodies
+from explorer.log.actions.fields import FileAction
 
 _ROWS: Final = 4096
 _BYTES: Final = 2**26
@@ -71,7 +77,7 @@ def complete(action: FileAction, batch: pa.RecordBatch) -> pa.RecordBatch:
             raise InvalidArgumentError(
                 f"A staged batch has a column {name[:60]!r} that an {action} action has not.",
                 reason="Its name or its type is another one.",
-                remedy="Use the columns of explorer.log.columns.",
+                remedy="Use the columns of explorer.log.actions.columns.",
             )
     held = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays = {

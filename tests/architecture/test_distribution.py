@@ -8,7 +8,7 @@ from tests.distribution import next_scope, scope_of
 
 _JVM = "tests/pipeline/test_read.py::test_rows[a]@spark"
 _PAGE = "tests/browser/test_page.py::test_back@browser test_page"
-_LIGHT = "tests/unit/log/test_listing.py::test_name_that_is_foreign[a@b]"
+_LIGHT = "tests/unit/log/folder/test_listing.py::test_name_that_is_foreign[a@b]"
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ _LIGHT = "tests/unit/log/test_listing.py::test_name_that_is_foreign[a@b]"
     [
         (_JVM, "spark"),
         (_PAGE, "browser test_page"),
-        (_LIGHT, "tests/unit/log/test_listing.py"),
+        (_LIGHT, "tests/unit/log/folder/test_listing.py"),
         ("tests/a/test_b.py::test_c[x@spark]", "tests/a/test_b.py"),
     ],
 )

@@ -40,9 +40,9 @@ def test_what_it_runs_is_measured_by_the_clock_and_the_processor(tmp_path: Path)
 @pytest.mark.parametrize(
     ("changed", "folders"),
     [
-        ("explorer/log/replay.py", []),
+        ("explorer/log/reconcile/replay.py", []),
         ("tests/unit/log/test_replay.py", []),
-        ("widgets/views/rows.py", ["browser", "documentation", "notebooks", "served"]),
+        ("widgets/screens/rows/view.py", ["browser", "documentation", "notebooks", "served"]),
         ("static/page.css", ["browser", "documentation", "notebooks", "served"]),
         ("notebooks/tour.ipynb", ["notebooks"]),
         ("docs/limits.md", ["documentation"]),

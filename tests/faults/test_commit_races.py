@@ -22,12 +22,12 @@ from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.protocol.filenames import render_commit_path
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import PutOutcome, WriteStore
+from explorer.transaction._retries import Retries
 from explorer.transaction.attempt import build_attempt
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING
 from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
-from explorer.transaction.retries import Retries
 from explorer.transaction.staged import Provenance, StagedCommit
 
 NOW = 1_700_000_000_000

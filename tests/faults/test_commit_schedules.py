@@ -14,12 +14,12 @@ import pytest
 
 from explorer.protocol.actions import Metadata, Transaction
 from explorer.protocol.commit_json import Action
+from explorer.transaction._retries import Retries
 from explorer.transaction.attempt import build_attempt
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_files
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
-from explorer.transaction.retries import Retries
 from explorer.transaction.staged import StagedCommit
 from tests.faults.commit_schedules import ScheduledStore, Turns, run_side_by_side
 from tests.sampling import unless_asked

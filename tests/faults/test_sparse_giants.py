@@ -12,10 +12,10 @@ import pytest
 
 import explorer.inspect as look
 from explorer.errors import InvalidArgumentError, UnusableCheckpointError
-from explorer.log.checkpoint import read_checkpoint
-from explorer.log.classic_copy import write_classic_copy
-from explorer.log.hint import read_hint
-from explorer.log.hint_writer import write_hint
+from explorer.log.checkpoint.read import read_checkpoint
+from explorer.log.checkpoint_writing._last_checkpoint_writer import write_hint
+from explorer.log.checkpoint_writing.classic_copy import write_classic_copy
+from explorer.log.folder.last_checkpoint import read_hint
 from explorer.log.small_file import LARGEST_CHECKSUM, LARGEST_HINT
 from explorer.maintenance import StateFolder, plan_checkpoint, plan_log_cleanup, plan_repair
 from explorer.progress import UNWATCHED
@@ -24,9 +24,9 @@ from explorer.storage.local import LocalStore
 from tests.tables import FEATURE_PROTOCOL, metadata
 from tests.unit.log.checkpoint_cases import write
 from tests.unit.maintenance.lake import Lake
-from widgets.services.catalog import read_catalog
-from widgets.services.people import read_users
-from widgets.services.recents import Recents
+from widgets.session.catalog import read_catalog
+from widgets.session.people import read_users
+from widgets.session.recents import Recents
 
 _MIB = 2**20
 _GIANT = 400 * _MIB

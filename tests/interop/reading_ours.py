@@ -11,7 +11,7 @@ import pyarrow as pa
 import explorer
 import explorer.inspect as look
 from explorer.protocol.features.registry import supported_features
-from explorer.rows.changes import read_changes
+from explorer.rows.changes.feed import read_changes
 from explorer.rows.read import read_rows
 from tests.interop.reading import (
     ROW_TRACKING,

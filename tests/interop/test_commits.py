@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import explorer
-from explorer.log.columns import string_column
+from explorer.log.actions.columns import string_column
 from explorer.storage.open import open_write_store
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict

@@ -15,7 +15,7 @@ import explorer
 from explorer import maintenance
 from explorer.errors import InvalidArgumentError
 from explorer.progress import Progress
-from explorer.scan.sql_functions import ALLOWED_FUNCTIONS
+from explorer.scan.sql._sql_functions import ALLOWED_FUNCTIONS
 from tests.interop.twins import (
     REFUSED,
     agrees,

@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import maintenance
 from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
-from explorer.storage.parquet_writer import ParquetOutput, WriterSettings
+from explorer.storage.parquet.writer import ParquetOutput, WriterSettings
 from tests.data_tables import DataTable, array, field, map_of, struct
 from tests.interop.conditions import (
     KINDS,

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer.errors import InvalidArgumentError
-from explorer.log.checkpoint_form import CLASSIC, CheckpointForm
-from explorer.log.checkpoint_writer import write_checkpoint
-from explorer.log.compaction_writer import write_compaction
-from explorer.log.listing import list_log
+from explorer.log.checkpoint_writing.checkpoint_form import CLASSIC, CheckpointForm
+from explorer.log.checkpoint_writing.checkpoint_writer import write_checkpoint
+from explorer.log.checkpoint_writing.compaction_writer import write_compaction
+from explorer.log.folder.listing import list_log
 from explorer.protocol.features.registry import is_supported
 from explorer.storage.local import LocalStore
 from explorer.table.snapshot import Snapshot

@@ -33,7 +33,7 @@ from tests.change_feeds import Feed, hiding
 from tests.row_values import counted_rows
 from tests.tables import add, remove
 from widgets import TableExplorer
-from widgets.components.live_html import LiveHtml
+from widgets.ui.live_html import LiveHtml
 
 _HERE = {
     "spark.ui.enabled": "false",

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import pipeline
-from explorer.pipeline.route import Route
+from explorer.pipeline.native.route import Route
 from tests.pipeline.rows import same_rows
 
 ROUTES: list[Route] = ["parquet", "files"]

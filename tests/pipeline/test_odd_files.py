@@ -22,10 +22,10 @@ from explorer.errors import (
     NotFoundError,
     UnsupportedError,
 )
-from explorer.pipeline.file_tasks import run_groups
-from explorer.pipeline.native_paths import native_paths
-from explorer.pipeline.route import MOST_NATIVE_FILES, Route
-from explorer.pipeline.task_groups import group_files
+from explorer.pipeline.native.paths import native_paths
+from explorer.pipeline.native.route import MOST_NATIVE_FILES, Route
+from explorer.pipeline.tasks.file_tasks import run_groups
+from explorer.pipeline.tasks.task_groups import group_files
 from tests.change_feeds import hiding
 from tests.data_tables import DataTable, array, field, struct
 from tests.pipeline.rows import same_rows, set_to

@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer.errors import StorageError
 from explorer.maintenance import StateFolder, plan_optimize
-from explorer.pipeline import rewrite
+from explorer.pipeline.rewrite import rewrite
 from explorer.progress import Cancel, Progress
 from explorer.storage.local import LocalStore
 from tests.data_tables import DataTable, field, struct

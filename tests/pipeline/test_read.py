@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import pipeline
 from explorer.errors import UnsupportedError
-from explorer.pipeline.route import Route
+from explorer.pipeline.native.route import Route
 from tests.corpus import READABLE, place_table, table_name
 from tests.pipeline.rows import same_rows
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.log.statistics_text import parse_statistics_texts
-from explorer.log.uniform_texts import read_uniform
+from explorer.log.statistics._uniform_texts import read_uniform
+from explorer.log.statistics.statistics_text import parse_statistics_texts
 
 LEAVES = {
     ("numRecords",): pa.int64(),

@@ -16,10 +16,10 @@ import yaml
 from explorer.errors import InvalidArgumentError
 from explorer.storage.local_file import read_local_text
 from explorer.storage.location import parse_location
-from widgets.served.login import check_secret
-from widgets.services.access import is_loopback
-from widgets.services.catalog import Catalog, Offered, read_catalog
-from widgets.services.desk import MOST_BYTES
+from widgets.served._login import check_secret
+from widgets.session.access import is_loopback
+from widgets.session.catalog import Catalog, Offered, read_catalog
+from widgets.session.desk import MOST_BYTES
 
 ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
 """Listens on every address of the machine."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, ErrorKind, Problem
-from explorer.log.columns import bool_column
+from explorer.log.actions.columns import bool_column
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.features.registry import FEATURES, supported_features

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import string_column, string_map_column
+from explorer.files.decoded_paths import decode_in_pieces
+from explorer.files.store_paths import place_keys
+from explorer.log.actions.columns import string_column, string_map_column
 from explorer.protocol.file_actions import AddCDCFile
-from explorer.rows.change_range import CHANGE_COLUMNS
-from explorer.table.decoded_paths import decode_in_pieces
-from explorer.table.store_paths import place_keys
+from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.transaction.rules.change import (
     REPORT,
     Change,

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import bool_column, int64_column, string_column
-from explorer.log.statistics_text import parse_statistics_texts
-from explorer.scan.partitions import PartitionColumn, read_partition
+from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.statistics.statistics_text import parse_statistics_texts
+from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.transaction.read_set import logical_keys
 from explorer.transaction.rules.change import (
     REPORT,

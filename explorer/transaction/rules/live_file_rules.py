@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import bool_column
-from explorer.log.key_columns import keys_of
+from explorer.log.actions.columns import bool_column
+from explorer.log.reconcile.key_columns import keys_of
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
 
 _TRUE = bool_column([True])[0]

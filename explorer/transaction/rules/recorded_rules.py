@@ -14,14 +14,14 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column
-from explorer.log.file_columns import FileColumns
+from explorer.log.actions.columns import int64_column
+from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.features.column_rules import identity_column
 from explorer.protocol.schema import PrimitiveType
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields, render_path
-from explorer.scan.column_statistics import FileFacts, StatisticsColumn, read_facts
-from explorer.scan.required_columns import counted_for, nulls_beyond, required_columns
+from explorer.scan.statistics.column_statistics import FileFacts, StatisticsColumn, read_facts
+from explorer.scan.statistics.required_columns import counted_for, nulls_beyond, required_columns
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _AT_ONCE: Final = 8192

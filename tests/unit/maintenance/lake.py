@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import explorer
 from explorer import maintenance
 from explorer.maintenance import Approval, Plan, Receipt
-from explorer.maintenance.file_list import of_action
+from explorer.maintenance.plan.file_list import of_action
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove
 
 NOW_MS = 1_780_000_000_000

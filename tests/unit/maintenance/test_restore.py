@@ -11,7 +11,8 @@ from uuid import UUID
 import pytest
 
 from explorer.errors import CancelledError, InvalidArgumentError, NotFoundError
-from explorer.maintenance import Plan, files_coming_back, plan_restore
+from explorer.maintenance import Plan, plan_restore
+from explorer.maintenance.steps import files_coming_back
 from explorer.progress import Cancel, Progress
 from explorer.protocol.deletion_vectors import parse_relative_place
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata, vector

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from explorer import maintenance
-from explorer.maintenance import Approval, Plan, plan_restore, restore_rows
+from explorer.maintenance import Approval, Plan, plan_restore
+from explorer.maintenance import _restore_rows as restore_rows
 from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import field, mapped, struct
 from tests.tables import FEATURE_PROTOCOL, Action, metadata, vector

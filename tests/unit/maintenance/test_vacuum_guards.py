@@ -12,8 +12,8 @@ import pytest
 
 import explorer
 from explorer import maintenance
-from explorer.log.columns import string_column
-from explorer.maintenance.file_list import build_files, join_files
+from explorer.log.actions.columns import string_column
+from explorer.maintenance.plan.file_list import build_files, join_files
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
 from tests.unit.maintenance.lake import (
     DAY_MS,

@@ -9,8 +9,8 @@ import pytest
 
 import explorer
 from explorer.errors import CorruptDataError, UnsupportedError
-from explorer.rows.data_file import FILE_COLUMNS, data_files
-from explorer.rows.read_file import read_file
+from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files
+from explorer.rows.data_file.read_file import read_file
 from explorer.rows.stored_rows import keeps_row_ids, stored_request, written_schema
 from tests.data_tables import DataTable, field, mapped, struct
 

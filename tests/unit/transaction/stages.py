@@ -10,17 +10,17 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import batch_of
-from explorer.log.key_columns import keys_of
+from explorer.log.actions.columns import batch_of
+from explorer.log.reconcile.key_columns import keys_of
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.commit_json import Action, ActionLine, render_action, render_lines
 from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.protocol.file_actions import AddFile, RemoveFile
+from explorer.transaction.concurrent_commit import WinningCommit, parse_winner
 from explorer.transaction.read_set import NOTHING, ReadSet, among
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Promises, Provenance, StagedCommit
-from explorer.transaction.winner import WinningCommit, parse_winner
 
 READ_AT = 4
 SCHEMA = (

@@ -10,9 +10,9 @@ import pytest
 from explorer.protocol.actions import Metadata, Transaction
 from explorer.protocol.commit_json import render_action
 from explorer.transaction.attempt import Attempt, build_attempt
+from explorer.transaction.concurrent_commit import follow
 from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.staged import Promises, StagedCommit
-from explorer.transaction.winner import follow
 from tests.unit.transaction.stages import (
     METADATA,
     READ_AT,

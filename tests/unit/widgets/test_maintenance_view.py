@@ -14,9 +14,9 @@ from explorer.maintenance import StateFolder
 from tests.tables import FEATURE_PROTOCOL, add, metadata
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders
-from widgets.components.live_html import LiveHtml
-from widgets.services.operations import OPERATIONS
+from widgets.session.operations import OPERATIONS
 from widgets.state import Address
+from widgets.ui.live_html import LiveHtml
 
 EVIL = "<img src=/evil onerror=window.ran=1>"
 
