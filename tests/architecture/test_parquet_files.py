@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.test_sources import PRODUCT, ROOT
 
-DOOR = ROOT / "explorer" / "storage" / "parquet_writer.py"
+DOOR = ROOT / "explorer" / "storage" / "parquet" / "writer.py"
 WRITERS = {
     "ParquetFileFormat",
     "ParquetWriter",

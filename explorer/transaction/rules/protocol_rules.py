@@ -79,13 +79,24 @@ def validate_writable(change: Change) -> Problems:
     yield from found
     # the one before may be so: the commit that lists the features is what mends it
     halves = half_listed_features(change.after.protocol)
-    if halves:
+    if halves and _writes_content(change):
         yield problem(
             f"One of the protocol's two lists alone has {shown([half.name for half in halves])}.",
             "Clients that go by the other list would read what is written without its rules.",
             spec="Table Features",
             remedy="Run `upgrade --writer-version 7` first, which lists it wherever it belongs.",
         )
+
+
+def _writes_content(change: Change) -> bool:
+    """Whether there is anything in the commit that clients could misread: the commits before
+    which a checkpoint is written to drop a feature hold none."""
+    before = change.before
+    return (
+        before is None
+        or before.metadata != change.after.metadata
+        or change.adds.num_rows + change.removes.num_rows > 0
+    )
 
 
 def _unwritable(protocol: Protocol) -> Problems:
