@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from explorer.protocol.calendar_days import SECOND_US, render_day, render_moment
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -66,7 +68,7 @@ def _renderer(kind: pa.DataType) -> _Render:
     if types.is_timestamp(kind):
         return _time_renderer(kind.unit, "Z" if kind.tz else "")
     if types.is_date32(kind):
-        return _time_renderer("D", "")
+        return render_day
     if types.is_struct(kind):
         fields = {item.name: _maybe(_renderer(item.type)) for item in kind}
         return lambda value: {name: render(value[name]) for name, render in fields.items()}
@@ -86,18 +88,12 @@ def _map_renderer(kind: pa.DataType) -> _Render:
 
 
 def _time_renderer(unit: str, zone: str) -> _Render:
-    from numpy import datetime64  # noqa: PLC0415  # as above
-
-    instant: Any = datetime64  # its types know units as literals only
-    if unit == "D":
-        return lambda value: str(instant(value, "D"))
     digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[unit]
 
     def render(value: int) -> str:
-        # by way of seconds: the least number of another unit means no time to numpy
         seconds, fraction = divmod(value, 10**digits)
         shown = f".{fraction:0{digits}}" if digits else ""
-        return f"{instant(seconds, 's')}{shown}{zone}"
+        return f"{render_moment(seconds * SECOND_US, 'T')}{shown}{zone}"
 
     return render
 

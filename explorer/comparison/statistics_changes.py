@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.log.calendar_texts import render_values
 from explorer.log.columns import int64_column, string_column
 from explorer.log.file_columns import FileColumns
 from explorer.progress import UNWATCHED, Watch
@@ -164,7 +165,7 @@ def _text(bounds: list[pa.Array], side: str) -> str | None:
     if not bounds:
         return None
     found = _extreme(pa.concat_arrays(bounds), side)
-    text: str = pc.cast(found, pa.string())[0].as_py()
+    text: str = render_values(found)[0].as_py()
     return text
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from explorer.log.columns import string_column
 from explorer.log.file_columns import FileColumns
+from explorer.log.partition_arrays import partition_array
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
@@ -58,4 +59,4 @@ def _parse(texts: pa.Array, item: StructField, kind: pa.DataType) -> pa.Array:
     encoded = pc.dictionary_encode(texts)
     name = render_type(item.data_type)
     values = [parse_partition_value(text, name) for text in encoded.dictionary.to_pylist()]
-    return pa.array(values, kind).take(encoded.indices)
+    return partition_array(values, kind).take(encoded.indices)

@@ -7,12 +7,12 @@ against a time, Spark would ask for the session's time zone.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any, Final
 
+from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, render_type
 from explorer.scan.predicate import (
     ColumnReference,
@@ -34,7 +34,6 @@ from explorer.scan.predicate import (
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # beyond these Spark rounds one of two decimals before it compares them
 _EXACT_DIGITS: Final = 30
 _NUMBERS: Final = frozenset({"byte", "short", "integer", "long", "float", "double"})
@@ -160,13 +159,13 @@ def _literal(constant: Constant) -> Column:
 
     value, kind = constant.value, constant.data_type
     match value:
-        case datetime() if value.tzinfo is not None:
+        case Moment(is_instant=True):
             # by its number: how a literal is read depends on the session's time zone
-            return fn.timestamp_micros(fn.lit((value - _EPOCH) // timedelta(microseconds=1)))
-        case datetime():
-            return fn.lit(value.isoformat(sep=" ")).cast("timestamp_ntz")
-        case date():
-            return fn.lit(value.isoformat()).cast("date")
+            return fn.timestamp_micros(fn.lit(value.number))
+        case Moment():
+            return fn.lit(str(value)).cast("timestamp_ntz")
+        case Day():
+            return fn.date_from_unix_date(fn.lit(value.number))
         case bytes():
             return fn.lit(bytearray(value)).cast("binary")
         case Decimal():

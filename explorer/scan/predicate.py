@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.schema import DataType, StructType
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.domains import Domain
@@ -20,7 +20,7 @@ from explorer.scan.domains import Domain
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ConstantValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | None
+ConstantValue: TypeAlias = bool | int | float | Decimal | str | bytes | Day | Moment | None
 Operator = Literal["=", "<=>", "<", "<=", ">", ">="]
 
 MAX_DEPTH = 40
@@ -37,8 +37,7 @@ class ColumnReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constant:
-    """A literal; its times are microseconds, aware for `timestamp` and naive for
-    `timestamp_ntz`."""
+    """A literal; its times are instants for `timestamp`, and none for `timestamp_ntz`."""
 
     value: ConstantValue
     data_type: DataType
@@ -213,7 +212,7 @@ def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911  # one
             return "NULL" if value is None else str(value).upper()
 
 
-def render_value(value: Value) -> str:  # noqa: C901, PLR0911, PLR0912  # one per type
+def render_value(value: Value) -> str:  # noqa: PLR0911  # one per type
     """A column or a literal as SQL."""
     if isinstance(value, ColumnReference):
         return render_path(value.path)
@@ -226,12 +225,10 @@ def render_value(value: Value) -> str:  # noqa: C901, PLR0911, PLR0912  # one pe
             return _quoted(text)
         case bytes() as data:
             return f"X'{data.hex().upper()}'"
-        case datetime() as time if time.tzinfo is None:
-            return f"TIMESTAMP_NTZ '{time.isoformat(sep=' ')}'"
-        case datetime() as time:
-            return f"TIMESTAMP '{time.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')}Z'"
-        case date() as day:
-            return f"DATE '{day.isoformat()}'"
+        case Moment() as time:
+            return f"TIMESTAMP{'' if time.is_instant else '_NTZ'} '{time}'"
+        case Day() as day:
+            return f"DATE '{day}'"
         case Decimal() as number:
             return format(number, "f")
         case float() as number if not math.isfinite(number):

@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.log.calendar_texts import render_values
 from explorer.log.columns import bool_column, int32_column, int64_column, string_column
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.column_statistics import StatisticsColumn
@@ -132,7 +133,7 @@ def _said_of_values(column: StatisticsColumn, evidence: pa.Table) -> pa.Array:
 def _shown(values: pa.Array) -> pa.Array:
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), pa.string())
-    return _quoted(values) if pa.types.is_string(values.type) else pc.cast(values, pa.string())
+    return _quoted(values) if pa.types.is_string(values.type) else render_values(values)
 
 
 def _quoted(texts: pa.Array) -> pa.Array:
