@@ -34,35 +34,15 @@ def row_objects(rows: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def _values(column: pa.Array) -> list[Any]:
+    from explorer.rows.python_values import plain_values  # noqa: PLC0415  # as below
+
     render = _renderer(column.type)
-    plain = column.cast(_as_numbers(column.type)).to_pylist()
+    plain = plain_values(column)
     return [None if value is None else render(value) for value in plain]
 
 
-def _as_numbers(kind: pa.DataType) -> pa.DataType:
-    """The type with its times as numbers: pyarrow fails for those beyond Python's years."""
-    import pyarrow as pa  # noqa: PLC0415  # `--help` does without Arrow
-
-    types = pa.types
-    if types.is_timestamp(kind) or types.is_duration(kind):
-        return pa.int64()
-    if types.is_date32(kind):
-        return pa.int32()
-    if types.is_struct(kind):
-        return pa.struct([item.with_type(_as_numbers(item.type)) for item in kind])
-    if types.is_map(kind):
-        key, value = kind.key_field, kind.item_field
-        return pa.map_(
-            key.with_type(_as_numbers(key.type)), value.with_type(_as_numbers(value.type))
-        )
-    if types.is_list(kind):
-        item = kind.value_field
-        return pa.list_(item.with_type(_as_numbers(item.type)))
-    return kind
-
-
 def _renderer(kind: pa.DataType) -> _Render:
-    import pyarrow as pa  # noqa: PLC0415  # as above
+    import pyarrow as pa  # noqa: PLC0415  # `--help` does without Arrow
 
     types = pa.types
     if types.is_timestamp(kind):

@@ -31,6 +31,32 @@ def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     return found
 
 
+def plain_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """A column as `to_pylist` has it, with a whole number of its unit for each date, time and
+    duration, nested ones too: pyarrow raises for those beyond Python's years."""
+    found: list[Any] = column.cast(_as_numbers(column.type)).to_pylist()
+    return found
+
+
+def _as_numbers(kind: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_timestamp(kind) or types.is_duration(kind):
+        return pa.int64()
+    if types.is_date32(kind):
+        return pa.int32()
+    if types.is_struct(kind):
+        return pa.struct([item.with_type(_as_numbers(item.type)) for item in kind])
+    if types.is_map(kind):
+        key, value = kind.key_field, kind.item_field
+        return pa.map_(
+            key.with_type(_as_numbers(key.type)), value.with_type(_as_numbers(value.type))
+        )
+    if types.is_list(kind):
+        item = kind.value_field
+        return pa.list_(item.with_type(_as_numbers(item.type)))
+    return kind
+
+
 def ordinal_of(value: Any) -> Any:
     """What dates and times of either class are ordered by: days or microseconds since 1970;
     other values are themselves."""
