@@ -10,7 +10,7 @@ from widgets.components.exports import EXPORT_BUTTONS, build_frame
 from widgets.components.feed import TOTAL_COLUMNS, build_total_row
 from widgets.components.live_html import LiveHtml
 from widgets.components.paging import Pages
-from widgets.components.pieces import render_problem
+from widgets.components.pieces import render_problem, render_problems
 from widgets.components.progress import render_progress
 from widgets.components.records import read_records
 from widgets.components.rows import render_rows
@@ -149,6 +149,7 @@ class FeedView:
             f'<div class="dx-head"><p class="dx-lead">{esc(visible(totals.sentence))}</p>'
             f'<span class="dx-hint">{"click a version for its rows" if rows else ""}</span>'
             f"{EXPORT_BUTTONS if rows else ''}</div>"
+            f"{render_problems(totals.problems)}"
             f"{table}{self._pages.render(total)}{render_ways('feed', ways)}"
         )
 
