@@ -31,8 +31,7 @@ class PartitionStruct:
     """
 
     def __init__(self, protocol: Protocol, metadata: Metadata) -> None:
-        text = metadata.schema_string
-        fields = () if text is None else parse_schema(text).fields
+        fields = parse_schema(metadata.schema_string).fields
         by_name = {item.name: item for item in fields}
         mode = column_mapping_mode(protocol, metadata.configuration)
         columns = [by_name[name] for name in metadata.partition_columns if name in by_name]
