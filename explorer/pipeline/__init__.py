@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from explorer.pipeline.failures import clear_errors
     from explorer.pipeline.file_statistics import measure_files
     from explorer.pipeline.large_table import Limits, with_spark_state
+    from explorer.pipeline.partition_conditions import evaluate_on_partitions
     from explorer.pipeline.profile_facts import ColumnProfile
     from explorer.pipeline.reading import ReadPlan, plan_read, read
     from explorer.pipeline.registration import register
@@ -41,6 +42,7 @@ _HOMES = {
     "choose_session": "session",
     "clear_errors": "failures",
     "diff_rows": "row_diff",
+    "evaluate_on_partitions": "partition_conditions",
     "find_violations": "row_conditions",
     "measure_files": "file_statistics",
     "plan_read": "reading",
@@ -65,6 +67,7 @@ __all__ = [
     "choose_session",
     "clear_errors",
     "diff_rows",
+    "evaluate_on_partitions",
     "find_violations",
     "measure_files",
     "plan_read",

@@ -26,6 +26,7 @@ from explorer.scan.predicate import (
     Negation,
     NullTest,
     Predicate,
+    SqlCondition,
     Truth,
     TruthTest,
     Value,
@@ -51,7 +52,7 @@ Columns = Mapping[str, "Column"]
 
 def can_render(predicate: Predicate) -> bool:
     """Whether `render_filter` can say the same."""
-    return all(
+    return not predicate.sql_conditions and all(
         _plain_node(node)
         for node in _walk(predicate.condition)
         if isinstance(node, Comparison | Membership | Likeness)
@@ -97,7 +98,7 @@ def _kind(data_type: DataType) -> str:
     return "number" if name in _NUMBERS else name
 
 
-def _condition(condition: Condition, columns: Columns) -> Column:  # noqa: PLR0911  # one per node
+def _condition(condition: Condition, columns: Columns) -> Column:  # noqa: C901, PLR0911  # one per node
     from pyspark.sql import functions as fn
 
     match condition:
@@ -122,6 +123,8 @@ def _condition(condition: Condition, columns: Columns) -> Column:  # noqa: PLR09
             return reduce(or_, (_condition(item, columns) for item in operands))
         case Truth(value=value):
             return fn.lit(value).cast("boolean")
+        case SqlCondition(text=text):
+            raise TypeError(f"no predicate on rows has {text[:60]!r}")
 
 
 def _comparison(comparison: Comparison, columns: Columns) -> Column:

@@ -58,6 +58,9 @@ class ColumnRange:
     may_hold: pa.Array
     may_be_null: pa.Array
     may_be_nan: bool
+    values: pa.Array | None = None
+    """The value that all rows of a file have, as a partition has it; null where it is null, and
+    where nothing is known of the file: then `may_hold` and `may_be_null` both say so."""
 
 
 def range_of_statistics(
@@ -94,6 +97,7 @@ def range_of_values(values: pa.Array, unreadable: pa.Array) -> ColumnRange:
         may_hold=pc.or_(values.is_valid(), unreadable),
         may_be_null=pc.or_(values.is_null(), unreadable),
         may_be_nan=False,
+        values=values,
     )
 
 

@@ -119,6 +119,15 @@ class Truth:
     value: bool | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlCondition:
+    """A condition beyond the closed list, as it was written; `columns` are those of the table
+    that it speaks of. Spark knows what it means, and nobody else here."""
+
+    text: str
+    columns: tuple[ColumnReference, ...]
+
+
 Value: TypeAlias = ColumnReference | Constant
 Condition: TypeAlias = (
     Comparison
@@ -130,6 +139,7 @@ Condition: TypeAlias = (
     | Conjunction
     | Disjunction
     | Truth
+    | SqlCondition
 )
 
 
@@ -161,6 +171,11 @@ class Predicate:
             return self.condition.operands
         return (self.condition,)
 
+    @property
+    def sql_conditions(self) -> tuple[SqlCondition, ...]:
+        """Those of `conjuncts` that only Spark can evaluate; they stand nowhere else."""
+        return tuple(item for item in self.conjuncts if isinstance(item, SqlCondition))
+
     def mask(self, rows: pa.Table | pa.RecordBatch) -> pa.BooleanArray:
         """True where the condition is true, false where it is false or unknown.
 
@@ -185,7 +200,18 @@ def parse_predicate(text: str, schema: StructType) -> Predicate:
     return Predicate(condition=parse_condition(text, schema))
 
 
-def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911  # one per node
+def parse_scan_predicate(text: str, schema: StructType) -> Predicate:
+    """As `parse_predicate`, for a plan of what to read: conditions beyond the closed list are
+    kept as `SqlCondition`s, where Spark may be given them (`explorer.scan.expressions`).
+
+    Raises `InvalidArgumentError` for others.
+    """
+    from explorer.scan.parse import parse_scan_condition  # noqa: PLC0415  # as above
+
+    return Predicate(condition=parse_scan_condition(text, schema))
+
+
+def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911, PLR0912  # nodes
     """A condition as SQL."""
     match condition:
         case Comparison(operator=operator, left=left, right=right):
@@ -210,6 +236,8 @@ def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911  # one
             return " OR ".join(_inner(item) for item in operands)
         case Truth(value=value):
             return "NULL" if value is None else str(value).upper()
+        case SqlCondition(text=text):
+            return " ".join(text.split())
 
 
 def render_value(value: Value) -> str:  # noqa: PLR0911  # one per type
@@ -258,6 +286,8 @@ def references_of(condition: Condition) -> Iterator[ColumnReference]:
                 stack.extend((right, left))
             case Conjunction(operands=operands) | Disjunction(operands=operands):
                 stack.extend(reversed(operands))
+            case SqlCondition(columns=columns):
+                stack.extend(reversed(columns))
             case Constant() | Truth():
                 pass
             case other:

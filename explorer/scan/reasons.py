@@ -53,7 +53,9 @@ def render_reasons(
     if predicate is None:
         return kept, string_column(["there is no predicate"] * len(codes))
     conditions = (*predicate.conjuncts, predicate.condition)
-    reasons = _sentence("may match", predicate.condition, question, evidence)
+    unasked = [item.text for item in predicate.sql_conditions if item not in question.answers]
+    left_open = f", {unasked[0][:100]} was not evaluated" if unasked else ""
+    reasons = _sentence(f"may match{left_open}", predicate.condition, question, evidence)
     for code in pc.unique(codes).to_pylist():
         if code != KEPT:
             text = f"{render_condition(conditions[code])[:300]} cannot be true"
@@ -67,8 +69,9 @@ def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Arra
     if predicate is None:
         return codes
     conditions = predicate.conjuncts
-    every = [may_be_true(condition, answers.ranges, count) for condition in conditions]
-    together = may_be_true(predicate.condition, answers.ranges, count) if len(every) > 1 else _TRUE
+    known = answers.ranges, count, answers.answers
+    every = [may_be_true(condition, *known) for condition in conditions]
+    together = may_be_true(predicate.condition, *known) if len(every) > 1 else _TRUE
     codes = pc.if_else(together, codes, int32_column([len(every)])[0])
     for code in reversed(range(len(every))):  # the first that decides is named
         codes = pc.if_else(every[code], codes, int32_column([code])[0])

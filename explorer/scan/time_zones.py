@@ -13,6 +13,38 @@ ZONE_PATTERN: Final = r"[+-]\d[\d:]{0,7}|[A-Za-z][A-Za-z0-9_+\-:/]{0,59}"
 
 _FIXED: Final = re.compile(r"(?:UTC|GMT|UT)([+-].*)?|([+-].*)", re.IGNORECASE)
 _FIRST_RULE_YEAR, _LAST_RULE_YEAR = 2, 9000
+_SHORT_NAMES: Final = {
+    "ACT": "Australia/Darwin",
+    "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
+    "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
+    "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
+    "CST": "America/Chicago",
+    "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
+    "ECT": "Europe/Paris",
+    "EST": "-05:00",
+    "HST": "-10:00",
+    "IET": "America/Indiana/Indianapolis",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "MST": "-07:00",
+    "NET": "Asia/Yerevan",
+    "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
+    "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}
+"""What Java, and Spark with it, takes these names for."""
+
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 
 
@@ -24,6 +56,7 @@ def microseconds_before_utc(zone: str, wall: int) -> int:
     try:
         if zone in {"Z", "z"}:
             return 0
+        zone = _SHORT_NAMES.get(zone, zone)
         if (fixed := _FIXED.fullmatch(zone)) is not None:
             offset = fixed[1] or fixed[2]
             return parse_offset(offset) if offset else 0

@@ -18,11 +18,12 @@ from explorer.log.calendar_texts import render_values
 from explorer.log.columns import int32_column, int64_column
 from explorer.log.plain_arrays import read_values
 from explorer.log.statistics_columns import indexed_places
+from explorer.pipeline import evaluate_on_partitions
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.calendar_days import LAST_US, LEAST_US
 from explorer.scan.column_statistics import statistics_columns
 from explorer.scan.plan import kept_by_partitions
-from explorer.scan.predicate import parse_predicate
+from explorer.scan.predicate import parse_scan_predicate
 from explorer.scan.statistics import parsed_bounds
 from explorer.table.snapshot import Snapshot
 from widgets.services.tables import TableService
@@ -92,7 +93,7 @@ def plan_scan(
     for a condition that cannot be understood. `tell` hears what partition values alone leave,
     before statistics are read."""
     snapshot = service.snapshot(version, watch)
-    predicate = parse_predicate(where, snapshot.schema)
+    predicate = parse_scan_predicate(where, snapshot.schema)
     hooks: _Hooks = {"progress": watch.progress, "cancel": watch.cancel}
     left, files = kept_by_partitions(snapshot, predicate, **hooks), snapshot.num_files
     if left is None:
@@ -105,7 +106,7 @@ def plan_scan(
             f"Partition values leave {left:,} of {format_many(files, 'file')}; "
             "statistics may rule out more."
         )
-    return explorer.plan_scan(snapshot, predicate, **hooks)
+    return explorer.plan_scan(snapshot, predicate, evaluate=evaluate_on_partitions, **hooks)
 
 
 class _Hooks(TypedDict):

@@ -1,0 +1,99 @@
+"""Conditions beyond the closed list of a predicate, kept as they were written.
+
+Each passes `check_expression`, which knows what Spark may be given; see
+`explorer.scan.expressions`. Only the conditions that AND joins at the top are told apart,
+so that each is given to Spark as it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from explorer.errors import InvalidArgumentError
+from explorer.protocol.schema import StructType
+from explorer.scan.expressions import check_expression
+from explorer.scan.names import resolve_name
+from explorer.scan.predicate import Condition, Conjunction, SqlCondition
+from explorer.scan.sql_text import Token, check_words
+
+
+class UnlistedConditionError(InvalidArgumentError):
+    """A condition that is none of the closed list."""
+
+
+def parse_parts(text: str, schema: StructType, parse: Callable[[str], Condition]) -> Condition:
+    """The condition that `text` means, which `parse` alone does not know: it knows some of
+    those that AND joins, and the others become `SqlCondition`s.
+
+    Raises `InvalidArgumentError` for what Spark may not be given.
+    """
+    operands: list[Condition] = []
+    for part in _conjuncts(text):
+        try:
+            found = parse(part)
+        except UnlistedConditionError:
+            found = _sql_condition(part, schema)
+        operands.extend(found.operands if isinstance(found, Conjunction) else [found])
+    return operands[0] if len(operands) == 1 else Conjunction(operands=tuple(operands))
+
+
+def _sql_condition(text: str, schema: StructType) -> SqlCondition:
+    checked = check_expression(text, schema)
+    references = tuple(resolve_name((name,), schema) for name in checked.columns)
+    return SqlCondition(text=text, columns=references)
+
+
+def _conjuncts(text: str) -> Iterator[str]:
+    """The pieces between the ANDs at the top, those in parentheses of their own as well."""
+    tokens = check_words(text)
+    places = list(_places(text, tokens))
+    if _is_enclosed(tokens):
+        yield from _conjuncts(text[places[0] + 1 : places[-1]])
+        return
+    start = 0
+    for at in _ands(tokens):
+        yield text[start : places[at]].strip()
+        start = places[at] + len(tokens[at].text)
+    yield text[start:].strip()
+
+
+def _places(text: str, tokens: tuple[Token, ...]) -> Iterator[int]:
+    at = 0
+    for token in tokens:
+        at = text.index(token.text, at)  # there is only space between them
+        yield at
+        at += len(token.text)
+
+
+def _is_enclosed(tokens: tuple[Token, ...]) -> bool:
+    """Whether the first token is a parenthesis that the last one closes."""
+    depth = 0
+    for at, token in enumerate(tokens):
+        depth += _depth(token)
+        if depth == 0:
+            return at == len(tokens) - 1 and at > 0 and token.text == ")"
+    return False
+
+
+def _ands(tokens: tuple[Token, ...]) -> list[int]:
+    """The ANDs at the top; none where OR joins what they stand in."""
+    found: list[int] = []
+    depth, cases, betweens = 0, 0, 0
+    for at, token in enumerate(tokens):
+        depth += _depth(token)
+        word = token.text.lower() if token.kind == "word" and depth == 0 else ""
+        cases += {"case": 1, "end": -1}.get(word, 0)
+        if cases:
+            continue
+        if word == "or":
+            return []
+        betweens += word == "between"
+        if word == "and" and betweens:
+            betweens -= 1
+        elif word == "and":
+            found.append(at)
+    return found if depth == cases == betweens == 0 else []
+
+
+def _depth(token: Token) -> int:
+    return {"(": 1, "[": 1, ")": -1, "]": -1}.get(token.text, 0) if token.kind == "sign" else 0
