@@ -68,7 +68,7 @@ def files_on_disk(files: int) -> LogRequest:
 
     def write(log: Path) -> None:
         from explorer import open_table  # noqa: PLC0415  # not for the parent process
-        from explorer.log.checkpoint_writer import write_checkpoint  # noqa: PLC0415  # as above
+        from explorer.log.checkpoint_writing.checkpoint_writer import write_checkpoint  # noqa: PLC0415  # as above
         from explorer.storage.open import open_write_store  # noqa: PLC0415  # as above
 
         logs.large_commits(files // _ADDS_PER_COMMIT + 1, _ADDS_PER_COMMIT).write(log)

@@ -84,9 +84,15 @@ def vacuum_twice_by_explorer(table: str) -> Step:
 
 def _plan(table: str, *, counts_second: bool) -> Step:
     from explorer import open_table  # noqa: PLC0415  # as above
-    from explorer.maintenance import second_route, vacuum  # noqa: PLC0415  # as above
+    from explorer.maintenance.plan import independent_check as second_route  # noqa: PLC0415  # as above
+    from explorer.maintenance.vacuum import vacuum  # noqa: PLC0415  # as above
 
-    for module in ("pyarrow.compute", "pyarrow.parquet", "explorer.log.state", "numpy"):
+    for module in (
+        "pyarrow.compute",
+        "pyarrow.parquet",
+        "explorer.log.state.reconciled_files",
+        "numpy",
+    ):
         importlib.import_module(module)
     taken = 0.0
     name, go = "go_second_route", second_route.go_second_route

@@ -23,7 +23,7 @@ def checkpoint_by_explorer(table: str) -> Step:
     from datetime import UTC, datetime  # noqa: PLC0415  # imports are not measured
 
     from explorer import open_table  # noqa: PLC0415  # as above
-    from explorer.log.checkpoint_writer import write_checkpoint  # noqa: PLC0415  # as above
+    from explorer.log.checkpoint_writing.checkpoint_writer import write_checkpoint  # noqa: PLC0415  # as above
     from explorer.storage.open import open_write_store  # noqa: PLC0415  # as above
 
     _import_all()
@@ -52,8 +52,8 @@ def checkpoint_by_deltalake(table: str) -> Step:
 
 def compaction_by_explorer(table: str) -> Step:
     """Lists the log, writes one compaction of all its commits, and reads that back."""
-    from explorer.log.compaction_writer import write_compaction  # noqa: PLC0415  # as above
-    from explorer.log.listing import list_log  # noqa: PLC0415  # as above
+    from explorer.log.checkpoint_writing.compaction_writer import write_compaction  # noqa: PLC0415  # as above
+    from explorer.log.folder.listing import list_log  # noqa: PLC0415  # as above
     from explorer.storage.open import open_write_store  # noqa: PLC0415  # as above
 
     _import_all()

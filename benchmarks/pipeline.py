@@ -31,7 +31,7 @@ from benchmarks import pipeline_processes
 from benchmarks.pipeline_log import rows_of, write_log
 from benchmarks.pipeline_table import CHANGED_TO, write_changes, write_table
 from explorer import pipeline
-from explorer.pipeline.route import Route
+from explorer.pipeline.native.route import Route
 
 ROUNDS = 5
 ROWS = 10_000_000

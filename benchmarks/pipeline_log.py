@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import maintenance, pipeline
-from explorer.inspect.statistics import column_statistics
+from explorer.inspect.files.statistics import column_statistics
 from explorer.scan.plan import plan_scan
 
 FILES = 10_000_000

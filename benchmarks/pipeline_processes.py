@@ -22,7 +22,7 @@ import explorer
 from benchmarks.pipeline_log import rows_of, write_log
 from benchmarks.pipeline_table import write_table
 from explorer import pipeline
-from explorer.pipeline import route as rule
+from explorer.pipeline.native import route as rule
 
 _MOST_MIB = 1024
 _FILES = 1_000_000

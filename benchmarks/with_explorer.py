@@ -21,13 +21,13 @@ def import_all() -> None:
     for name in (
         "explorer.comparison.file_changes",
         "explorer.comparison.routes",
-        "explorer.log.extend",
-        "explorer.log.info_columns",
-        "explorer.log.state",
-        "explorer.scan.statistics",
-        "explorer.log.statistics_text",
+        "explorer.log.reconcile.extend",
+        "explorer.log.commits.info_columns",
+        "explorer.log.state.reconciled_files",
+        "explorer.scan.statistics.live_files",
+        "explorer.log.statistics.statistics_text",
         "explorer.table.history",
-        "explorer.table.read_files",
+        "explorer.table.files_table",
         "explorer.table.times",
         "pyarrow.compute",
         "pyarrow.json",
@@ -64,15 +64,15 @@ def files(table: str) -> Step:
 
 def flat_statistics(table: str) -> Step:
     """The live files with their statistics parsed into columns."""
-    from explorer.scan.statistics import parsed_statistics  # noqa: PLC0415  # this operation's own
+    from explorer.scan.statistics.live_files import parsed_statistics  # noqa: PLC0415  # this operation's own
 
     return lambda: int(parsed_statistics(open_ours(table).snapshot()).num_rows)
 
 
 def histograms(table: str) -> Step:
     """How the ranges of two columns lie over the files, as the page draws them."""
-    from explorer.scan.statistics import parsed_bounds  # noqa: PLC0415  # as above
-    from widgets.services.statistics import measure_ranges  # noqa: PLC0415  # as above
+    from explorer.scan.statistics.live_files import parsed_bounds  # noqa: PLC0415  # as above
+    from widgets.screens.statistics.ask import measure_ranges  # noqa: PLC0415  # as above
 
     importlib.import_module("pandas")  # `to_numpy` brings it, and imports do not count
 
@@ -137,8 +137,8 @@ def _compare_open(table: str, before: int, after: int, route: str) -> Step:
 def vectors(table: str) -> Step:
     """The deletion vectors of all files as masks of the rows that are live."""
     from explorer.protocol.deletion_vectors import deletion_mask  # noqa: PLC0415  # as above
-    from explorer.rows.data_file import FILE_COLUMNS, data_files  # noqa: PLC0415  # as above
-    from explorer.rows.deletion import read_deletion_vector  # noqa: PLC0415  # as above
+    from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files  # noqa: PLC0415  # as above
+    from explorer.rows.data_file.deletion_vectors import read_deletion_vector  # noqa: PLC0415  # as above
 
     snapshot = open_ours(table).snapshot()
 

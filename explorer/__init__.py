@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from explorer.comparison.versions import VersionDiff, diff
     from explorer.errors import DeltaError, Problem
     from explorer.progress import Cancel, Progress
-    from explorer.rows.changes import read_changes
+    from explorer.rows.changes.feed import read_changes
     from explorer.rows.read import Preview, preview, read_rows
     from explorer.rows.variant_values import read_variants
     from explorer.scan.plan import ScanPlan, plan_scan
@@ -58,7 +58,7 @@ _HOMES = {
     "open_table": "explorer.table.table",
     "plan_scan": "explorer.scan.plan",
     "preview": "explorer.rows.read",
-    "read_changes": "explorer.rows.changes",
+    "read_changes": "explorer.rows.changes.feed",
     "read_rows": "explorer.rows.read",
     "read_variants": "explorer.rows.variant_values",
 }

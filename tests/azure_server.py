@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +19,8 @@ from typing import Any
 
 import adlfs
 import pytest
+
+from tests.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 AZURITE = Path(os.environ.get("DELTA_EXPLORER_AZURITE", ROOT / ".cache" / "azurite"))
@@ -38,7 +39,7 @@ def azure_server() -> Iterator[dict[str, Any]]:
     script, node = AZURITE / "node_modules" / ".bin" / "azurite-blob", shutil.which("node")
     if node is None or not script.is_file():
         pytest.skip(f"no Azurite at {AZURITE}: npm install --prefix {AZURITE} azurite@3.35.0")
-    port = _free_port()
+    port = free_port()
     place = ["--blobHost", "127.0.0.1", "--blobPort", str(port)]
     server = subprocess.Popen(
         [node, str(script), *place, *_QUIETLY],
@@ -63,9 +64,3 @@ def azure_server() -> Iterator[dict[str, Any]]:
     finally:
         server.kill()
         server.wait()
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])

@@ -1,14 +1,21 @@
-"""What all tests share: where the corpus lies, what may not run twice at once,
-and the rule that nothing is skipped in CI."""
+"""What all tests share: where the corpus lies, which of them run today, how they are shared out
+among the workers, and the rule that nothing is skipped in CI."""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.distribution import BROWSER, JVM, pytest_xdist_make_scheduler
+from tests.minutes import Leader, Meter, sampled
+from tests.sampling import sample_tests
+
+__all__ = ["pytest_xdist_make_scheduler"]
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = Path(os.environ.get("DELTA_EXPLORER_CORPUS", ROOT.parent / "shared" / "corpus"))
@@ -35,19 +42,53 @@ def corpus() -> Path:
     return CORPUS
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what starts a browser or a JVM, and gives all of it to one worker.
+_METER = pytest.StashKey[Meter]()
 
-    Two of them at once on two cores run into each other's time limits.
-    """
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measures what the tests take, in each worker and where there is none."""
+    is_worker = hasattr(config, "workerinput")
+    works = is_worker or not config.getoption("numprocesses", None)
+    meter = Meter() if works else None
+    if meter is not None:
+        config.stash[_METER] = meter
+        config.pluginmanager.register(meter, "minutes")
+    if not is_worker:
+        config.pluginmanager.register(Leader(meter), "minutes-of-all")
+
+
+def pytest_report_header() -> str:
+    """The seed comes first, so that a run that is cut off has told it."""
+    return sampled()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks what starts a browser or a JVM for `tests.distribution`, and leaves out the tests
+    that have their turn with another seed."""
     for item in items:
         names = {*getattr(item, "fixturenames", ()), *item.path.relative_to(ROOT).parts}
         for kind, signs in _HEAVY.items():
             if not signs.isdisjoint(names):
                 item.add_marker(kind)
-        if any(item.get_closest_marker(kind) for kind in _HEAVY):
-            item.add_marker(pytest.mark.xdist_group("heavy"))
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group(JVM))
+        elif item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group(f"{BROWSER}{item.path.stem}"))
+    kept = sample_tests(items, config.args)
+    if left_out := len(items) - len(kept):
+        running = {id(item) for item in kept}
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in running])
+        config.stash[_METER].left_out = left_out
+    items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays until the end: the collector of garbage need not go
+    through millions of objects again and again, which took a seventh of the tests' time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -52,6 +52,7 @@ class DataTable:
         schema: dict[str, Any],
         *,
         features: tuple[str, ...] = (),
+        protocol: dict[str, Any] | None = None,
         configuration: dict[str, str] | None = None,
         **meta: Any,
     ) -> None:
@@ -67,7 +68,7 @@ class DataTable:
                 "writerFeatures": list(features),
             }
         self._actions: list[Any] = [
-            {"protocol": body},
+            {"protocol": protocol or body},
             metadata(schemaString=json.dumps(schema), configuration=configuration or {}, **meta),
         ]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import orjson
 import pyarrow as pa
 
-from explorer.demo.shop_table import ShopTable
-from explorer.demo.story import play_story
+from explorer.demo._shop_table import ShopTable
+from explorer.demo._story import play_story
 from explorer.demo.write import write_demo
 from explorer.protocol.commit_json import render_milliseconds
 from explorer.storage.open import open_write_store

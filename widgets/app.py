@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 from explorer.storage.location import parse_location
 from widgets.served.assembly import build_server, free_port
 from widgets.served.settings import ANY_ADDRESS, Settings, check_settings
-from widgets.services.access import is_loopback
-from widgets.services.desk import MOST_BYTES
-from widgets.services.runs import Runs
-from widgets.services.tokens import UNLOCK, Gate
+from widgets.session.access import is_loopback
+from widgets.session.desk import MOST_BYTES
+from widgets.session.runs import Runs
+from widgets.session.tokens import UNLOCK, Gate
 
 DEFAULT_PORT = 5006
 SWITCH_SECONDS = 0.0005

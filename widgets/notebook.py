@@ -8,20 +8,20 @@ from typing import Any
 
 import panel as pn
 
-from explorer.maintenance.state_folder import StateFolder
+from explorer.maintenance.documents.state_folder import StateFolder
 from explorer.storage.location import parse_location
 from explorer.table.table import Table
-from widgets.components.kernel_note import KernelNote
-from widgets.components.live_html import LiveHtml
-from widgets.components.standalone import render_standalone
-from widgets.services.access import Access
-from widgets.services.desk import Desk, Shelf
-from widgets.services.maintenance import Maintenance
-from widgets.services.recents import Recents
-from widgets.services.work import InlineRunner
+from widgets.page.explorer import Explorer
+from widgets.page.kernel_note import KernelNote
+from widgets.page.standalone import render_standalone
+from widgets.session.access import Access
+from widgets.session.desk import Desk, Shelf
+from widgets.session.maintenance import Maintenance
+from widgets.session.recents import Recents
+from widgets.session.work import InlineRunner
 from widgets.state import VIEW_TITLES, VIEWS, Address, PageState
 from widgets.text import esc, shell_word
-from widgets.views.explorer import Explorer
+from widgets.ui.live_html import LiveHtml
 
 
 class TableExplorer(pn.viewable.Viewer):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from explorer.cli.options import parse_storage_options
 from explorer.errors import InvalidArgumentError, StorageError
+from explorer.storage.local_file import read_local_text
 
 SECRET = "DELTA_EXPLORER_COOKIE_SECRET"
 
@@ -156,7 +156,7 @@ def _password(
     Asks for the password twice and shows it nowhere. The line holds the name,
     the role and a salted scrypt hash.
     """
-    from widgets.services.people import render_user  # noqa: PLC0415  # loads with the package
+    from widgets.session.people import render_user  # noqa: PLC0415  # loads with the package
 
     if stdin:
         password = typer.get_text_stream("stdin").readline().rstrip("\r\n")
@@ -176,7 +176,7 @@ def read_secret(file: str | None) -> str | None:
     if file is None:
         return os.environ.get(SECRET) or None
     try:
-        return Path(file).read_text(encoding="utf-8").strip()
+        return read_local_text(file).strip()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgumentError(
             f"The cookie secret {file} cannot be read.",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.errors import Problem
-    from explorer.inspect.feed_counts import ChangeTotals
+    from explorer.inspect.rows.feed_counts import ChangeTotals
 
 _SCREENFUL = 50
 
@@ -53,7 +53,7 @@ def changes(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer changes ./orders 12 15 --limit 100
     """
-    from explorer.rows.changes import (  # noqa: PLC0415  # `--help` does without Arrow
+    from explorer.rows.changes.feed import (  # noqa: PLC0415  # `--help` does without Arrow
         label_problems,
         read_changes,
     )

@@ -20,7 +20,7 @@ from explorer.cli.wording import UNKNOWN, render_count, render_time
 from explorer.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from explorer.inspect.conflict_check import ConflictCheck, Operation
+    from explorer.inspect.conflicts.conflict_check import ConflictCheck, Operation
     from explorer.transaction.conflicts import Conflict
 
 _SCREENFUL = 50

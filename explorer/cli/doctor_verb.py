@@ -58,7 +58,7 @@ def doctor(*, as_json: AsJson = False) -> None:
 
 def _state_folder() -> Part:
     from explorer.inspect.installation import Part  # noqa: PLC0415  # as above
-    from explorer.maintenance.state_folder import default_state_dir  # noqa: PLC0415  # brings Arrow
+    from explorer.maintenance.documents.state_folder import default_state_dir  # noqa: PLC0415  # brings Arrow
 
     place = default_state_dir()
     there = next(folder for folder in (place, *place.parents) if folder.exists())

@@ -27,7 +27,7 @@ def engines(
 
     Example: delta-explorer engines ./orders --json
     """
-    from explorer.inspect.engine_matrix import (  # noqa: PLC0415  # `--help` does without Arrow
+    from explorer.inspect.engine_support.matrix import (  # noqa: PLC0415  # `--help` does without Arrow
         engines as judge_engines,
     )
 
@@ -39,7 +39,7 @@ def engines(
 
 
 def _print_matrix(frame: pa.Table) -> None:
-    from explorer.inspect.engine_matrix import engines_sentence  # noqa: PLC0415  # as above
+    from explorer.inspect.engine_support.matrix import engines_sentence  # noqa: PLC0415  # as above
 
     console = build_console(sys.stdout)
     console.print(Text(printable(engines_sentence(frame)), style="bold"))

@@ -103,8 +103,8 @@ def plan_upgrade_of(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer upgrade ./orders deletionVectors
     """
-    from explorer.inspect.lost_engines import losses_sentence  # noqa: PLC0415  # see above
-    from explorer.maintenance.upgrade import plan_upgrade  # noqa: PLC0415  # see above
+    from explorer.inspect.engine_support.lost_engines import losses_sentence  # noqa: PLC0415  # see above
+    from explorer.maintenance.features.upgrade import plan_upgrade  # noqa: PLC0415  # see above
 
     del state_dir
     return plan_upgrade(
@@ -130,7 +130,7 @@ def plan_drop_of(
 
     Example: delta-explorer drop-feature ./orders deletionVectors
     """
-    from explorer.maintenance.drop_feature import plan_drop_feature  # noqa: PLC0415  # see above
+    from explorer.maintenance.features.drop_feature import plan_drop_feature  # noqa: PLC0415  # see above
 
     del state_dir
     if feature is None:

@@ -16,7 +16,7 @@ from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
 if TYPE_CHECKING:
-    from explorer.inspect.folder_files import Folder
+    from explorer.inspect.files.folder_files import Folder
     from explorer.progress import ProgressCallback
     from explorer.table.table import Table
 

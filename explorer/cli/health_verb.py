@@ -17,7 +17,7 @@ from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
 if TYPE_CHECKING:
-    from explorer.inspect.table_health import Health
+    from explorer.inspect.health.table_health import Health
     from explorer.progress import ProgressCallback
     from explorer.table.table import Table
 
@@ -26,7 +26,9 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 WithFiles = Annotated[
     bool,
     typer.Option(
-        "--files", help="Read the whole checkpoint, and list the files, to see which are gone."
+        "--files",
+        help="Read the whole checkpoint, and list the files, to see which are gone, and which "
+        "have nulls in NOT NULL columns.",
     ),
 ]
 
@@ -53,9 +55,11 @@ def health(  # the options of a command
 
 
 def _document(found: Health, limit: int | None) -> Row:
-    missing = found.missing
+    missing, nulls = found.missing, None if found.nulls is None else found.nulls.files
     if missing is not None and limit is not None:
         missing = missing.slice(0, limit)
+    if nulls is not None and limit is not None:
+        nulls = nulls.slice(0, limit)
     return {
         "uri": found.uri,
         "version": found.version,
@@ -68,6 +72,8 @@ def _document(found: Health, limit: int | None) -> Row:
         "log_growth": list(plain_rows(found.log_growth)),
         "num_missing": None if found.missing is None else found.missing.num_rows,
         "missing": None if missing is None else list(plain_rows(missing)),
+        "num_null_files": None if found.nulls is None else found.nulls.files.num_rows,
+        "null_files": None if nulls is None else list(plain_rows(nulls)),
     }
 
 
@@ -81,6 +87,9 @@ def _print(found: Health, limit: int) -> None:
     if found.missing is not None and found.missing.num_rows:
         print_listing(console, _MISSING, list(plain_rows(found.missing.slice(0, limit))))
         print_cut(console, min(limit, found.missing.num_rows), found.missing.num_rows, "files")
+    if found.nulls is not None and (total := found.nulls.files.num_rows):
+        print_listing(console, _NULLS, list(plain_rows(found.nulls.files.slice(0, limit))))
+        print_cut(console, min(limit, total), total, "files")
     if not found.has_listed:
         print_note(console, "the files were not looked at; --files does")
     if found.opens and not found.is_checkpoint_read:
@@ -114,4 +123,11 @@ _MISSING = (
     Column(title="file", render=lambda row: row["file"], shrinks=True),
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
+)
+_NULLS = (
+    Column(title="null where none may be", render=lambda row: row["column"]),
+    Column(title="file", render=lambda row: row["path"], shrinks=True),
+    Column(title="nulls", render=lambda row: render_count(row["num_nulls"]), align="right"),
+    Column(title="known by", render=lambda row: row["known_by"]),
+    Column(title="", render=lambda row: "or deleted" if row["may_be_deleted"] else ""),
 )

@@ -38,8 +38,8 @@ from explorer.errors import InvalidArgumentError
 from explorer.protocol.unicode_text import replace_unencodable
 
 if TYPE_CHECKING:
-    from explorer.maintenance.plan import Operation, Plan
-    from explorer.maintenance.receipt import Receipt
+    from explorer.maintenance.documents.receipt import Receipt
+    from explorer.maintenance.plan.plan import Operation, Plan
 
 SCREENFUL = 50
 """Files that a plan shows unless `--limit` says otherwise; `--json` prints all."""
@@ -163,7 +163,7 @@ def _plan_or_apply(request: Request, planner: Planner, own: Mapping[str, Any]) -
 
 
 def _plan(request: Request, table: explorer.Table, planner: Planner) -> int:
-    from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # brings Arrow
+    from explorer.maintenance.documents.state_folder import StateFolder  # noqa: PLC0415  # brings Arrow
 
     state = StateFolder(request.state_dir)
     state.check_outside(table)
@@ -195,12 +195,12 @@ def print_plan_document(plan: Plan, limit: int | None) -> None:
 
 
 def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> int:
-    from explorer.maintenance.approval import Approval  # noqa: PLC0415  # brings Arrow
-    from explorer.maintenance.executor import (  # noqa: PLC0415  # as above
+    from explorer.maintenance.documents.state_folder import StateFolder  # noqa: PLC0415  # as above
+    from explorer.maintenance.plan.approval import Approval  # noqa: PLC0415  # brings Arrow
+    from explorer.maintenance.run.executor import (  # noqa: PLC0415  # as above
         completed_run,
         start,
     )
-    from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # as above
 
     state = StateFolder(request.state_dir)
     plan = state.load_plan(_named(request.apply))

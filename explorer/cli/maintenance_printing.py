@@ -18,8 +18,8 @@ from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
 if TYPE_CHECKING:
-    from explorer.maintenance.plan import Plan
-    from explorer.maintenance.receipt import Receipt
+    from explorer.maintenance.documents.receipt import Receipt
+    from explorer.maintenance.plan.plan import Plan
 
 # verbs that are not called like their operation
 _VERBS = {"set-properties": "set"}
@@ -75,7 +75,7 @@ def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
 def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
     """What became of a plan; its problem goes to standard error. `was_done_before` says that
     the receipt is that of an earlier run, after which there was nothing left to do."""
-    from explorer.maintenance.step_words import words_of_steps  # noqa: PLC0415  # after Arrow
+    from explorer.maintenance.documents.step_words import words_of_steps  # noqa: PLC0415  # after Arrow
 
     console = build_console(sys.stdout)
     is_done = receipt.status == "completed"
@@ -122,7 +122,7 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
 
 def _print_leftovers(console: Console, receipt: Receipt) -> None:
     """What the run wrote in vain, and which of it is still there."""
-    from explorer.maintenance.leftovers import leftovers_of  # noqa: PLC0415  # after Arrow
+    from explorer.maintenance.documents.leftovers import leftovers_of  # noqa: PLC0415  # after Arrow
 
     found = leftovers_of(receipt)
     if found.sentence:

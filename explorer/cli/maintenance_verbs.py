@@ -38,7 +38,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from explorer.maintenance.repair import What as Broken
+    from explorer.maintenance.repair.repair import What as Broken
 
 RestoredVersion = Annotated[
     int | None,
@@ -88,7 +88,7 @@ def _checkpoint(
 
     Example: delta-explorer checkpoint ./orders
     """
-    from explorer.maintenance.checkpoint import plan_checkpoint  # noqa: PLC0415  # see above
+    from explorer.maintenance.log_files.checkpoint import plan_checkpoint  # noqa: PLC0415  # see above
 
     del state_dir
     return plan_checkpoint(table, progress=progress)
@@ -106,7 +106,7 @@ def _compact_log(
 
     Example: delta-explorer compact-log ./orders --from 10 --to 19
     """
-    from explorer.maintenance.log_compaction import plan_log_compaction  # noqa: PLC0415  # see above
+    from explorer.maintenance.log_files.log_compaction import plan_log_compaction  # noqa: PLC0415  # see above
 
     del state_dir
     return plan_log_compaction(table, first, last, progress=progress)
@@ -124,7 +124,7 @@ def _vacuum(
 
     Example: delta-explorer vacuum ./orders --retention '14 days'
     """
-    from explorer.maintenance.vacuum import plan_vacuum  # noqa: PLC0415  # see above
+    from explorer.maintenance.vacuum.vacuum import plan_vacuum  # noqa: PLC0415  # see above
 
     return plan_vacuum(
         table,
@@ -146,7 +146,7 @@ def _clean_log(
 
     Example: delta-explorer clean-log ./orders
     """
-    from explorer.maintenance.log_cleanup import plan_log_cleanup  # noqa: PLC0415  # see above
+    from explorer.maintenance.log_files.log_cleanup import plan_log_cleanup  # noqa: PLC0415  # see above
 
     del state_dir
     return plan_log_cleanup(table, parse_duration(retention), progress=progress)
@@ -203,7 +203,7 @@ def _repair(
 
     Example: delta-explorer repair ./orders checkpoint
     """
-    from explorer.maintenance.repair import plan_repair  # noqa: PLC0415  # see above
+    from explorer.maintenance.repair.repair import plan_repair  # noqa: PLC0415  # see above
 
     del state_dir
     if what not in {"hint", "checkpoint", "files", "statistics"}:
@@ -227,7 +227,7 @@ def plans(
 
     Example: delta-explorer plans
     """
-    from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # see above
+    from explorer.maintenance.documents.state_folder import StateFolder  # noqa: PLC0415  # see above
 
     state = StateFolder(state_dir)
     if digest is not None:
@@ -256,7 +256,7 @@ def receipts(
 
     Example: delta-explorer receipts --limit 5
     """
-    from explorer.maintenance.state_folder import StateFolder  # noqa: PLC0415  # see above
+    from explorer.maintenance.documents.state_folder import StateFolder  # noqa: PLC0415  # see above
 
     state = StateFolder(state_dir)
     if identifier is not None:

@@ -52,7 +52,7 @@ def plan_optimize_verb(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer optimize ./orders --where "day >= '2026-01-01'" --zorder customer
     """
-    from explorer.maintenance.optimize import plan_optimize  # noqa: PLC0415  # brings Arrow
+    from explorer.maintenance.optimize.optimize import plan_optimize  # noqa: PLC0415  # brings Arrow
 
     del state_dir
     return plan_optimize(

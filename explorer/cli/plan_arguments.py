@@ -16,7 +16,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.protocol.byte_sizes import render_byte_size
 
 if TYPE_CHECKING:
-    from explorer.maintenance.plan import Operation, Plan
+    from explorer.maintenance.plan.plan import Operation, Plan
     from explorer.table.table import Table
 
 _SHOWN: Final = 120
@@ -94,7 +94,7 @@ def _in_milliseconds(duration: timedelta | None) -> timedelta:
 
 
 def _in_words(duration: timedelta) -> str:
-    from explorer.maintenance.guards import in_words  # noqa: PLC0415  # see above
+    from explorer.maintenance.plan.guards import in_words  # noqa: PLC0415  # see above
 
     return in_words(duration)
 
@@ -110,13 +110,13 @@ def _target(given: str, _: Table) -> int:
 
 
 def _enabled(names: list[str], _: Table) -> list[str]:
-    from explorer.maintenance.upgrade_rules import check_enabled_here  # noqa: PLC0415  # see above
+    from explorer.maintenance.features.upgrade_rules import check_enabled_here  # noqa: PLC0415  # see above
 
     return sorted({check_enabled_here(name) for name in names})
 
 
 def _dropped(name: str, _: Table) -> str:
-    from explorer.maintenance.drop_rules import check_droppable  # noqa: PLC0415  # see above
+    from explorer.maintenance.features.drop_rules import check_droppable  # noqa: PLC0415  # see above
 
     return check_droppable(name)
 

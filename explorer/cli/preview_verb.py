@@ -26,6 +26,7 @@ from explorer.cli.terminal import build_console, show_progress
 
 if TYPE_CHECKING:
     from explorer.rows.read import Preview
+    from explorer.table.snapshot import Snapshot
 
 _SCREENFUL = 50
 
@@ -66,16 +67,19 @@ def preview(  # noqa: PLR0913  # the options of a command
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
         found = read_preview(snapshot, column, where, wanted, progress=progress)
     if as_json:
-        print_document(_document(snapshot.version, found))
+        print_document(_document(snapshot, found))
     else:
         _print_rows(found)
+        for problem in snapshot.problems:
+            print_note(build_console(sys.stdout), f"! {problem.problem}")
 
 
-def _document(version: int, found: Preview) -> dict[str, Any]:
+def _document(snapshot: Snapshot, found: Preview) -> dict[str, Any]:
     return {
-        "version": version,
+        "version": snapshot.version,
         "columns": [{"name": item.name, "type": str(item.type)} for item in found.rows.schema],
         "is_cut": found.is_cut,
+        "problems": [problem.as_dict() for problem in snapshot.problems],
         "rows": list(row_objects(found.rows)),
     }
 

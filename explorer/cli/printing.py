@@ -16,7 +16,7 @@ from explorer.cli.terminal import build_console
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from explorer.inspect.file_pages import FilesPage
+    from explorer.inspect.files.file_pages import FilesPage
 
 
 def print_inspect(document: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_time
 
 if TYPE_CHECKING:
-    from explorer.inspect.reachability import Reachability
+    from explorer.inspect.reach.reachability import Reachability
     from explorer.progress import ProgressCallback
     from explorer.table.table import Table
 

@@ -19,7 +19,7 @@ from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import printable, render_count, render_time
 
 if TYPE_CHECKING:
-    from explorer.inspect.row_search import RowHistory
+    from explorer.inspect.rows.row_search import RowHistory
 
 _SCREENFUL = 50
 
@@ -51,7 +51,7 @@ def rows(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer rows ./orders "order_id = 4711"
     """
-    from explorer.inspect.row_search import MOST_FILES  # noqa: PLC0415  # brings Arrow
+    from explorer.inspect.rows.row_search import MOST_FILES  # noqa: PLC0415  # brings Arrow
 
     table = explorer.open_table(uri, parse_storage_options(option))
     with show_progress() as progress:

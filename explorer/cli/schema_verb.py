@@ -24,7 +24,7 @@ from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import printable, render_count
 
 if TYPE_CHECKING:
-    from explorer.inspect.column_presence import ColumnPresence
+    from explorer.inspect.columns.presence import ColumnPresence
 
 _SCREENFUL = 50
 
@@ -51,7 +51,7 @@ def schema(  # the options of a command
 
     Example: delta-explorer schema ./orders --version 3 --files
     """
-    from explorer.inspect.column_presence import MOST_FILES  # noqa: PLC0415  # `--help` without Arrow
+    from explorer.inspect.columns.presence import MOST_FILES  # noqa: PLC0415  # `--help` without Arrow
 
     table = open_named(uri, option)
     if files:
@@ -83,6 +83,7 @@ def _document(found: ColumnPresence) -> Row:
         "columns": list(plain_rows(found.columns)),
         "absent": list(plain_rows(found.absent)),
         "unused": list(plain_rows(found.unused)),
+        "unrelated": found.unrelated.column("file").to_pylist(),
         "unread": list(plain_rows(found.unread)),
     }
 
@@ -94,6 +95,7 @@ def _print(found: ColumnPresence) -> None:
     for frame, columns, noun in (
         (found.absent, _ABSENT, "files without a column"),
         (found.unused, _UNUSED, "columns of files that the table does not read"),
+        (found.unrelated, _UNRELATED, "files without any column of the table"),
         (found.unread, _UNREAD, "files that were not read"),
     ):
         if frame.num_rows:
@@ -128,6 +130,7 @@ _UNUSED = (
     Column(title="id", render=_id, align="right"),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
 )
+_UNRELATED = (Column(title="no column of the table", render=lambda row: row["file"], shrinks=True),)
 _UNREAD = (
     Column(title="not read", render=lambda row: row["file"], shrinks=True),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),

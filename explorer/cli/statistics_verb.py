@@ -22,7 +22,7 @@ from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count, render_wide_bounds
 
 if TYPE_CHECKING:
-    from explorer.inspect.statistics import StatisticsReport
+    from explorer.inspect.files.statistics import StatisticsReport
 
 Columns = Annotated[
     list[str] | None,
@@ -43,7 +43,7 @@ def stats(
 
     Example: delta-explorer stats ./orders --column amount --column address.city
     """
-    from explorer.inspect.statistics import (  # noqa: PLC0415  # `--help` does without Arrow
+    from explorer.inspect.files.statistics import (  # noqa: PLC0415  # `--help` does without Arrow
         column_statistics,
     )
 

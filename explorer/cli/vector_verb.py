@@ -25,7 +25,7 @@ from explorer.cli.wording import UNKNOWN, render_count, render_size
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from explorer.inspect.row_deletions import HiddenRows
+    from explorer.inspect.files.row_deletions import HiddenRows
 
 _SCREENFUL = 50
 
@@ -49,7 +49,7 @@ def dv(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer dv ./orders --file part-00000.parquet
     """
-    from explorer.inspect.row_deletions import (  # noqa: PLC0415  # `--help` does without Arrow
+    from explorer.inspect.files.row_deletions import (  # noqa: PLC0415  # `--help` does without Arrow
         deletion_vectors,
         hidden_rows,
     )

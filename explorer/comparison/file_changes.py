@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.comparison.file_pairs import (
+from explorer.comparison._file_pairs import (
     COMPARED_FIELDS,
     FilePairs,
     Flags,
     differing_fields,
     pair_files,
 )
+from explorer.comparison._numbers import Positions, indices_of, null_mask, take, values_of
 from explorer.comparison.looked_up_files import SomeFiles
-from explorer.comparison.numbers import Positions, indices_of, null_mask, take, values_of
 from explorer.comparison.routes import Candidates, Route, recorded_fields
-from explorer.log.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_column, string_column
 from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot

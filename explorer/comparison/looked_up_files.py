@@ -8,12 +8,12 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from explorer.comparison.file_pairs import pair_files
-from explorer.comparison.numbers import Positions, indices_of, take
-from explorer.log.columns import empty_table
-from explorer.log.key_columns import KEY_COLUMNS, keys_of
+from explorer.comparison._file_pairs import pair_files
+from explorer.comparison._numbers import Positions, indices_of, take
+from explorer.log.actions.columns import empty_table
+from explorer.log.actions.record_counts import record_counts
 from explorer.log.load import LoadedVersion
-from explorer.log.record_counts import record_counts
+from explorer.log.reconcile.key_columns import KEY_COLUMNS, keys_of
 from explorer.table.snapshot import Snapshot
 
 _COUNTED_AT_ONCE = 65_536

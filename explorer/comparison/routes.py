@@ -17,18 +17,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.comparison.aligned_files import find_runs, same_texts
-from explorer.comparison.file_pairs import COMPARED_FIELDS, Flags
-from explorer.comparison.fingerprints import Fingerprints, fingerprint
+from explorer.comparison._aligned_files import find_runs, same_texts
+from explorer.comparison._file_pairs import COMPARED_FIELDS, Flags
+from explorer.comparison._fingerprints import Fingerprints, fingerprint
+from explorer.comparison._numbers import Positions, null_mask, values_of
 from explorer.comparison.looked_up_files import HeldFiles, LookedUpFiles, SomeFiles
-from explorer.comparison.numbers import Positions, null_mask, values_of
 from explorer.errors import CorruptLogError, NotFoundError
-from explorer.log.file_columns import FileColumns
+from explorer.log.folder.segment import missing_versions
 from explorer.log.json_tokens import mask_of
-from explorer.log.key_columns import KEY_COLUMNS, decided_keys, keys_of
 from explorer.log.load import LoadedVersion
-from explorer.log.segment import missing_versions
-from explorer.log.tail import Tail, replay_commits
+from explorer.log.reconcile.key_columns import KEY_COLUMNS, decided_keys, keys_of
+from explorer.log.reconcile.tail import Tail, replay_commits
+from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch, while_working
 from explorer.scan.watched import over_watched
 from explorer.table.snapshot import Snapshot

@@ -71,7 +71,7 @@ class VersionDiff:
     def statistics(self) -> pa.Table:
         """Coverage, ranges and null counts by column, before and after; all statistics
         of both versions are read for it (`statistics_changes` names the columns)."""
-        from explorer.comparison.statistics_changes import (  # noqa: PLC0415  # brings Arrow
+        from explorer.comparison._statistics_changes import (  # noqa: PLC0415  # brings Arrow
             statistics_changes,
         )
 

@@ -8,8 +8,8 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from explorer.demo.shop_table import ShopTable
-from explorer.demo.story import STORY, play_story
+from explorer.demo._shop_table import ShopTable
+from explorer.demo._story import STORY, play_story
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.progress import Cancel, Progress, ProgressCallback
 from explorer.protocol.commit_json import render_milliseconds

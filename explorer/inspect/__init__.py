@@ -1,6 +1,9 @@
 """Answers for people: one function per displayed fact, Arrow tables unless said.
 
 Each answer carries its evidence: the log file, and the line where one is meant.
+
+Rooms: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`,
+`health`, `reach`, `columns` and `table_features`, each with its own guide.
 """
 
 from __future__ import annotations
@@ -9,87 +12,87 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from explorer.inspect.action_lines import commit_actions
-    from explorer.inspect.column_presence import (
+    from explorer.inspect.applications_and_domains import domains, transactions
+    from explorer.inspect.columns.fields import schema
+    from explorer.inspect.columns.presence import (
         ColumnPresence,
         columns_by_files,
         columns_by_statistics,
     )
-    from explorer.inspect.commit_history import history
-    from explorer.inspect.commit_record import commit_info
-    from explorer.inspect.commit_timeline import timeline
-    from explorer.inspect.conflict_check import ConflictCheck, check_conflicts
+    from explorer.inspect.commits.action_lines import commit_actions
+    from explorer.inspect.commits.commit_history import history
+    from explorer.inspect.commits.commit_record import commit_info
+    from explorer.inspect.commits.commit_timeline import timeline
+    from explorer.inspect.conflicts.conflict_check import ConflictCheck, check_conflicts
     from explorer.inspect.description import describe
-    from explorer.inspect.engine_matrix import engines, engines_sentence
-    from explorer.inspect.feature_history import features
-    from explorer.inspect.feed_counts import ChangeTotals, change_totals
-    from explorer.inspect.file_fates import FileReason
-    from explorer.inspect.file_pages import FilesPage, files_page
-    from explorer.inspect.file_reasons import why_here
-    from explorer.inspect.folder_files import Folder, foreign_files
-    from explorer.inspect.layout_sizes import Layout, file_layout
-    from explorer.inspect.log_folder import log_files
-    from explorer.inspect.lost_engines import Losses, engine_losses, losses_sentence
-    from explorer.inspect.optimize_history import optimize_effects
-    from explorer.inspect.overlap import clustering_depth
-    from explorer.inspect.reachability import Reachability, reach_by_files, reach_by_log
-    from explorer.inspect.row_deletions import HiddenRows, deletion_vectors, hidden_rows
-    from explorer.inspect.row_search import RowHistory, search_rows
-    from explorer.inspect.schema_fields import schema
-    from explorer.inspect.state import domains, transactions
-    from explorer.inspect.statistics import StatisticsReport, column_statistics
-    from explorer.inspect.table_health import Health, files_health, log_health
-    from explorer.inspect.table_rules import writer_rules
+    from explorer.inspect.engine_support.lost_engines import Losses, engine_losses, losses_sentence
+    from explorer.inspect.engine_support.matrix import engines, engines_sentence
+    from explorer.inspect.files.file_fates import FileReason
+    from explorer.inspect.files.file_pages import FilesPage, files_page
+    from explorer.inspect.files.file_reasons import why_here
+    from explorer.inspect.files.folder_files import Folder, foreign_files
+    from explorer.inspect.files.log_folder import log_files
+    from explorer.inspect.files.row_deletions import HiddenRows, deletion_vectors, hidden_rows
+    from explorer.inspect.files.statistics import StatisticsReport, column_statistics
+    from explorer.inspect.health.table_health import Health, files_health, log_health
+    from explorer.inspect.layout.optimize_history import optimize_effects
+    from explorer.inspect.layout.overlap import clustering_depth
+    from explorer.inspect.layout.sizes import Layout, file_layout
+    from explorer.inspect.reach.reachability import Reachability, reach_by_files, reach_by_log
+    from explorer.inspect.rows.feed_counts import ChangeTotals, change_totals
+    from explorer.inspect.rows.row_search import RowHistory, search_rows
+    from explorer.inspect.table_features.feature_history import features
+    from explorer.inspect.table_features.writer_rules import writer_rules
 
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
-    "ChangeTotals": "feed_counts",
-    "ColumnPresence": "column_presence",
-    "ConflictCheck": "conflict_check",
-    "FileReason": "file_fates",
-    "FilesPage": "file_pages",
-    "Folder": "folder_files",
-    "Health": "table_health",
-    "HiddenRows": "row_deletions",
-    "Layout": "layout_sizes",
-    "Losses": "lost_engines",
-    "Reachability": "reachability",
-    "RowHistory": "row_search",
-    "StatisticsReport": "statistics",
-    "change_totals": "feed_counts",
-    "check_conflicts": "conflict_check",
-    "clustering_depth": "overlap",
-    "column_statistics": "statistics",
-    "columns_by_files": "column_presence",
-    "columns_by_statistics": "column_presence",
-    "commit_actions": "action_lines",
-    "commit_info": "commit_record",
-    "deletion_vectors": "row_deletions",
+    "ChangeTotals": "rows.feed_counts",
+    "ColumnPresence": "columns.presence",
+    "ConflictCheck": "conflicts.conflict_check",
+    "FileReason": "files.file_fates",
+    "FilesPage": "files.file_pages",
+    "Folder": "files.folder_files",
+    "Health": "health.table_health",
+    "HiddenRows": "files.row_deletions",
+    "Layout": "layout.sizes",
+    "Losses": "engine_support.lost_engines",
+    "Reachability": "reach.reachability",
+    "RowHistory": "rows.row_search",
+    "StatisticsReport": "files.statistics",
+    "change_totals": "rows.feed_counts",
+    "check_conflicts": "conflicts.conflict_check",
+    "clustering_depth": "layout.overlap",
+    "column_statistics": "files.statistics",
+    "columns_by_files": "columns.presence",
+    "columns_by_statistics": "columns.presence",
+    "commit_actions": "commits.action_lines",
+    "commit_info": "commits.commit_record",
+    "deletion_vectors": "files.row_deletions",
     "describe": "description",
-    "domains": "state",
-    "engine_losses": "lost_engines",
-    "engines": "engine_matrix",
-    "engines_sentence": "engine_matrix",
-    "features": "feature_history",
-    "file_layout": "layout_sizes",
-    "files_health": "table_health",
-    "files_page": "file_pages",
-    "foreign_files": "folder_files",
-    "hidden_rows": "row_deletions",
-    "history": "commit_history",
-    "log_files": "log_folder",
-    "log_health": "table_health",
-    "losses_sentence": "lost_engines",
-    "optimize_effects": "optimize_history",
-    "reach_by_files": "reachability",
-    "reach_by_log": "reachability",
-    "schema": "schema_fields",
-    "search_rows": "row_search",
-    "timeline": "commit_timeline",
-    "transactions": "state",
-    "why_here": "file_reasons",
-    "writer_rules": "table_rules",
+    "domains": "applications_and_domains",
+    "engine_losses": "engine_support.lost_engines",
+    "engines": "engine_support.matrix",
+    "engines_sentence": "engine_support.matrix",
+    "features": "table_features.feature_history",
+    "file_layout": "layout.sizes",
+    "files_health": "health.table_health",
+    "files_page": "files.file_pages",
+    "foreign_files": "files.folder_files",
+    "hidden_rows": "files.row_deletions",
+    "history": "commits.commit_history",
+    "log_files": "files.log_folder",
+    "log_health": "health.table_health",
+    "losses_sentence": "engine_support.lost_engines",
+    "optimize_effects": "layout.optimize_history",
+    "reach_by_files": "reach.reachability",
+    "reach_by_log": "reach.reachability",
+    "schema": "columns.fields",
+    "search_rows": "rows.row_search",
+    "timeline": "commits.commit_timeline",
+    "transactions": "applications_and_domains",
+    "why_here": "files.file_reasons",
+    "writer_rules": "table_features.writer_rules",
 }
 
 __all__ = [

@@ -10,16 +10,19 @@ from typing import Any
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
-from explorer.inspect.feature_states import feature_states
-from explorer.inspect.table_rules import COLUMNS as RULE_COLUMNS
-from explorer.inspect.table_rules import Rules, rule_rows
-from explorer.inspect.version_checksum import validate_checksum
-from explorer.log.hint import validate_hint
-from explorer.log.segment import LogSegment, build_segment
+from explorer.inspect.health.version_checksum import validate_checksum
+from explorer.inspect.table_features.feature_states import feature_states
+from explorer.inspect.table_features.writer_rules import COLUMNS as RULE_COLUMNS
+from explorer.inspect.table_features.writer_rules import Rules, rule_rows
+from explorer.log.folder.last_checkpoint import validate_hint
+from explorer.log.folder.segment import LogSegment, build_segment
 from explorer.progress import Cancel, ProgressCallback
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, validate_mapping
-from explorer.protocol.features.consistency import validate_protocol
+from explorer.protocol.features.consistency import (
+    validate_protocol,
+    validate_unsupported_mapping,
+)
 from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.file_format import validate_format
 from explorer.protocol.properties import validate_properties
@@ -191,6 +194,7 @@ def _contradictions(
     against the specification."""
     problems = [
         *validate_protocol(protocol),
+        *validate_unsupported_mapping(protocol, metadata.configuration),
         *validate_format(metadata),
         *validate_properties(metadata.configuration),
     ]

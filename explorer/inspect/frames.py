@@ -1,6 +1,6 @@
 """Rows into Arrow, for the small frames of this floor.
 
-Built through the columns of `explorer.log.columns`, which do without pandas.
+Built through the columns of `explorer.log.actions.columns`, which do without pandas.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_column, string_column
 from explorer.protocol.calendar_days import (
     DAY_US,
     LEAST_US,

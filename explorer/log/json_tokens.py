@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import string_column
+from explorer.log.actions.columns import string_column
 
 Flags = npt.NDArray[np.bool_]
 

@@ -8,20 +8,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnusableCheckpointError
-from explorer.log.action_fields import FileAction
-from explorer.log.commit_file import lines_backwards, may_name, parse_action
-from explorer.log.key_cache import KeyCache
-from explorer.log.listing import CheckpointFiles, LogListing, info_of
-from explorer.log.segment import LogSegment, build_segment, missing_versions
-from explorer.log.small_actions import SmallActions
-from explorer.log.tail import Tail, replay_commits
+from explorer.log.actions.fields import FileAction
+from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.folder.listing import CheckpointFiles, LogListing, info_of
+from explorer.log.folder.segment import LogSegment, build_segment, missing_versions
+from explorer.log.reconcile.small_actions import SmallActions
+from explorer.log.reconcile.tail import Tail, replay_commits
+from explorer.log.state.key_cache import KeyCache
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.storage.ports import ObjectInfo, RangeStore, ReadStore, offers
 
 if TYPE_CHECKING:
-    from explorer.log.checkpoint import Checkpoint
-    from explorer.log.state import LogState
+    from explorer.log.checkpoint.read import Checkpoint
+    from explorer.log.state.reconciled_files import LogState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class LoadedVersion:
     @cached_property
     def state(self) -> LogState:
         """Its files; made when first asked for, because it brings Arrow with it."""
-        from explorer.log.state import LogState  # noqa: PLC0415  # see above
+        from explorer.log.state.reconciled_files import LogState  # noqa: PLC0415  # see above
 
         return LogState(self.store, self.checkpoint, self.tail, self.cache)
 
@@ -272,11 +272,11 @@ def _read_checkpoint(
     """By what the hint repeats of it, where that saves reading Parquet, or where the
     file itself cannot be used: then with a problem more."""
     # a table without a checkpoint opens without what these bring
-    from explorer.log.checkpoint import (  # noqa: PLC0415  # see above
+    from explorer.log.checkpoint.read import (  # noqa: PLC0415  # see above
         build_embedded,
         read_checkpoint,
     )
-    from explorer.log.hint import find_embedded  # noqa: PLC0415  # see above
+    from explorer.log.folder.last_checkpoint import find_embedded  # noqa: PLC0415  # see above
 
     is_parquet = files.names[0].endswith(".parquet")
     if is_parquet and (embedded := find_embedded(store, listing, files)) is not None:
@@ -304,7 +304,7 @@ def _tail(store: ReadStore, choice: _Choice, held: LoadedVersion | None, watch: 
     new = range(held.segment.version + 1, wanted.stop)
     if not new:
         return held.tail
-    from explorer.log.extend import extend_tail  # noqa: PLC0415  # it brings Arrow with it
+    from explorer.log.reconcile.extend import extend_tail  # noqa: PLC0415  # it brings Arrow with it
 
     newer = replay_commits(store, new, watch, choice.listing.compactions)
     return extend_tail(newer, held.tail)

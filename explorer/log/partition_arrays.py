@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int32_column, int64_column, string_column
+from explorer.log.actions.columns import int32_column, int64_column, string_column
 from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.partition_values import PartitionValue
 

@@ -7,6 +7,10 @@
     receipt = maintenance.execute(plan, maintenance.Approval(plan.digest))
 
 Planning only looks. A plan is executed as it stands, or not at all.
+
+Rooms, in the order of the way: an operation (`vacuum`, `optimize`,
+`log_files`, `features`, `repair`, or a module of this folder) makes a plan of `plan`; `run`
+carries it out by the kinds of step in `steps`; `documents` keeps plans and receipts.
 """
 
 from __future__ import annotations
@@ -15,47 +19,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from explorer.maintenance.approval import Approval
-    from explorer.maintenance.checkpoint import plan_checkpoint
     from explorer.maintenance.constraints import plan_add_constraint, plan_drop_constraint
-    from explorer.maintenance.drop_feature import plan_drop_feature
-    from explorer.maintenance.executor import Running, execute, start
-    from explorer.maintenance.log_cleanup import plan_log_cleanup
-    from explorer.maintenance.log_compaction import plan_log_compaction
-    from explorer.maintenance.optimize import plan_optimize
-    from explorer.maintenance.plan import Plan, Step, Verdict
-    from explorer.maintenance.receipt import Receipt
-    from explorer.maintenance.repair import plan_repair
+    from explorer.maintenance.documents.receipt import Receipt
+    from explorer.maintenance.documents.state_folder import StateFolder
+    from explorer.maintenance.features.drop_feature import plan_drop_feature
+    from explorer.maintenance.features.upgrade import plan_upgrade
+    from explorer.maintenance.log_files.checkpoint import plan_checkpoint
+    from explorer.maintenance.log_files.log_cleanup import plan_log_cleanup
+    from explorer.maintenance.log_files.log_compaction import plan_log_compaction
+    from explorer.maintenance.optimize.optimize import plan_optimize
+    from explorer.maintenance.plan.approval import Approval
+    from explorer.maintenance.plan.plan import Plan, Step, Verdict
+    from explorer.maintenance.repair.repair import plan_repair
     from explorer.maintenance.restore import plan_restore
-    from explorer.maintenance.state_folder import StateFolder
+    from explorer.maintenance.run.executor import Running, execute, start
     from explorer.maintenance.table_properties import plan_set_properties
-    from explorer.maintenance.upgrade import plan_upgrade
-    from explorer.maintenance.vacuum import plan_vacuum
+    from explorer.maintenance.vacuum.vacuum import plan_vacuum
 
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
-    "Approval": "approval",
-    "Plan": "plan",
-    "Receipt": "receipt",
-    "Running": "executor",
-    "StateFolder": "state_folder",
-    "Step": "plan",
-    "Verdict": "plan",
-    "execute": "executor",
+    "Approval": "plan.approval",
+    "Plan": "plan.plan",
+    "Receipt": "documents.receipt",
+    "Running": "run.executor",
+    "StateFolder": "documents.state_folder",
+    "Step": "plan.plan",
+    "Verdict": "plan.plan",
+    "execute": "run.executor",
     "plan_add_constraint": "constraints",
-    "plan_checkpoint": "checkpoint",
+    "plan_checkpoint": "log_files.checkpoint",
     "plan_drop_constraint": "constraints",
-    "plan_drop_feature": "drop_feature",
-    "plan_log_cleanup": "log_cleanup",
-    "plan_log_compaction": "log_compaction",
-    "plan_optimize": "optimize",
-    "plan_repair": "repair",
+    "plan_drop_feature": "features.drop_feature",
+    "plan_log_cleanup": "log_files.log_cleanup",
+    "plan_log_compaction": "log_files.log_compaction",
+    "plan_optimize": "optimize.optimize",
+    "plan_repair": "repair.repair",
     "plan_restore": "restore",
     "plan_set_properties": "table_properties",
-    "plan_upgrade": "upgrade",
-    "plan_vacuum": "vacuum",
-    "start": "executor",
+    "plan_upgrade": "features.upgrade",
+    "plan_vacuum": "vacuum.vacuum",
+    "start": "run.executor",
 }
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Planning to add and drop CHECK constraints (spec: CHECK Constraints).
 
 A constraint is SQL that every later writer runs. So it passes the gates of
-`explorer.scan.expressions` before it is planned, and every row is held against it before
+`explorer.scan.sql.expressions` before it is planned, and every row is held against it before
 it is committed.
 """
 
@@ -14,18 +14,18 @@ from typing import Any, Final
 from uuid import UUID, uuid4, uuid5
 
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance.after_commit import with_checksum_and_checkpoint
-from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.newest_times import judge_committing
-from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.newest_times import judge_following
+from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.steps.commit_step import commit_step, judge_commit
 from explorer.pipeline import find_violations
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.evolution import with_features
 from explorer.protocol.properties import check_constraints
 from explorer.protocol.unicode_text import check_unicode
-from explorer.scan.expressions import check_expression
+from explorer.scan.sql.expressions import check_expression
 from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.transaction.staged import ValidatedRule
@@ -164,7 +164,7 @@ def _plan(
         summary=summary,
         parameters=parameters,
         effect=effect,
-        verdicts=judge_committing(look),
+        verdicts=judge_following(look),
         steps=(),
         rests_on=("protocol", "metadata"),
         promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),

@@ -8,7 +8,7 @@ them; of the metadata domains, as in the reference, the clustering comes back.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4, uuid5
@@ -19,15 +19,22 @@ import pyarrow.compute as pc
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance.after_commit import with_checksum_and_checkpoint
-from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.differing_files import differing_files
-from explorer.maintenance.file_list import build_files, join_files
-from explorer.maintenance.files_coming_back import missing_files, vacuum_under_way
-from explorer.maintenance.newest_times import judge_committing
-from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, Look, look_at, system_clock
-from explorer.maintenance.staged_files import restoring, without_other_ids
+from explorer.maintenance._restore_rows import (
+    Moves,
+    column_moves,
+    differing,
+    judge_rows,
+    row_moves,
+)
+from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.file_list import build_files, join_files
+from explorer.maintenance.plan.newest_times import judge_committing, judge_following
+from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.steps.commit_files import restoring, without_other_ids
+from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.steps.differing_files import differing_files
+from explorer.maintenance.steps.files_coming_back import missing_files, vacuum_under_way
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
@@ -35,7 +42,7 @@ from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.features.registry import supported_features
 from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION, COLUMN_MAPPING_MAX_ID
-from explorer.storage.memory import release_memory
+from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -50,9 +57,9 @@ from explorer.transaction.staged import ValidatedRule
 
 _LAST_NUMBER = f"{IDENTITY_KEYS}highWaterMark"
 
-# what the plan shows of files that leave, and what the rules of writers ask of a remove; the
-# commit reads all of them
-_JUDGED = ("path", "size", "data_change", "deletion_vector")
+# what the plan shows and counts of files that leave, and what the rules of writers ask of a
+# remove; the commit reads all of them
+_JUDGED = ("path", "size", "data_change", "deletion_vector", "num_records")
 
 # what later versions rest on, and so stays as it is now
 _KEPT_PROPERTIES = (
@@ -96,13 +103,21 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
     target = table.snapshot(version=version, timestamp=timestamp, progress=progress, cancel=cancel)
     back, gone = differing_files(look.snapshot, target, _JUDGED, watch)
     release_memory()  # the keys of all files, which are done with
+    moves = Moves(
+        rows=row_moves(look.snapshot, target, differing(back, gone), watch),
+        columns=column_moves(look.snapshot, target),
+    )
     plan = while_working(
-        lambda: _plan(look, target, back, gone, seed or uuid4()), watch, "Putting the plan together"
+        lambda: _plan(look, target, _Files(back=back, gone=gone), moves, seed or uuid4()),
+        watch,
+        "Putting the plan together",
     )
     verdicts: tuple[Verdict, ...] = (
-        *judge_committing(look),
+        # what leaves begins its age
+        *(judge_committing(look) if gone.num_rows else judge_following(look)),
         _judge_features_since(look.snapshot, target),
         _judge_files(look, target),
+        judge_rows(moves.rows, look.snapshot.version),
     )
     commit = next((step for step in plan.steps if step.kind == "commit"), None)
     if commit is not None and not any(found.outcome == "refuse" for found in verdicts):
@@ -115,8 +130,16 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
     return replace(plan, verdicts=verdicts)
 
 
-def _plan(look: Look, target: Snapshot, back: pa.Table, gone: pa.Table, seed: UUID) -> Plan:
-    newest = look.snapshot
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """The files that come back, and those that leave."""
+
+    back: pa.Table
+    gone: pa.Table
+
+
+def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID) -> Plan:
+    newest, back, gone = look.snapshot, files.back, files.gone
     actions = _actions(newest, target)
     steps: tuple[Step, ...] = ()
     if back.num_rows or gone.num_rows or actions:
@@ -131,9 +154,10 @@ def _plan(look: Look, target: Snapshot, back: pa.Table, gone: pa.Table, seed: UU
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(newest.version, target.version, back, gone, has_steps=bool(steps)),
+        summary=_summary(newest.version, target.version, files, moves, has_steps=bool(steps)),
         parameters={"version": target.version},
         effect={
+            **moves.effect,
             "files_added_again": back.num_rows,
             "bytes_added_again": _sum(back),
             "files_removed": gone.num_rows,
@@ -316,12 +340,13 @@ def _sum(files: pa.Table) -> int:
     return int(pc.sum(files.column("size")).as_py() or 0)
 
 
-def _summary(newest: int, target: int, back: pa.Table, gone: pa.Table, *, has_steps: bool) -> str:
+def _summary(newest: int, target: int, files: _Files, moves: Moves, *, has_steps: bool) -> str:
     if not has_steps:
         return f"The table is what it was at version {target}; nothing is to be done."
+    back, gone = files.back.num_rows, files.gone.num_rows
     return (
-        f"Makes version {target} the newest one again: {count(back.num_rows, 'file')} "
-        f"{'comes' if back.num_rows == 1 else 'come'} back, {count(gone.num_rows, 'file')} "
-        f"{'leaves' if gone.num_rows == 1 else 'leave'}; nothing becomes impossible, version "
-        f"{newest} can be restored as long as its files are kept."
+        f"{moves.sentence} Makes version {target} the newest one again: {count(back, 'file')} "
+        f"{'returns' if back == 1 else 'return'}, {count(gone, 'file')} "
+        f"{'is' if gone == 1 else 'are'} removed. Version {newest} can be restored as long as its "
+        "files are kept."
     )

@@ -10,14 +10,14 @@ from uuid import UUID, uuid4, uuid5
 import orjson
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.statistics_columns import unknown_columns
-from explorer.maintenance.after_commit import with_checksum_and_checkpoint
-from explorer.maintenance.commit_step import commit_step, judge_commit
-from explorer.maintenance.newest_times import judge_committing
-from explorer.maintenance.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.planning import Clock, look_at, system_clock
-from explorer.maintenance.property_words import describe_change
-from explorer.maintenance.upgrade_rules import pointing_to_upgrade
+from explorer.log.state.statistics_columns import unknown_columns
+from explorer.maintenance._property_words import describe_change
+from explorer.maintenance.features.upgrade_rules import pointing_to_upgrade
+from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.newest_times import judge_following
+from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.planning import Clock, look_at, system_clock
+from explorer.maintenance.steps.commit_step import commit_step, judge_commit
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
@@ -121,7 +121,7 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
             "undo": _way_back(table.uri, changed, metadata.configuration),
         },
         verdicts=(
-            *judge_committing(look),
+            *judge_following(look, replace(metadata, configuration=configuration)),
             *_warnings(changed, configuration),
         ),
         steps=steps,

@@ -14,47 +14,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from explorer.pipeline.changes import read_changes
-    from explorer.pipeline.column_profile import profile
-    from explorer.pipeline.failures import clear_errors
-    from explorer.pipeline.file_statistics import measure_files
-    from explorer.pipeline.large_table import Limits, with_spark_state
-    from explorer.pipeline.partition_conditions import evaluate_on_partitions
-    from explorer.pipeline.profile_facts import ColumnProfile
-    from explorer.pipeline.reading import ReadPlan, plan_read, read
-    from explorer.pipeline.registration import register
-    from explorer.pipeline.rewrite import Rewrite, rewrite_files
-    from explorer.pipeline.row_conditions import Violations, find_violations
-    from explorer.pipeline.row_diff import RowDiff, diff_rows
+    from explorer.pipeline.column_profile.column_profile import profile
+    from explorer.pipeline.column_profile.facts import ColumnProfile
+    from explorer.pipeline.diff.row_diff import RowDiff, diff_rows
+    from explorer.pipeline.jobs.failures import clear_errors
+    from explorer.pipeline.jobs.shipping import ship
+    from explorer.pipeline.jobs.watching_jobs import watching
+    from explorer.pipeline.large.large_table import Limits, with_spark_state
+    from explorer.pipeline.reading.changes import read_changes
+    from explorer.pipeline.reading.partition_conditions import evaluate_on_partitions
+    from explorer.pipeline.reading.reading import ReadPlan, plan_read, read
+    from explorer.pipeline.reading.registration import register
+    from explorer.pipeline.reading.row_conditions import Violations, find_violations
+    from explorer.pipeline.rewrite.file_statistics import measure_files
+    from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_files
     from explorer.pipeline.session import choose_session, prepare_session
-    from explorer.pipeline.shipping import ship
-    from explorer.pipeline.watching_jobs import watching
 
 # Name -> the module that defines it, loaded when the name is asked for. No module is
 # called like what it defines: importing it would put it in the place of that.
 _HOMES = {
-    "ColumnProfile": "profile_facts",
-    "Limits": "large_table",
-    "ReadPlan": "reading",
-    "Rewrite": "rewrite",
-    "RowDiff": "row_diff",
-    "Violations": "row_conditions",
+    "ColumnProfile": "column_profile.facts",
+    "Limits": "large.large_table",
+    "ReadPlan": "reading.reading",
+    "Rewrite": "rewrite.rewrite",
+    "RowDiff": "diff.row_diff",
+    "Violations": "reading.row_conditions",
     "choose_session": "session",
-    "clear_errors": "failures",
-    "diff_rows": "row_diff",
-    "evaluate_on_partitions": "partition_conditions",
-    "find_violations": "row_conditions",
-    "measure_files": "file_statistics",
-    "plan_read": "reading",
+    "clear_errors": "jobs.failures",
+    "diff_rows": "diff.row_diff",
+    "evaluate_on_partitions": "reading.partition_conditions",
+    "find_violations": "reading.row_conditions",
+    "measure_files": "rewrite.file_statistics",
+    "plan_read": "reading.reading",
     "prepare_session": "session",
-    "profile": "column_profile",
-    "read": "reading",
-    "read_changes": "changes",
-    "register": "registration",
-    "rewrite_files": "rewrite",
-    "ship": "shipping",
-    "watching": "watching_jobs",
-    "with_spark_state": "large_table",
+    "profile": "column_profile.column_profile",
+    "read": "reading.reading",
+    "read_changes": "reading.changes",
+    "register": "reading.registration",
+    "rewrite_files": "rewrite.rewrite",
+    "ship": "jobs.shipping",
+    "watching": "jobs.watching_jobs",
+    "with_spark_state": "large.large_table",
 }
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 Protocol, metadata, transaction identifiers and domain metadata are values of
 their own. Adds and removes are not here: they are many, and live as columns of
-Arrow (`explorer.log.columns`).
+Arrow (`explorer.log.actions.columns`).
 
 `parse_*` take the JSON object of one action, already decoded, and raise
 `CorruptLogError` where a field has the wrong type. Fields that the specification

@@ -123,8 +123,11 @@ class _Column:
         low, high = self._low, self._high
         if not self._has_order or low is None or self._kind is None:
             return None
-        if isinstance(low, float) and not math.isfinite(low + high):
-            return None
+        if isinstance(low, float):
+            # two zeros are one number to SQL; to readers that order them by their bits -0.0 is less
+            low, high = low or -0.0, high or 0.0
+            if not math.isfinite(low + high):
+                return None
         if isinstance(low, str):
             return low[:prefix], _cut_above(high, prefix)
         return _json_value(low, self._kind), _json_value(high, self._kind)

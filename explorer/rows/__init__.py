@@ -1,1 +1,7 @@
-"""Rows of a table as Arrow batches, read from data files as the log says they are to be read."""
+"""Rows of a table as Arrow batches, read from data files as the log says they are to be read.
+
+In: a snapshot and a request for columns and rows. Out: batches with the columns of the table,
+without deleted rows; for versions of the change data feed the changed rows.
+
+Read first: `read`, then `request`.
+"""

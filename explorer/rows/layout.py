@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from explorer.errors import CorruptLogError
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode
+from explorer.protocol.features.registry import is_supported
 from explorer.protocol.file_format import check_rows_readable
 from explorer.protocol.known_properties import (
+    COLUMN_MAPPING_MAX_ID,
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
     MappingMode,
@@ -18,16 +20,14 @@ from explorer.protocol.schema import StructField, StructType
 from explorer.protocol.schema_walk import walk_types
 from explorer.table.snapshot import Snapshot
 
-_ROW_TRACKING = "rowtracking"  # case does not count in names of features
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowLayout:
     """The schema, what is partitioned by, and how columns are found in data files.
 
     `row_id_column` and `row_commit_version_column` are the names of the hidden
-    columns in which a data file may hold them (spec: Row Tracking). `uri` and
-    `version` are for messages.
+    columns in which a data file may hold them (spec: Row Tracking). `max_column_id` is
+    the highest id that a column was given. `uri` and `version` are for messages.
     """
 
     uri: str
@@ -38,6 +38,7 @@ class RowLayout:
     tracks_rows: bool
     row_id_column: str | None
     row_commit_version_column: str | None
+    max_column_id: int = 0
 
     @property
     def stored(self) -> tuple[StructField, ...]:
@@ -73,9 +74,10 @@ def build_layout(
         schema=schema,
         partition_columns=_partition_columns(schema, metadata.partition_columns),
         mapping=column_mapping_mode(protocol, configuration),
-        tracks_rows=any(name.lower() == _ROW_TRACKING for name in protocol.writer_features or ()),
+        tracks_rows=is_supported(protocol, "rowTracking"),
         row_id_column=ROW_ID_COLUMN.value_of(configuration),
         row_commit_version_column=ROW_COMMIT_VERSION_COLUMN.value_of(configuration),
+        max_column_id=COLUMN_MAPPING_MAX_ID.value_of(configuration),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column
+from explorer.log.actions.columns import int64_column
 from explorer.protocol.calendar_days import Day, Moment, days_of
 
 _DAY_SECONDS: Final = 86_400

@@ -9,15 +9,16 @@ import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.rows.data_file import FILE_COLUMNS, data_file_batches
-from explorer.rows.deletion import VectorFiles
+from explorer.rows.data_file.data_file import FILE_COLUMNS, data_file_batches
+from explorer.rows.data_file.deletion_vectors import VectorFiles
+from explorer.rows.data_file.open_ahead import MOST_AHEAD, Opening, open_ahead
+from explorer.rows.data_file.parquet_file import BATCH_ROWS
+from explorer.rows.data_file.read_file import FileRows, open_rows
+from explorer.rows.data_file.unrelated_file import unrelated_problem
 from explorer.rows.layout import layout_of
-from explorer.rows.parquet_file import BATCH_ROWS
-from explorer.rows.read_ahead import MOST_AHEAD, Opening, open_ahead
-from explorer.rows.read_file import FileRows, open_rows
 from explorer.rows.request import RowRequest, build_request
 from explorer.scan.plan import plan_scan
-from explorer.scan.predicate import parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
 from explorer.table.snapshot import Snapshot
 
 PREVIEW_ROWS = 1000
@@ -67,11 +68,27 @@ class RowScan:
                     return
         watch.step(total, total, _LABEL)
 
+    def _told(self, files: Iterator[FileRows]) -> Iterator[FileRows]:
+        """The same files; those that have no column of the table are told by the snapshot's
+        `problems` afterwards."""
+        unrelated: list[str] = []
+        count = 0
+        try:
+            for rows in files:
+                if rows.is_unrelated:
+                    unrelated = unrelated or [rows.opened.file.path]
+                    count += 1
+                yield rows
+        finally:
+            if unrelated:
+                version = self.snapshot.version
+                self.snapshot.tell(unrelated_problem(version, unrelated[0], count))
+
     def open_files(self, limit: int | None) -> Iterator[FileRows]:
         """The rows of each file, open until the next are asked for; few files at first where
         few rows are wanted."""
         first = _ONE_AT_FIRST if limit else MOST_AHEAD
-        yield from open_ahead(self.snapshot.store, self._ways_to_open(), first)
+        yield from self._told(open_ahead(self.snapshot.store, self._ways_to_open(), first))
 
     def _ways_to_open(self) -> Iterator[Opening]:
         store = self.snapshot.store
@@ -124,7 +141,8 @@ def read_rows(  # noqa: PLR0913  # what is asked for, and who looks on
 
     Types are those of `snapshot.arrow_schema`, except that every value may be
     null, and that a variant is its JSON text. Timestamps have microseconds, finer
-    ones are cut. Columns that a file lacks are null.
+    ones are cut. Columns that a file lacks are null; a file that lacks every one, and
+    has no other column of the table, is told by `snapshot.problems` from then on.
 
     Raises `InvalidArgumentError` for names, conditions and limits that cannot be
     meant, `NotFoundError` where a data file is gone, `CorruptDataError` where one

@@ -15,7 +15,8 @@ from explorer.protocol.arrow_types import arrow_schema, row_schema
 from explorer.protocol.features.type_widening import check_type_changes
 from explorer.protocol.schema import StructField, StructType
 from explorer.rows.layout import RowLayout
-from explorer.scan.predicate import Predicate
+from explorer.rows.row_checks import RowChecks
+from explorer.scan.predicate.predicate import Predicate
 
 METADATA_COLUMNS: Final = {
     "_row_id": pa.int64(),
@@ -35,7 +36,8 @@ class RowRequest:
     """A layout, the columns wanted of it in their order, and the condition.
 
     Made by `build_request`, which checks all of it, or for writing rows again by
-    `explorer.rows.stored_rows`: then variants stay as they are stored.
+    `explorer.rows.stored_rows`: then variants stay as they are stored, and a row that breaks
+    one of the `checks` stops the reading.
     """
 
     layout: RowLayout
@@ -43,6 +45,7 @@ class RowRequest:
     metadata_columns: tuple[str, ...] = ()
     predicate: Predicate | None = None
     variants: Literal["text", "stored"] = "text"
+    checks: RowChecks | None = None
 
     @cached_property
     def schema(self) -> pa.Schema:

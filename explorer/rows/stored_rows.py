@@ -3,7 +3,8 @@ Delta Data Type to Parquet Type Mappings).
 
 What is read by such a request can be written as it is: physical names, types of the
 table as it is now, no partition columns, variants in their binary encoding, and where the
-table tracks rows their ids and commit versions.
+table tracks rows their ids and commit versions. A live row that breaks NOT NULL or a length of
+the schema stops the reading: no new file may hold it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.protocol.schema import StructField, StructType
 from explorer.rows.layout import RowLayout, layout_of
 from explorer.rows.request import RowRequest
+from explorer.rows.row_checks import build_checks
 from explorer.table.snapshot import Snapshot
 
 _ROW_ID, _ROW_COMMIT_VERSION = "_row_id", "_row_commit_version"
@@ -55,6 +57,7 @@ def stored_request(snapshot: Snapshot) -> RowRequest:
         columns=tuple(item.name for item in physical.stored),
         metadata_columns=hidden,
         variants="stored",
+        checks=build_checks(layout.schema, layout.partition_columns, layout.mapping),
     )
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.protocol.schema import PrimitiveType
-from explorer.rows.parquet_file import reading
+from explorer.rows.conversion.variant_columns import decode_variant_column
+from explorer.rows.data_file.parquet_file import reading
 from explorer.rows.read import RowScan, check_limit, plan_rows
-from explorer.rows.variant_columns import decode_variant_column
 from explorer.table.snapshot import Snapshot
 
 _BATCH_ROWS = 4096

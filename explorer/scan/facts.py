@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from explorer.errors import Problem
-from explorer.log.file_columns import FileColumns
-from explorer.log.parquet_part import FieldPath
+from explorer.log.checkpoint.parquet_part import FieldPath
+from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
-from explorer.scan.bounds import ColumnRange, range_of_statistics
-from explorer.scan.column_statistics import (
+from explorer.scan.predicate.predicate import Predicate, SqlCondition
+from explorer.scan.statistics.bounds import ColumnRange, range_of_statistics
+from explorer.scan.statistics.column_statistics import (
     ColumnFacts,
     StatisticsColumn,
     parsed_leaves,
     read_facts,
     statistics_columns,
 )
-from explorer.scan.partition_answers import PartitionAnswers
-from explorer.scan.partitions import PartitionColumn, read_partition
-from explorer.scan.predicate import Predicate, SqlCondition
+from explorer.scan.statistics.partition_answers import PartitionAnswers
+from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.table.snapshot import Snapshot
 
 

@@ -13,16 +13,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError, Problem
-from explorer.log.columns import ADD_COLUMNS, empty_table, int32_column, int64_column, string_column
-from explorer.log.file_columns import FileColumns
-from explorer.log.record_counts import record_counts
+from explorer.log.actions.columns import (
+    ADD_COLUMNS,
+    empty_table,
+    int32_column,
+    int64_column,
+    string_column,
+)
+from explorer.log.actions.record_counts import record_counts
+from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
-from explorer.scan.asked_partitions import ask_partitions
+from explorer.scan._asked_partitions import ask_partitions
 from explorer.scan.facts import Question, answer, question_of
-from explorer.scan.partition_answers import Evaluate
-from explorer.scan.predicate import Predicate, parse_scan_predicate
+from explorer.scan.predicate.predicate import Predicate
 from explorer.scan.reasons import KEPT, evidence_of, render_reasons
+from explorer.scan.sql.conditions import parse_scan_predicate
+from explorer.scan.statistics.partition_answers import Evaluate
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
 from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of, with_logical_names

@@ -15,12 +15,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import bool_column, int64_column
+from explorer.log.actions.columns import bool_column, int64_column
 from explorer.protocol.schema import PrimitiveType
-from explorer.scan.bounds import ColumnRange
-from explorer.scan.domains import NAN_KEY, Domain, comparable_column, comparable_constant
-from explorer.scan.patterns import match_pattern
-from explorer.scan.predicate import (
+from explorer.scan.predicate.domains import NAN_KEY, Domain, comparable_column, comparable_constant
+from explorer.scan.predicate.patterns import match_pattern
+from explorer.scan.predicate.predicate import (
     ColumnReference,
     Comparison,
     Condition,
@@ -37,6 +36,7 @@ from explorer.scan.predicate import (
     TruthTest,
     Value,
 )
+from explorer.scan.statistics.bounds import ColumnRange
 
 _TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
 _NAN = int64_column([NAN_KEY])[0]

@@ -11,14 +11,14 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
 from explorer.log.calendar_texts import render_values
-from explorer.log.columns import bool_column, int32_column, int64_column, string_column
 from explorer.protocol.schema_walk import render_path
-from explorer.scan.column_statistics import StatisticsColumn
-from explorer.scan.domains import is_float
 from explorer.scan.facts import Answers, Question
 from explorer.scan.possibility import may_be_true
-from explorer.scan.predicate import Condition, Predicate, references_of, render_condition
+from explorer.scan.predicate.domains import is_float
+from explorer.scan.predicate.predicate import Condition, Predicate, references_of, render_condition
+from explorer.scan.statistics.column_statistics import StatisticsColumn
 
 KEPT: Final = -1
 """In the column `code`: the file stays. Other codes are the number of the condition

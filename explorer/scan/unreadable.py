@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.errors import Problem
-from explorer.log.columns import int32_column
+from explorer.log.actions.columns import int32_column
 
 _MAX_NAMED: Final = 20
 """A table may have a million files with one and the same fault."""

@@ -90,7 +90,7 @@ class LocalStore:
     def folder_stamp(self, folder: str, listed_ns: int) -> FolderStamp | None:
         """What is equal as long as no name comes into `folder` or goes from it."""
         # only long listings are kept
-        from explorer.storage.folder_stamp import read_folder_stamp  # noqa: PLC0415
+        from explorer.storage._folder_stamp import read_folder_stamp  # noqa: PLC0415
 
         with _speaking_of(folder):
             return read_folder_stamp(self._full(folder), listed_ns)

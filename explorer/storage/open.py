@@ -27,7 +27,7 @@ def open_read_store(
     if location.scheme == "file":
         return LocalStore(location.target)
     # fsspec takes a tenth of a second to import and local folders do without it
-    from explorer.storage.remote import RemoteStore  # see above
+    from explorer.storage._remote import RemoteStore  # see above
 
     return RemoteStore(location, storage_options or {})
 
@@ -36,7 +36,7 @@ def _open_fenced(
     location: Location, storage_options: Mapping[str, Any], within: Sequence[str]
 ) -> ReadStore:
     # only a served page asks for it, and it brings fsspec
-    from explorer.storage.fence import (  # noqa: PLC0415  # see above
+    from explorer.storage._fence import (  # noqa: PLC0415  # see above
         FencedLocalStore,
         FencedRemoteStore,
     )
@@ -58,6 +58,6 @@ def open_write_store(
     location = parse_location(uri)
     if location.scheme == "file":
         return LocalStore(location.target)
-    from explorer.storage.remote_write import RemoteWriteStore  # see above
+    from explorer.storage._remote_write import RemoteWriteStore  # see above
 
     return RemoteWriteStore(location, storage_options or {})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from explorer.log.commit_info import in_commit_ms, monotonic, read_provenance
-from explorer.log.listing import LogListing
+from explorer.log.commits.commit_info import in_commit_ms, monotonic, read_provenance
+from explorer.log.folder.listing import LogListing
 from explorer.storage.ports import ReadStore
 from explorer.table.times import InCommitTimes, modification_times
 

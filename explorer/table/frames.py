@@ -8,7 +8,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_column, string_column
 
 
 def rows_of(files: pa.Table, path: str, columns: Sequence[str]) -> pa.Table:

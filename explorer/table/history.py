@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pyarrow as pa
 
-from explorer.log.columns import TIME, bool_column, int64_column, time_column
-from explorer.log.commit_info import monotonic
-from explorer.log.info_bodies import INFO_SCHEMA
-from explorer.log.listing import LogListing
-from explorer.log.recorded_infos import RecordedInfos, read_recorded
+from explorer.log.actions.columns import TIME, bool_column, int64_column, time_column
+from explorer.log.commits.commit_info import monotonic
+from explorer.log.commits.info_bodies import INFO_SCHEMA
+from explorer.log.commits.recorded_infos import RecordedInfos, read_recorded
+from explorer.log.folder.listing import LogListing
 from explorer.storage.ports import ReadStore
 from explorer.table.times import counting, modification_times
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.log.listing import LogListing
-from explorer.log.segment import LogSegment
+from explorer.log.folder.listing import LogListing
+from explorer.log.folder.segment import LogSegment
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
 from explorer.storage.ports import ReadStore
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import bool_column, int64_column
-from explorer.log.file_columns import FileColumns, ReducibleFiles
-from explorer.log.record_counts import record_counts
-from explorer.log.statistics_text import parse_statistics_texts
+from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.record_counts import record_counts
+from explorer.log.state.file_columns import FileColumns, ReducibleFiles
+from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.table.frames import sum_of
 
 _NUM_RECORDS: Final = ("numRecords",)

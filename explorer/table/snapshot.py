@@ -14,9 +14,9 @@ from explorer.errors import (
     Problem,
     UnusableCheckpointError,
 )
-from explorer.log.action_fields import ADD_FIELDS, REMOVE_FIELDS, FileAction
+from explorer.log.actions.fields import ADD_FIELDS, REMOVE_FIELDS, FileAction
+from explorer.log.folder.segment import LogSegment
 from explorer.log.load import LoadedVersion
-from explorer.log.segment import LogSegment
 from explorer.protocol.actions import DomainMetadata, Transaction
 from explorer.protocol.features.row_id_high_water_mark import (
     ROW_TRACKING_DOMAIN,
@@ -27,9 +27,9 @@ from explorer.storage.ports import ReadStore
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from explorer.log.file_columns import ReducibleFiles
+    from explorer.log.state.file_columns import ReducibleFiles
     from explorer.protocol.schema import StructType
-    from explorer.table.file_state import FileState
+    from explorer.table._file_state import FileState
 
 _NUM_RECORDS = "num_records"
 _VECTOR = "deletion_vector"
@@ -210,9 +210,9 @@ class Snapshot:
         return self.consult(lambda loaded: question(loaded.state))
 
     def among(self, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
-        """The live files whose key (see `explorer.log.key_columns`) is one of `keys`, as
+        """The live files whose key (see `explorer.log.reconcile.key_columns`) is one of `keys`, as
         `physical_files` has them."""
-        from explorer.table.read_files import read_among  # noqa: PLC0415  # brings Arrow
+        from explorer.table.files_table import read_among  # noqa: PLC0415  # brings Arrow
 
         wanted = _checked(columns, (), FILE_COLUMNS)
         return self.consult(lambda loaded: read_among(loaded, keys, wanted))
@@ -223,7 +223,7 @@ class Snapshot:
         return LiveFiles(self)
 
     def _raw(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
-        from explorer.table.read_files import read_files  # noqa: PLC0415  # brings Arrow
+        from explorer.table.files_table import read_files  # noqa: PLC0415  # brings Arrow
 
         def read(loaded: LoadedVersion) -> pa.Table:
             if _NUM_RECORDS not in columns:
@@ -240,7 +240,7 @@ class Snapshot:
     def _counts(self, loaded: LoadedVersion) -> pa.Table:
         """`num_records` of all live files; kept, because finding them means parsing all
         statistics, and they take eight bytes a file. Rows are in the order of `loaded`."""
-        from explorer.table.read_files import read_files  # noqa: PLC0415  # brings Arrow
+        from explorer.table.files_table import read_files  # noqa: PLC0415  # brings Arrow
 
         kept = self._kept_counts
         if kept is None or kept[0] is not loaded:
@@ -302,7 +302,7 @@ class Snapshot:
         from explorer.table.row_counts import count_deleted  # noqa: PLC0415  # brings Arrow
 
         count, problem = count_deleted(self._raw("add", ["path", _VECTOR, _NUM_RECORDS]))
-        self._tell(problem)
+        self.tell(problem)
         return count
 
     def _count_rows(self) -> int | None:
@@ -312,11 +312,12 @@ class Snapshot:
         if counts.null_count:
             from explorer.table.row_counts import find_unreadable  # noqa: PLC0415  # rarely needed
 
-            self._tell(self.over_files(find_unreadable))
+            self.tell(self.over_files(find_unreadable))
         deleted = self.num_deleted_rows
         return None if counts.null_count or deleted is None else sum_of(counts) - deleted
 
-    def _tell(self, problem: Problem | None) -> None:
+    def tell(self, problem: Problem | None) -> None:
+        """Add to `problems` what was found while the files of this version were read."""
         if problem is not None:
             self._problems += (problem,)
 

@@ -15,19 +15,22 @@ from explorer.errors import (
     NotFoundError,
     StorageError,
 )
-from explorer.log.key_cache import KeyCache
-from explorer.log.listing import KeptListing, LogListing, list_newer
+from explorer.log.folder.listing import KeptListing, LogListing, list_newer
+from explorer.log.folder.segment import build_segment, missing_versions
 from explorer.log.load import (
     KnownActions,
     LoadedVersion,
     load_protocol_and_metadata,
     load_version,
 )
-from explorer.log.segment import build_segment, missing_versions
-from explorer.log.small_actions import SmallActions
+from explorer.log.reconcile.small_actions import SmallActions
+from explorer.log.state.key_cache import KeyCache
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.features.consistency import validate_protocol
+from explorer.protocol.features.consistency import (
+    validate_protocol,
+    validate_unsupported_mapping,
+)
 from explorer.protocol.features.registry import check_reader
 from explorer.protocol.file_format import validate_format
 from explorer.protocol.filenames import LAST_CHECKPOINT, LOG_FOLDER, render_commit_path
@@ -135,7 +138,11 @@ class Table:
                 lambda listing: self._time_of(listing, loaded.segment.version, protocol, metadata)
             ),
             reload=self._load_without,
-            problems=(*validate_protocol(protocol), *validate_format(metadata)),
+            problems=(
+                *validate_protocol(protocol),
+                *validate_unsupported_mapping(protocol, metadata.configuration),
+                *validate_format(metadata),
+            ),
         )
 
     def _snapshot(self, loaded: LoadedVersion, **others: Any) -> Snapshot:
@@ -291,7 +298,7 @@ def open_table(
     Raises `NotFoundError` where no table lies there.
     """
     if spark is not None:
-        from explorer.table.catalog_name import location_by_name  # noqa: PLC0415  # rarely needed
+        from explorer.table._catalog_name import location_by_name  # noqa: PLC0415  # rarely needed
 
         uri = location_by_name(os.fspath(uri), spark)
     store = open_read_store(uri, storage_options, within)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
-from explorer.log.commit_info import monotonic, read_commit_info
-from explorer.log.listing import LogListing
+from explorer.log.commits.commit_info import monotonic, read_commit_info
+from explorer.log.folder.listing import LogListing
 from explorer.protocol import known_properties as known
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.registry import is_supported
@@ -27,6 +27,9 @@ from explorer.protocol.filenames import (
 from explorer.storage.ports import ReadStore
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+CLOCK_TOLERANCE_MS = 5 * 60_000
+"""How far a time may lie ahead of this clock before it is odd, and all ages are in doubt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from explorer.protocol.actions import DomainMetadata, Metadata
 from explorer.protocol.commit_json import Action, render_action, render_lines
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
-from explorer.protocol.file_actions import AddFile
+from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.protocol.known_properties import (
     CHECKPOINT_PROTECTION_VERSION,
     IN_COMMIT_TIMESTAMP_TIME,
@@ -78,12 +78,16 @@ class Attempt:
 
 def build_attempt(staged: StagedCommit, now: int) -> Attempt:
     """The commit that follows `staged.base`, at `now` in milliseconds or, with in-commit
-    timestamps, right after the version before it if that is later."""
+    timestamps, right after the version before it if that is later. What it removes goes at
+    that time, for others count its age by the clock of the log."""
     version = staged.base.version + 1
     timestamp = now
     if has_in_commit_timestamps(staged.protocol, staged.metadata):
         timestamp = max(now, (staged.base.timestamp or 0) + 1)
     actions = _with_version(staged, timestamp)
+    removes = _complete("remove", staged.removes)
+    if timestamp > now:
+        actions, removes = _removed_no_sooner(actions, removes, timestamp)
     adds = staged.adds
     if gives_row_ids(staged):
         actions, adds = _with_row_ids(staged, actions)
@@ -95,8 +99,24 @@ def build_attempt(staged: StagedCommit, now: int) -> Attempt:
         timestamp=timestamp,
         head=render_lines(lines),
         adds=_complete("add", adds),
-        removes=_complete("remove", staged.removes),
+        removes=removes,
     )
+
+
+def _removed_no_sooner(
+    actions: tuple[Action, ...], removes: tuple[pa.RecordBatch, ...], timestamp: int
+) -> tuple[tuple[Action, ...], tuple[pa.RecordBatch, ...]]:
+    few = tuple(
+        replace(item, deletion_timestamp=max(item.deletion_timestamp or 0, timestamp))
+        if isinstance(item, RemoveFile)
+        else item
+        for item in actions
+    )
+    if not removes:
+        return few, ()
+    from explorer.transaction.staged_files import removed_no_sooner  # noqa: PLC0415  # Arrow
+
+    return few, tuple(removed_no_sooner(batch, timestamp) for batch in removes)
 
 
 def gives_row_ids(staged: StagedCommit) -> bool:

@@ -8,25 +8,34 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from explorer.errors import (
     ConflictError,
     CorruptLogError,
     DeltaError,
     NotFoundError,
+    Problem,
     StorageError,
 )
-from explorer.log.commit_info import read_commit_info
-from explorer.log.listing import build_listing
+from explorer.log.commits.commit_info import read_commit_info
+from explorer.log.folder.listing import build_listing
 from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
+from explorer.table.times import CLOCK_TOLERANCE_MS, render_time
+from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
     Attempt,
     build_attempt,
     enables_in_commit_timestamps,
+)
+from explorer.transaction.concurrent_commit import (
+    WinningCommit,
+    follow,
+    newest_version,
+    read_winners,
 )
 from explorer.transaction.conflicts import (
     Conflict,
@@ -36,9 +45,7 @@ from explorer.transaction.conflicts import (
 )
 from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
 from explorer.transaction.requirements import check_commit
-from explorer.transaction.retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.staged import StagedCommit
-from explorer.transaction.winner import WinningCommit, follow, newest_version, read_winners
 
 Clock = Callable[[], int]
 """The time in milliseconds since the epoch."""
@@ -51,10 +58,12 @@ _YOUNG_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Committed:
-    """The version that a staged commit became, and its timestamp in milliseconds."""
+    """The version that a staged commit became, its timestamp in milliseconds, and what a person
+    ought to hear of it: that the time lies far ahead of this clock."""
 
     version: int
     timestamp: int
+    warnings: tuple[Problem, ...] = ()
 
 
 def commit(
@@ -67,7 +76,8 @@ def commit(
 ) -> Committed | Conflict:
     """Make `staged` the next version of the table.
 
-    With in-commit timestamps each is later than the one before it. Files that
+    With in-commit timestamps each is later than the one before it, by a millisecond where that
+    one lies ahead of `clock`; far ahead, the outcome carries a warning. Files that
     the actions name must be in the store already; after a conflict or an error
     they are there still, and no version knows them. Raises `UnsupportedError` for what
     the table's features forbid, `ConflictError` after too many lost races, and
@@ -75,15 +85,22 @@ def commit(
     """
     if (gone := _gone(store, staged)) is not None:
         return gone
+    if staged.base.root is None:
+        staged = replace(staged, base=replace(staged.base, root=store.uri))
     for number in range(1, retries.limit + 1):
         if cancel is not None:
             cancel.check()
         check_commit(staged)
-        attempt = build_attempt(staged, clock())
+        now = clock()
+        attempt = build_attempt(staged, now)
         if _create(store, staged, attempt, retries):
             if _is_stranded(store, staged, clock()):
                 return commit_gone(staged, attempt.version)
-            return Committed(version=attempt.version, timestamp=attempt.timestamp)
+            return Committed(
+                version=attempt.version,
+                timestamp=attempt.timestamp,
+                warnings=_warnings(attempt, now),
+            )
         followed = _follow_winners(store, staged)
         if isinstance(followed, Conflict):
             return followed
@@ -95,6 +112,22 @@ def commit(
         reason="Other writers commit faster than this one can follow them.",
         remedy="Try again when there are fewer of them; nothing was changed.",
     )
+
+
+def _warnings(attempt: Attempt, now: int) -> tuple[Problem, ...]:
+    if attempt.timestamp <= now + CLOCK_TOLERANCE_MS:
+        return ()
+    found = Problem(
+        kind="timestamp_out_of_range",
+        problem=f"Version {attempt.version} is of {render_time(attempt.timestamp)}, which lies "
+        "ahead of this clock.",
+        reason="The version before it says that it is of a later time than now, and each must be "
+        "later than the one before.",
+        remedy="Correct the clock of this machine if it is behind; until that time has passed, "
+        "ages cannot be told and nothing is deleted.",
+        spec="In-Commit Timestamps",
+    )
+    return (found,)
 
 
 def _gone(store: ReadStore, staged: StagedCommit) -> Conflict | None:
@@ -197,7 +230,7 @@ def _with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit
         return staged
     from explorer.transaction.row_ids import with_ids_since  # noqa: PLC0415  # brings Arrow
 
-    return with_ids_since(staged, winner)
+    return with_ids_since(staged, winner.adds)
 
 
 def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> int | None:

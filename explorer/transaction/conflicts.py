@@ -16,9 +16,9 @@ from explorer.errors import ConflictError
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
 from explorer.protocol.file_actions import AddFile, RemoveFile
-from explorer.transaction.identity import differ_in_identity_alone
+from explorer.transaction._identity import differ_in_identity_alone
+from explorer.transaction.concurrent_commit import SHOWN, CommitSummary, FirstPaths, WinningCommit
 from explorer.transaction.staged import IsolationLevel, StagedCommit
-from explorer.transaction.winner import SHOWN, CommitSummary, FirstPaths, WinningCommit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -184,6 +184,8 @@ def _same_domain(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
 
 
 def _rows_came(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    if staged.promises.every_live_file_goes:
+        return _files_that_would_stay(staged, winner)
     level, reads = staged.provenance.isolation_level, staged.reads
     if level == "SnapshotIsolation" or not (reads.whole_table or reads.predicates):
         return None
@@ -191,9 +193,22 @@ def _rows_came(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
         return None
     if reads.whole_table:
         return _first(winner.came)
-    from explorer.transaction.read_files import matching, new_rows  # noqa: PLC0415  # Arrow
+    from explorer.transaction._matched_files import matching, new_rows  # noqa: PLC0415  # Arrow
 
     return _found_by_predicates(staged, matching(reads, new_rows(winner.adds)))
+
+
+def _files_that_would_stay(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
+    """Whatever they hold: of files of another schema, or laid out otherwise, none may stay. One
+    that it removes anyway may have been added again, as whoever completes statistics does."""
+    if not winner.add_rows.num_rows:
+        return None
+    import pyarrow.compute as pc  # noqa: PLC0415  # brings Arrow
+
+    from explorer.log.reconcile.key_columns import keys_of  # noqa: PLC0415  # as above
+
+    goes = pc.is_in(keys_of(winner.adds), value_set=keys_of(staged.files("remove")))
+    return _paths(winner.adds.filter(pc.invert(goes)))
 
 
 def _rows_went(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
@@ -202,11 +217,11 @@ def _rows_went(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
         return None
     if reads.whole_table:
         return _first(winner.went)
-    from explorer.transaction.read_files import matching  # noqa: PLC0415  # brings Arrow
+    from explorer.transaction._matched_files import matching  # noqa: PLC0415  # brings Arrow
     from explorer.transaction.read_set import among  # noqa: PLC0415  # as above
 
     if staged.read_keys is not None:
-        return _paths(among(winner.removes, staged.read_keys))
+        return _paths(among(winner.removes, staged.read_keys, staged.base.root))
     return _found_by_predicates(staged, matching(reads, winner.removes))
 
 
@@ -215,7 +230,7 @@ def _removed_twice(staged: StagedCommit, winner: WinningCommit) -> Overlap | Non
         return None
     from explorer.transaction.read_set import among  # noqa: PLC0415  # brings Arrow
 
-    return _paths(among(winner.removes, staged.removed_keys))
+    return _paths(among(winner.removes, staged.removed_keys, staged.base.root))
 
 
 def _same_file(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
@@ -224,7 +239,8 @@ def _same_file(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
     from explorer.transaction.read_set import among  # noqa: PLC0415  # brings Arrow
 
     mine = staged.added_keys
-    return _paths(among(winner.adds, mine)) or _paths(among(winner.removes, mine))
+    root = staged.base.root
+    return _paths(among(winner.adds, mine, root)) or _paths(among(winner.removes, mine, root))
 
 
 def _settings(*names: str) -> Overlap:

@@ -9,11 +9,11 @@ from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.known_properties import ISOLATION_LEVEL
 from explorer.storage.ports import ReadStore
+from explorer.transaction.concurrent_commit import WinningCommit, follow, read_winners
 from explorer.transaction.conflicts import Conflict, commit_gone, find_conflicts
 from explorer.transaction.read_set import WHOLE_TABLE, read_where
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.staged import IsolationLevel, Provenance, StagedCommit
-from explorer.transaction.winner import WinningCommit, follow, read_winners
 
 if TYPE_CHECKING:
     from explorer.table.snapshot import Snapshot

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import bool_column, string_column
-from explorer.log.file_columns import FileColumns
-from explorer.log.key_columns import keys_of_arrays
+from explorer.files.store_paths import place_keys
+from explorer.log.actions.columns import bool_column, string_column
+from explorer.log.reconcile.key_columns import keys_of
+from explorer.log.state.file_columns import FileColumns
 from explorer.progress import UNWATCHED, Watch
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.plan import plan_scan
 from explorer.scan.possibility import may_be_true
-from explorer.scan.predicate import Predicate, parse_predicate
+from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.predicate.predicate import Predicate
 
 if TYPE_CHECKING:
     from explorer.table.snapshot import Snapshot
@@ -99,22 +101,23 @@ def may_match(read: ReadPredicate, files: pa.Table) -> pa.ChunkedArray:
     return pa.chunked_array([found])
 
 
-def path_keys(files: pa.Table) -> pa.ChunkedArray:
-    """The paths in the form in which they are compared; vectors do not count: two that
-    change the vector of one file are in each other's way."""
-    return keys_of_paths(files.column("path"))
+def path_keys(files: pa.Table, root: str | None) -> pa.ChunkedArray:
+    """The paths in the form in which they are compared, as `place_keys` has them; vectors do
+    not count: two that change the vector of one file are in each other's way."""
+    return place_keys(files.column("path"), root)
 
 
-def keys_of_paths(paths: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The same of paths alone."""
-    return pa.chunked_array([keys_of_arrays(chunk, None) for chunk in paths.chunks], pa.string())
+def logical_keys(files: pa.Table, root: str | None) -> pa.ChunkedArray:
+    """The same with the vector, which is part of a logical file (spec: Action Reconciliation)."""
+    names = files.select(["path", "deletion_vector"])
+    return keys_of(names.set_column(0, "path", path_keys(files, root)))
 
 
-def among(files: pa.Table, keys: pa.ChunkedArray) -> pa.Table:
+def among(files: pa.Table, keys: pa.ChunkedArray, root: str | None) -> pa.Table:
     """Those files whose path is one of `keys`."""
     if not (files.num_rows and len(keys)):
         return files.slice(0, 0)
-    paths = path_keys(files)
+    paths = path_keys(files, root)
     if len(paths) < len(keys):  # a table is made of what is looked for: of the few
         keys = keys.filter(pc.is_in(keys, value_set=paths))
     return files.filter(pc.is_in(paths, value_set=keys))

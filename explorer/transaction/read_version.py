@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from explorer.errors import NotFoundError
-from explorer.log.commit_info import read_commit_info
+from explorer.log.commits.commit_info import read_commit_info
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.registry import is_active
 from explorer.protocol.filenames import render_commit_path
@@ -24,7 +24,9 @@ class ReadVersion:
 
     `timestamp` is the version's time in milliseconds: the in-commit timestamp where these
     are active, else that of the log file; None where the commit is gone and nobody knows.
-    `row_id_high_water_mark` is the highest row id given out, None before the first.
+    `row_id_high_water_mark` is the highest row id given out, None before the first. `root` is
+    the table's place as its store shows it, where absolute paths of its files begin; a commit
+    fills it in where nobody said it.
     """
 
     version: int
@@ -33,6 +35,7 @@ class ReadVersion:
     timestamp: int | None = None
     row_id_high_water_mark: int | None = None
     domains: Mapping[str, DomainMetadata] = field(default_factory=dict)
+    root: str | None = None
 
 
 NO_TABLE = ReadVersion(version=-1, timestamp=0)
@@ -48,6 +51,7 @@ def read_version_of(snapshot: Snapshot) -> ReadVersion:
         timestamp=_timestamp(snapshot),
         row_id_high_water_mark=snapshot.row_id_high_water_mark,
         domains=snapshot.domains,
+        root=snapshot.uri,
     )
 
 

@@ -12,15 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import int64_column
-from explorer.log.record_counts import record_counts
+from explorer.log.actions.columns import int64_column
+from explorer.log.actions.record_counts import record_counts
 from explorer.protocol.features.row_id_high_water_mark import MAX_ROW_ID
 from explorer.protocol.file_actions import RemoveFile
 from explorer.transaction.read_set import among, path_keys
 
 if TYPE_CHECKING:
     from explorer.transaction.staged import StagedCommit
-    from explorer.transaction.winner import WinningCommit
 
 ID_COLUMNS: Final = ("base_row_id", "default_row_commit_version")
 """What file actions say of the ids of their rows."""
@@ -75,24 +74,28 @@ def ids_of_removes(
     said = removes.filter(says)
     if not (adds.num_rows and said.num_rows):
         return None
-    at = pc.index_in(path_keys(adds), value_set=path_keys(said).combine_chunks())
+    # both are of one commit, which spells a path in one way
+    mine, theirs = (path_keys(files, None).combine_chunks() for files in (adds, said))
+    at = pc.index_in(mine, value_set=theirs)
     if at.null_count == len(at):
         return None
     base, version = (said.column(name).take(at) for name in ID_COLUMNS)
     return base, version
 
 
-def with_ids_since(staged: StagedCommit, winner: WinningCommit) -> StagedCommit:
-    """The same commit, whose removes say the ids that `winner` gave to their files, as whoever
-    gives ids to all files of a table does: a remove says those of the last add of its path
-    (spec: Writer Requirements for Row Tracking). What it adds needs none of them: where files
-    without ids may be there, ids are not kept for rows that go to another file, and a path that
-    both add is a conflict."""
-    again = among(winner.adds, staged.removed_keys)
+def with_ids_since(staged: StagedCommit, adds: pa.Table) -> StagedCommit:
+    """The same commit, whose removes say the ids that `adds`, those of a commit before it, have for
+    their files, as whoever gives ids to all files of a table does: a remove says those of the
+    last add of its path (spec: Writer Requirements for Row Tracking). What it adds needs none of
+    them: where files without ids may be there, ids are not kept for rows that go to another
+    file, and a path that both add is a conflict."""
+    root = staged.base.root
+    again = among(adds, staged.removed_keys, root)
     if not again.num_rows:
         return staged
     removes = staged.files("remove")
-    at = pc.index_in(path_keys(removes), value_set=path_keys(again).combine_chunks())
+    keys = path_keys(again, root).combine_chunks()
+    at = pc.index_in(path_keys(removes, root), value_set=keys)
     pairs = ((again.column(name).take(at), removes.column(name)) for name in ID_COLUMNS)
     removes = _with_ids(removes, *(pc.if_else(at.is_valid(), new, old) for new, old in pairs))
     few = len(staged.of(RemoveFile))  # those of `actions` come first

@@ -15,7 +15,8 @@ from explorer.transaction.read_version import ReadVersion
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from explorer.log.action_fields import FileAction
+    from explorer.log.actions.fields import FileAction
+    from explorer.transaction.live_files import LiveFiles
     from explorer.transaction.read_set import ReadSet
 
 IsolationLevel = Literal["Serializable", "WriteSerializable", "SnapshotIsolation"]
@@ -24,7 +25,18 @@ that it should have seen; from those that read the table themselves; from none."
 
 Kind = TypeVar("Kind")
 
-_KEYS = frozenset({"added_keys", "removed_keys", "read_keys"})
+# what is asked of its files once, whatever it follows
+_ANSWERS = frozenset(
+    {
+        "_added",
+        "_removed",
+        "added_keys",
+        "removed_keys",
+        "read_keys",
+        "live_where_it_adds",
+        "live_that_stay",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +63,10 @@ class ValidatedRule:
 
     `key` is where the table keeps it: `delta.constraints.NAME`, or the field path and the
     key of a column's rule, as `a.b delta.invariants`; or `delta.enableRowTracking`, when
-    every file was found to have row ids, and `delta.clustering`, when every file was found to
-    have statistics. `expression` is its SQL or the domain's configuration, empty where there
-    is none, so that a rule that was changed since counts as another one.
+    every file was found to have row ids, `delta.clustering`, when every file was found to
+    have statistics, and `delta.enableIcebergCompatV1` or its successor, when every file was
+    found to be one that Iceberg takes. `expression` is its SQL or the domain's configuration,
+    empty where there is none, so that a rule that was changed since counts as another one.
     """
 
     key: str
@@ -66,6 +79,9 @@ class Promises:
 
     - `validated`: the rules that every new row was held against; for a rule that the
       commit adds, every row of the table
+    - `every_live_file_goes`: no data file that was live stays, as with an overwrite of the
+      whole table; columns and partitioning may then be others. It is checked: by the removes
+      and `live`, and a file that another commit adds meanwhile is a conflict
     - `recommits`: its adds stand in the log already as they are, as those of a restore do:
       they bring no row that was never there, and their statistics are not ours
     - `holds_partition_columns`: the data files hold the partition columns as well
@@ -75,6 +91,7 @@ class Promises:
     """
 
     validated: frozenset[ValidatedRule] = frozenset()
+    every_live_file_goes: bool = False
     recommits: bool = False
     holds_partition_columns: bool = False
     dropped_features: frozenset[str] = frozenset()
@@ -86,11 +103,12 @@ class StagedCommit:
     """Actions upon the version that was read, `NO_TABLE` if there was none.
 
     Few files may be among `actions`; many are `adds` and `removes`, batches with columns
-    of `explorer.log.columns` (a column that is left out holds nothing). Fresh row ids and
+    of `explorer.log.actions.columns` (a column that is left out holds nothing). Fresh row ids and
     commit versions are given when the version is known: a file that has none yet gets
     them, one that comes with them keeps them (spec: Row Tracking).
 
-    `first_read` is the version that was read, where `base` has followed others since.
+    `first_read` is the version that was read, where `base` has followed others since. `live`
+    are the files of the version that was read, where the caller has them at hand.
     """
 
     base: ReadVersion
@@ -101,6 +119,7 @@ class StagedCommit:
     removes: tuple[pa.RecordBatch, ...] = field(default=(), compare=False)
     promises: Promises = field(default_factory=Promises)
     first_read: int | None = None
+    live: LiveFiles | None = field(default=None, compare=False)
 
     @property
     def read_version(self) -> int:
@@ -111,7 +130,8 @@ class StagedCommit:
         """The same actions upon a later version, which they may follow."""
         found = replace(self, base=base, first_read=self.read_version)
         # its files are the same, and there may be many
-        found.__dict__.update((name, self.__dict__[name]) for name in _KEYS & self.__dict__.keys())
+        known = _ANSWERS & self.__dict__.keys()
+        found.__dict__.update((name, self.__dict__[name]) for name in known)
         return found
 
     @cached_property
@@ -127,14 +147,31 @@ class StagedCommit:
     @cached_property
     def read_keys(self) -> pa.ChunkedArray | None:
         """The paths of the files that were read, likewise; None where these are not named."""
-        from explorer.transaction.read_set import keys_of_paths  # noqa: PLC0415  # brings Arrow
+        from explorer.files.store_paths import place_keys  # noqa: PLC0415  # brings Arrow
 
-        return None if self.reads.paths is None else keys_of_paths(self.reads.paths)
+        paths = self.reads.paths
+        return None if paths is None else place_keys(paths, self.base.root)
+
+    @cached_property
+    def live_where_it_adds(self) -> pa.Table | None:
+        """The live files that lie where it adds one, with every column of an add; None where
+        it adds none, or nobody has the live files at hand."""
+        if self.live is None or not len(self.added_keys):
+            return None
+        return self.live.at_paths(self.added_keys)
+
+    @cached_property
+    def live_that_stay(self) -> pa.Table | None:
+        """The path and vector of live files that it does not remove, under the very key that
+        they have in the log; None where nobody has them at hand."""
+        from explorer.log.reconcile.key_columns import keys_of  # noqa: PLC0415  # brings Arrow
+
+        return None if self.live is None else self.live.without(keys_of(self.files("remove")))
 
     def _keys(self, action: FileAction) -> pa.ChunkedArray:
         from explorer.transaction.read_set import path_keys  # noqa: PLC0415  # brings Arrow
 
-        return path_keys(self.files(action))
+        return path_keys(self.files(action), self.base.root)
 
     @property
     def is_blind_append(self) -> bool:
@@ -156,7 +193,18 @@ class StagedCommit:
         return [action for action in self.actions if isinstance(action, kind)]
 
     def files(self, action: FileAction) -> pa.Table:
-        """All its adds or removes, with every column of `explorer.log.columns`."""
+        """All its adds or removes, with every column of `explorer.log.actions.columns`."""
+        return self._added if action == "add" else self._removed
+
+    @cached_property
+    def _added(self) -> pa.Table:
+        return self._table("add")
+
+    @cached_property
+    def _removed(self) -> pa.Table:
+        return self._table("remove")
+
+    def _table(self, action: FileAction) -> pa.Table:
         from explorer.transaction.staged_files import complete, table_of  # noqa: PLC0415  # Arrow
 
         batches = self.adds if action == "add" else self.removes

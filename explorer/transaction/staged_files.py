@@ -13,9 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.action_fields import FileAction
-from explorer.log.columns import COLUMNS, VECTOR_FIELDS, bool_column, string_column
-from explorer.log.columns import table_of as table_of_bodies
+from explorer.log.actions.columns import (
+    COLUMNS,
+    VECTOR_FIELDS,
+    bool_column,
+    int64_column,
+    string_column,
+)
+from explorer.log.actions.columns import table_of as table_of_bodies
+from explorer.log.actions.fields import FileAction
 
 _ROWS: Final = 4096
 _BYTES: Final = 2**26
@@ -71,7 +77,7 @@ def complete(action: FileAction, batch: pa.RecordBatch) -> pa.RecordBatch:
             raise InvalidArgumentError(
                 f"A staged batch has a column {name[:60]!r} that an {action} action has not.",
                 reason="Its name or its type is another one.",
-                remedy="Use the columns of explorer.log.columns.",
+                remedy="Use the columns of explorer.log.actions.columns.",
             )
     held = dict(zip(batch.schema.names, batch.columns, strict=True))
     arrays = {
@@ -83,6 +89,14 @@ def complete(action: FileAction, batch: pa.RecordBatch) -> pa.RecordBatch:
         says = pc.and_(arrays["partition_values"].is_valid(), arrays["size"].is_valid())
         arrays["extended_file_metadata"] = pc.coalesce(arrays["extended_file_metadata"], says)
     return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
+
+
+def removed_no_sooner(batch: pa.RecordBatch, timestamp: int) -> pa.RecordBatch:
+    """Removes of `complete`, none of them at a time before `timestamp`, in milliseconds."""
+    at = batch.schema.get_field_index("deletion_timestamp")
+    times = pc.cast(batch.column(at), pa.int64())
+    later = pc.max_element_wise(times, int64_column([timestamp])[0])  # also where none is said
+    return batch.set_column(at, "deletion_timestamp", later.cast(batch.schema.field(at).type))
 
 
 def table_of(

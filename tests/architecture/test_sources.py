@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = sorted(path for top in ("explorer", "widgets") for path in (ROOT / top).rglob("*.py"))
 ALL = sorted({*PRODUCT, *(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "tests").rglob("*.py")})
 
-MAX_LINES = 400
+MAX_LINES = 600
 # A longer file holds two names; one that does not is listed here with its reason.
 LONGER_FILES: dict[str, str] = {}
 
@@ -31,7 +31,7 @@ def _name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", ALL, ids=_name)
-def test_no_file_is_longer_than_400_lines(path: Path) -> None:
+def test_no_file_is_longer_than_600_lines(path: Path) -> None:
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert lines <= MAX_LINES or _name(path) in LONGER_FILES
 

@@ -21,7 +21,7 @@ NAME = "Type the table's name"
 
 HOLDING = """
 import os, sys, time
-from explorer.maintenance import deletion
+from explorer.maintenance.steps import deletion
 
 gate, delete = sys.argv.pop(1), deletion._delete_batch
 

@@ -62,6 +62,7 @@ def find_faults(page: Page) -> list[tuple[str, str, list[str]]]:
     ]
 
 
+@pytest.mark.sampled(one_in=16, each="view")
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_has_a_serious_fault_in_either_theme_and_none_is_too_wide(
     themed: Page, shop: Path, view: str

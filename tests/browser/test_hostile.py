@@ -178,6 +178,7 @@ _UNSEEN = r"""() => {
 }"""
 
 
+@pytest.mark.sampled(one_in=16, each="view")
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_of_a_hostile_table_runs_in_a_view(
     evil_tour: tuple[Page, Guard], table: Path, view: str
@@ -283,6 +284,7 @@ def test_exports_hold_no_cell_that_a_spreadsheet_would_run(
     assert ",@x" not in text
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize(
     ("view", "more", "buttons"),
     [

@@ -17,7 +17,7 @@ import pytest
 
 import explorer
 from explorer.errors import UnsupportedError
-from explorer.rows.changes import read_changes
+from explorer.rows.changes.feed import read_changes
 from explorer.rows.read import read_rows
 from tests.conftest import CORPUS
 from tests.corpus import READABLE, place_table, table_name

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.inspect.version_checksum import validate_checksum
+from explorer.inspect.health.version_checksum import validate_checksum
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_rules import describe_identity, identity_column
 from explorer.protocol.features.consistency import validate_protocol

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser
 
 from tests.browser.conftest import Server, serving
 from tests.documentation.pictures import SEEN, SIZE, open_view, read_words, write_shop
+from tests.sampling import sample
 from widgets.state import VIEWS
 
 
@@ -27,8 +28,10 @@ def test_the_views_look_as_in_their_pictures(browser: Browser, shown: tuple[Serv
     server, shop = shown
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     now = {}
-    for view in VIEWS:
+    for view in sample(VIEWS, 3, "pictures"):
         open_view(page, server.origin, shop, view)
         now[view] = read_words(page)
     page.close()
-    assert now == json.loads(SEEN.read_text(encoding="utf-8"))
+    seen = json.loads(SEEN.read_text(encoding="utf-8"))
+    assert seen.keys() == {*VIEWS}
+    assert now == {view: seen[view] for view in now}

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 import explorer
 from explorer import maintenance
-from explorer.log.commit_info import read_commit_info
+from explorer.log.commits.commit_info import read_commit_info
 from explorer.maintenance import Plan, StateFolder
 from tests.data_tables import DataTable, field, struct
 from tests.row_values import counted_rows

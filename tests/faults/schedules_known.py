@@ -20,32 +20,29 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from explorer.log import (
-    checkpoint,
-    checkpoint_encoding,
-    columns,
-    hint,
-    hint_writer,
-    joined_parquet,
-    key_columns,
-    listing,
-    parquet_part,
-    replay,
-    state,
-    statistics_text,
-)
-from explorer.log.commit_file import parse_action
-from explorer.log.parquet_part import ParquetPart
-from explorer.log.unusable_file import unusable_if_unreadable
-from explorer.maintenance import commit_step
+from explorer.files import events as file_events
+from explorer.log.actions import columns
+from explorer.log.checkpoint import parquet_part
+from explorer.log.checkpoint import read as checkpoint
+from explorer.log.checkpoint._unusable_file import unusable_if_unreadable
+from explorer.log.checkpoint.parquet_part import ParquetPart
+from explorer.log.checkpoint_writing import _checkpoint_encoding as checkpoint_encoding
+from explorer.log.checkpoint_writing import _joined_parquet as joined_parquet
+from explorer.log.checkpoint_writing import _last_checkpoint_writer as hint_writer
+from explorer.log.commits.commit_file import parse_action
+from explorer.log.folder import last_checkpoint as hint
+from explorer.log.folder import listing
+from explorer.log.reconcile import key_columns, replay
+from explorer.log.state import reconciled_files as state
+from explorer.log.statistics import statistics_text
+from explorer.maintenance.steps import commit_step
 from explorer.protocol.filenames import parse_log_file_name
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
-from explorer.storage import parquet_bytes
-from explorer.storage.page_headers import read_claims
-from explorer.storage.parquet_bytes import ParquetBytes, ParquetSource
-from explorer.storage.parquet_reader import ParquetReader
+from explorer.storage.parquet import file_bytes as parquet_bytes
+from explorer.storage.parquet._page_headers import read_claims
+from explorer.storage.parquet.file_bytes import ParquetBytes, ParquetSource
+from explorer.storage.parquet.reader import ParquetReader
 from explorer.storage.ports import ReadStore
-from explorer.table import file_events
 
 _MOST_FILES = 1000
 """Of some ten thousand bytes each; those of all pasts are among them."""

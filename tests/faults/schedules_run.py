@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from explorer.transaction import retries
+from explorer.transaction import _retries as retries
 from tests.faults.schedules_judge import judge
 from tests.faults.schedules_known import answers_kept
 from tests.faults.schedules_strands import pools_of_strands

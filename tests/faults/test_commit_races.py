@@ -22,12 +22,12 @@ from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.protocol.filenames import render_commit_path
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import PutOutcome, WriteStore
+from explorer.transaction._retries import Retries
 from explorer.transaction.attempt import build_attempt
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING
 from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
-from explorer.transaction.retries import Retries
 from explorer.transaction.staged import Provenance, StagedCommit
 
 NOW = 1_700_000_000_000
@@ -116,6 +116,17 @@ def test_timestamp_grows_even_where_the_clock_goes_back(table: LocalStore) -> No
     assert commit(table, staged(0), clock=lambda: NOW - 60_000) == Committed(
         version=1, timestamp=NOW + 1
     )
+
+
+@pytest.mark.rule("newer-commit-timestamp-monotonic")
+@pytest.mark.parametrize(("behind_ms", "warned"), [(299_000, False), (301_000, True)])
+def test_commit_far_ahead_of_this_clock_is_made_and_says_so(
+    table: LocalStore, behind_ms: int, warned: bool
+) -> None:
+    done = commit(table, staged(0), clock=lambda: NOW - behind_ms)
+    assert isinstance(done, Committed)
+    assert (done.version, done.timestamp) == (1, NOW + 1)
+    assert ["ahead of this clock" in found.problem for found in done.warnings] == [True] * warned
 
 
 def test_without_in_commit_timestamps_the_clock_is_taken_as_it_is(table: LocalStore) -> None:

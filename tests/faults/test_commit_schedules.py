@@ -14,14 +14,15 @@ import pytest
 
 from explorer.protocol.actions import Metadata, Transaction
 from explorer.protocol.commit_json import Action
+from explorer.transaction._retries import Retries
 from explorer.transaction.attempt import build_attempt
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_files
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
-from explorer.transaction.retries import Retries
 from explorer.transaction.staged import StagedCommit
 from tests.faults.commit_schedules import ScheduledStore, Turns, run_side_by_side
+from tests.sampling import unless_asked
 from tests.unit.transaction.stages import add, features, metadata, remove, stage
 
 SCHEDULES = int(os.environ.get("DELTA_EXPLORER_SCHEDULES", "1000"))
@@ -145,6 +146,7 @@ def run_schedule(seed: int) -> tuple[int, int]:
     return len(told), len(lost)
 
 
+@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_SCHEDULES", 4))
 @pytest.mark.rule("log-versions-contiguous", "log-never-overwrite", "row-write-no-duplicates")
 @pytest.mark.rule("row-write-unique-fresh", "newer-commit-timestamp-monotonic")
 @pytest.mark.rule("action-txn-atomic-with-actions", "row-write-default-commit-version")

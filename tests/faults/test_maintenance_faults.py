@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from tests.faults.faulty_store import CHANGING, Fault, FaultyStore, is_change
 from tests.faults.killed_processes import KILLED, Processes
 from tests.faults.maintained_copies import Copies, names_of, operations_of
 from tests.faults.maintained_table import OPERATIONS, RowLake, approval_of, check_whole, data_files
+from tests.sampling import sample
 
 FAULTS: tuple[tuple[Fault, bool], ...] = (
     ("before", True),
@@ -77,30 +78,36 @@ def check_leftovers_are_told(lake: RowLake, receipt: maintenance.Receipt) -> Non
         assert path in told or path.startswith(begun or ("nowhere",)), (path, results)
 
 
-def test_store_that_fails_at_any_single_operation(copies: Copies) -> None:
+def test_store_that_fails_at_any_single_operation(
+    copies: Copies, request: pytest.FixtureRequest
+) -> None:
     """Each operation once; those that change something also with a lost answer, done twice or
-    late or by half, and with a store that never comes back."""
+    late or by half, and with a store that never comes back. A fifth of these has its turn, and
+    of those that stop a change for good at least one."""
     operations = operations_of(copies)
     changes = [number for number, what in enumerate(operations) if is_change(what)]
     assert changes
     root = copies.lake.root
     statuses = set()
-    for number in range(len(operations)):
-        copies.fresh()
-        statuses.add(check_then_finish(copies, FaultyStore(str(root), number)))
-    for number in changes:
-        for when, down in FAULTS:
+    kinds: tuple[tuple[Fault, bool, Sequence[int]], ...] = (
+        ("before", False, range(len(operations))),
+        *((when, down, changes) for when, down in FAULTS),
+    )
+    for when, down, numbers in kinds:
+        for number in sample(numbers, 5, f"{request.node.name} {when} {down}"):
             copies.fresh()
             store = FaultyStore(str(root), number, when=when, down=down)
             statuses.add(check_then_finish(copies, store))
     assert statuses & {"failed", "partly"}
 
 
-def test_process_that_is_killed_between_any_two_changes(copies: Copies) -> None:
+def test_process_that_is_killed_between_any_two_changes(
+    copies: Copies, request: pytest.FixtureRequest
+) -> None:
     changes = [number for number, what in enumerate(operations_of(copies)) if is_change(what)]
     assert changes
     with Processes() as processes:
-        for fatal in changes:
+        for fatal in sample(changes, 5, request.node.name):
             lake = copies.fresh()
             assert processes.carry_out(lake, copies.plan, fatal) == KILLED, fatal
             check_whole(lake, copies.before, copies.plan)

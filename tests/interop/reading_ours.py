@@ -11,7 +11,7 @@ import pyarrow as pa
 import explorer
 import explorer.inspect as look
 from explorer.protocol.features.registry import supported_features
-from explorer.rows.changes import read_changes
+from explorer.rows.changes.feed import read_changes
 from explorer.rows.read import read_rows
 from tests.interop.reading import (
     ROW_TRACKING,
@@ -41,7 +41,7 @@ def read_ours(case: Case) -> Reading:
         "files": (snapshot.num_files, snapshot.size_in_bytes),
         **told_latest(case, lambda: told_rows(case, read_rows(snapshot))),
         **_row_ids(case, snapshot),
-        "schema": plain_type(orjson.loads(snapshot.metadata.schema_string)),
+        "schema": ask(case, lambda: plain_type(orjson.loads(snapshot.metadata.schema_string))),
         "transactions": {app: found.version for app, found in snapshot.transactions.items()},
         **told_changes(case, lambda first, last: read_changes(table, first, last)),
         **_protocol(snapshot.protocol),

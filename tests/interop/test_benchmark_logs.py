@@ -11,7 +11,7 @@ from deltalake import DeltaTable
 import explorer
 from benchmarks import logs
 from benchmarks.compared import FIRST_CHECKPOINT, INDEPENDENT, SECOND_CHECKPOINT, THROUGH_LOG
-from explorer.scan.statistics import parsed_statistics
+from explorer.scan.statistics.live_files import parsed_statistics
 
 REQUESTS = [
     logs.small(),

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import explorer
-from explorer.log.columns import string_column
+from explorer.log.actions.columns import string_column
 from explorer.storage.open import open_write_store
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict
@@ -95,6 +95,7 @@ def test_we_follow_the_reference_and_count_rows_on_where_it_stopped(
     assert explorer.open_table(place).snapshot().row_id_high_water_mark == 7
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(
     ("statement", "rule"),
     [

@@ -15,7 +15,7 @@ import explorer
 from explorer import maintenance
 from explorer.errors import InvalidArgumentError
 from explorer.progress import Progress
-from explorer.scan.sql_functions import ALLOWED_FUNCTIONS
+from explorer.scan.sql._sql_functions import ALLOWED_FUNCTIONS
 from tests.interop.twins import (
     REFUSED,
     agrees,
@@ -31,6 +31,7 @@ from tests.interop.twins import (
 pytestmark = pytest.mark.spark
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.rule("column-check-add-validates", "column-check-true-only", "column-check-new-rows")
 @pytest.mark.parametrize("protocol", [(1, 2), (1, 4), (2, 5), (3, 7)], ids=str)
 def test_constraint_is_the_same_as_that_of_the_reference_and_kept_by_it(

@@ -70,6 +70,7 @@ def without_own_names(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "properties": {**told, **dict.fromkeys(_OWN_NAMES & told.keys(), "")}}
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("name", _STATEMENTS)
 def test_upgrade_is_the_same_as_that_of_the_reference_which_goes_on_with_it(
     spark: SparkSession, tmp_path: Path, name: str
@@ -184,6 +185,7 @@ def test_feature_of_writers_goes_as_it_does_with_the_reference(
     agrees(spark, ours)
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("name", _GOES_IN_TWO_STEPS)
 def test_feature_of_readers_goes_as_it_does_with_the_reference_and_its_history_stays(
     spark: SparkSession, tmp_path: Path, name: str

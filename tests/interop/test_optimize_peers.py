@@ -59,6 +59,7 @@ _CASES = [
 ]
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize(
     ("name", "wishes"),
     [case for case in _CASES if case[0] in _ALL],

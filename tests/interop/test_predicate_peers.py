@@ -12,7 +12,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from explorer.protocol.arrow_types import delta_schema
-from explorer.scan.predicate import parse_predicate
+from explorer.scan.predicate.evaluation import evaluate
+from explorer.scan.predicate.parse import parse_predicate
 
 _MIDNIGHT = datetime(2024, 1, 1)  # noqa: DTZ001  # a time on the wall
 _NAN, _INF = float("nan"), float("inf")
@@ -156,7 +157,7 @@ def test_predicates_choose_the_rows_that_spark_chooses(spark: SparkSession, tmp_
     schema = delta_schema(_ROWS.schema)
     ours, theirs = {}, {}
     for text in _PREDICATES:
-        mask = parse_predicate(text, schema).mask(_ROWS)
+        mask = evaluate(parse_predicate(text, schema).condition, _ROWS)
         ours[text] = _ROWS.filter(mask).column("row").to_pylist()
         theirs[text] = sorted(row["row"] for row in frame.filter(text).select("row").collect())
     spark.conf.unset("spark.sql.parquet.filterPushdown")

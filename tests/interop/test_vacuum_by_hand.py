@@ -18,6 +18,7 @@ from explorer.maintenance import Approval, plan_vacuum
 from tests.corpus import READABLE, place_table, table_name
 from tests.interop.random_lakes import RandomLake
 from tests.interop.vacuum_by_hand import DAY_MS, commits_of, decide, files_of, list_files, replay
+from tests.sampling import unless_asked
 from tests.unit.maintenance.lake import outcome, planned
 
 _MS = timedelta(milliseconds=1)
@@ -37,6 +38,7 @@ def there(root: Path) -> set[str]:
     return {path for path, _ in list_files(root)}
 
 
+@pytest.mark.sampled(one_in=unless_asked("DELTA_EXPLORER_LAKES", 4))
 @pytest.mark.rule("log-vacuum-retention-default")
 @pytest.mark.parametrize("part", range(_LAKES))
 def test_plan_deletes_what_a_second_computation_allows_and_nothing_else(
@@ -76,6 +78,7 @@ def assert_it_deletes_just_that(made: RandomLake, plan: maintenance.Plan, seed: 
         assert lake.table.snapshot(version=version).num_files == len(live), (seed, version)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("expected", _COMMITTED_FROM_THE_FIRST, ids=table_name)
 def test_table_of_the_corpus_keeps_what_a_second_computation_keeps(
     expected: dict[str, Any], tmp_path: Path

@@ -16,10 +16,10 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer.errors import InvalidArgumentError
-from explorer.log.checkpoint_form import CLASSIC, CheckpointForm
-from explorer.log.checkpoint_writer import write_checkpoint
-from explorer.log.compaction_writer import write_compaction
-from explorer.log.listing import list_log
+from explorer.log.checkpoint_writing.checkpoint_form import CLASSIC, CheckpointForm
+from explorer.log.checkpoint_writing.checkpoint_writer import write_checkpoint
+from explorer.log.checkpoint_writing.compaction_writer import write_compaction
+from explorer.log.folder.listing import list_log
 from explorer.protocol.features.registry import is_supported
 from explorer.storage.local import LocalStore
 from explorer.table.snapshot import Snapshot
@@ -126,6 +126,7 @@ def _their_files(table: Path) -> list[str] | None:
         return None
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.rule("checkpoint-complete-replay", "checkpoint-required-actions")
 @pytest.mark.rule("checkpoint-struct-columns")
 @pytest.mark.parametrize("expected", _SMALL, ids=table_name)
@@ -156,6 +157,7 @@ def _keeps_statistics(configuration: dict[str, str]) -> bool:
     return not all(configuration.get(name) == "false" for name in names)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.rule("compaction-content", "compaction-replaces-commits")
 @pytest.mark.parametrize("expected", _SMALL, ids=table_name)
 def test_table_of_the_corpus_is_the_same_with_our_compactions(

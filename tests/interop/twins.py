@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import shutil
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,10 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import maintenance
-from explorer.maintenance import Approval, Plan, Receipt
+from explorer.maintenance import Plan, Receipt
 from tests.interop.maintained import rows_of
 from tests.row_values import counted_rows
+from tests.unit.maintenance.lake import approve
 
 REFUSED = (PySparkException, Py4JJavaError)
 """What a refusal of delta-spark comes as."""
@@ -23,7 +27,7 @@ REFUSED = (PySparkException, Py4JJavaError)
 
 def carry_out(plan: Plan, scratch: Path, **options: Any) -> Receipt:
     """With the approval that it asks for."""
-    return maintenance.execute(plan, Approval(plan.digest), state_dir=scratch / "state", **options)
+    return maintenance.execute(plan, approve(plan), state_dir=scratch / "state", **options)
 
 
 def done(plan: Plan, scratch: Path, **options: Any) -> Receipt:
@@ -68,19 +72,27 @@ def agrees(spark: SparkSession, place: Path) -> None:
 
 
 def make(spark: SparkSession, place: Path, reader: int = 1, writer: int = 2, **more: str) -> Path:
-    """A table of two commits in that protocol."""
+    """A table of two commits in that protocol: a copy of one that delta-spark wrote once."""
     properties = {
         "delta.minReaderVersion": str(reader),
         "delta.minWriterVersion": str(writer),
         **more,
     }
     told = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    return Path(shutil.copytree(_written(spark, told), place))
+
+
+@cache
+def _written(spark: SparkSession, properties: str) -> Path:
+    folder = tempfile.mkdtemp(prefix="twins-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    place = Path(folder) / "table"
     sql(
         spark,
         place,
         "create table T (id long, part string, amount double, place struct<city: string, "
         "tags: array<struct<name: string>>>) using delta partitioned by (part) "
-        f"tblproperties ({told})",
+        f"tblproperties ({properties})",
     )
     for start in (0, 10):
         sql(

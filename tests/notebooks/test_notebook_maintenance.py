@@ -14,7 +14,7 @@ from tests.unit.widgets.orders import Orders
 DRIVE = """
 import json, re
 from widgets import TableExplorer
-from widgets.components.live_html import LiveHtml
+from widgets.ui.live_html import LiveHtml
 
 page = TableExplorer({arguments})
 page._state.view = "maintenance"

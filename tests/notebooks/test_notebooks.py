@@ -99,6 +99,7 @@ def single(code: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_its_explorer(
     browser: Browser,
@@ -170,6 +171,7 @@ def test_an_open_table_can_be_explored_and_answers_clicks(tmp_path: Path) -> Non
     assert json.loads(said.strip().splitlines()[-1]) == ["files", True]
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize(
     ("arguments", "environment", "reason"),
     [

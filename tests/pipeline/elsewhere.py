@@ -21,6 +21,7 @@ from typing import Any
 
 import fsspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import explorer
@@ -32,7 +33,7 @@ from tests.change_feeds import Feed, hiding
 from tests.row_values import counted_rows
 from tests.tables import add, remove
 from widgets import TableExplorer
-from widgets.components.live_html import LiveHtml
+from widgets.ui.live_html import LiveHtml
 
 _HERE = {
     "spark.ui.enabled": "false",
@@ -226,6 +227,36 @@ def large(spark: SparkSession, table: explorer.Table) -> bool:
     return type(found) is not explorer.Snapshot and same(rows, explorer.read_rows(table.snapshot()))
 
 
+def blamed(spark: SparkSession, table: explorer.Table) -> dict[str, str]:
+    """By what goes wrong, the kind of the error: mistakes of the caller, a file with more rows
+    than the log says, found by the guard of Spark's own reader, and one that is cut."""
+    snapshot = table.snapshot()
+    frame = pipeline.read(snapshot, spark, route="parquet")
+    place = Path(table.uri) / "a.parquet"
+    data = place.read_bytes()
+    kinds = {
+        "a misspelt column": _kind(lambda: frame.filter("nosuch = 1").collect()),
+        "a division by zero": _kind(lambda: frame.filter("1 / (id - id) > 1").collect()),
+    }
+    pq.write_table(pa.table({"id": [1, 2, 3, 5]}), place)
+    kinds["more rows"] = _kind(lambda: frame.filter("id > 4").collect())
+    place.write_bytes(data[: len(data) // 2])
+    kinds["a cut file"] = _kind(frame.collect)
+    place.unlink()
+    kinds["no file"] = _kind(frame.collect)
+    place.write_bytes(data)
+    return kinds
+
+
+def _kind(work: Callable[[], object]) -> str:
+    try:
+        with pipeline.clear_errors("Counting"):
+            work()
+    except DeltaError as error:
+        return str(error.kind)
+    return "none"
+
+
 def refused(spark: SparkSession, table: explorer.Table) -> str | None:
     """The kind of the error before the package is there; None where none comes."""
     try:
@@ -308,7 +339,7 @@ def main(kind: str, folder: Path) -> None:
     found: dict[str, Any] = {"before": refused(spark, table)} if kind == "cluster" else {}
     pipeline.ship(spark)
     pipeline.ship(spark)  # once is enough, twice does no harm
-    found |= told(spark, table) | {"unseen": unseen(spark)}
+    found |= told(spark, table) | {"unseen": unseen(spark), "blamed": blamed(spark, table)}
     if kind == "cluster":
         found["by_a_secret"] = rows_by_a_secret(spark, table)
         found["after_a_loss"] = rows_after_a_loss(spark, table)

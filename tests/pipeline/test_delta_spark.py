@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import pipeline
-from explorer.pipeline.route import Route
+from explorer.pipeline.native.route import Route
 from tests.pipeline.rows import same_rows
 
 ROUTES: list[Route] = ["parquet", "files"]
@@ -59,6 +59,7 @@ def theirs(spark: SparkSession, place: Path, version: int, columns: list[str]) -
     return reader.load(str(place)).selectExpr(*columns).toArrow()
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("route", ROUTES)
 def test_both_read_the_same_rows_of_every_version(
     spark: SparkSession, written: Path, route: Route

@@ -24,6 +24,13 @@ _SAME = {
     "diff": [0, 1, 0],
     "distinct": 3,
     "unseen": "store_unsupported",
+    "blamed": {
+        "a misspelt column": "invalid_argument",
+        "a division by zero": "invalid_argument",
+        "more rows": "data_corrupt",
+        "a cut file": "data_corrupt",
+        "no file": "data_missing",
+    },
 }
 
 # a Python that finds everything but this package

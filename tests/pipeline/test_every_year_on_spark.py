@@ -12,9 +12,9 @@ import explorer
 from explorer import pipeline
 from explorer.cli.row_values import row_objects
 from explorer.errors import DeltaError, InvalidArgumentError
-from explorer.pipeline.change_tasks import ReadChanges, build_change_tasks
-from explorer.pipeline.route import Route
-from explorer.rows.changes import plan_feed
+from explorer.pipeline.native.route import Route
+from explorer.pipeline.tasks.change_tasks import ReadChanges, build_change_tasks
+from explorer.rows.changes.feed import plan_feed
 from tests.change_feeds import Feed
 from tests.data_tables import DataTable, field, struct
 from tests.tables import add

@@ -15,10 +15,11 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import maintenance, pipeline
 from explorer.errors import UnsupportedError
-from explorer.pipeline import Limits, large_scan
-from explorer.pipeline.large_table import LargeSnapshot
+from explorer.files.kept import kept_files
+from explorer.pipeline import Limits
+from explorer.pipeline.large import large_scan
+from explorer.pipeline.large.large_table import LargeSnapshot
 from explorer.scan.plan import plan_scan
-from explorer.table.kept_files import kept_files
 from explorer.table.snapshot import FILE_COLUMNS, TOMBSTONE_COLUMNS
 from tests.change_feeds import hiding
 from tests.conftest import CORPUS
@@ -110,6 +111,7 @@ _CASES = [
 ]
 
 
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize(("expected", "limits"), _CASES)
 def test_the_state_on_spark_is_that_of_the_engine(
     spark: SparkSession, expected: dict[str, Any], limits: Limits, tmp_path: Path

@@ -16,10 +16,10 @@ import explorer
 from explorer import maintenance, pipeline
 from explorer.errors import UnsupportedError
 from explorer.inspect import files_health
-from explorer.inspect.statistics import column_statistics
+from explorer.inspect.files.statistics import column_statistics
 from explorer.pipeline import Limits
 from explorer.scan.plan import plan_scan
-from explorer.scan.statistics import parsed_statistics
+from explorer.scan.statistics.live_files import parsed_statistics
 from tests.pipeline.test_large_logs import build_wide, large
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
@@ -62,6 +62,7 @@ def told(plan: maintenance.Plan) -> dict[str, Any]:
     return {"document": _BY_CHANCE.sub("", text), "files": plan.files.to_pylist()}
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 def test_every_plan_is_that_of_the_engine(spark: SparkSession, wide: Path, limits: Limits) -> None:
     for what, plan in _PLANS.items():

@@ -22,12 +22,12 @@ from explorer.errors import (
     NotFoundError,
     UnsupportedError,
 )
-from explorer.pipeline.file_tasks import run_groups
-from explorer.pipeline.native_paths import native_paths
-from explorer.pipeline.route import MOST_NATIVE_FILES, Route
-from explorer.pipeline.task_groups import group_files
+from explorer.pipeline.native.paths import native_paths
+from explorer.pipeline.native.route import MOST_NATIVE_FILES, Route
+from explorer.pipeline.tasks.file_tasks import run_groups
+from explorer.pipeline.tasks.task_groups import group_files
 from tests.change_feeds import hiding
-from tests.data_tables import DataTable, field, struct
+from tests.data_tables import DataTable, array, field, struct
 from tests.pipeline.rows import same_rows, set_to
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 
@@ -56,6 +56,24 @@ def test_names_that_spark_takes_otherwise_are_read_by_python(
     table.add(quote(name), None)
     snapshot = explorer.open_table(table.write()).snapshot()
     assert pipeline.plan_read(snapshot, spark).route == "files"
+    same_rows(pipeline.read(snapshot, spark).toArrow(), explorer.read_rows(snapshot))
+
+
+@pytest.mark.parametrize("kind", ["struct", "array"])
+def test_fields_that_differ_by_case_alone_are_read_by_python(
+    spark: SparkSession, kind: str, tmp_path: Path
+) -> None:
+    fields = struct(field("a", "double"), field("A", "long"))
+    arrow = pa.struct([("a", pa.float64()), ("A", pa.int64())])
+    value = {"a": 1.5, "A": 2}
+    asked, held = (fields, pa.array([value], arrow))
+    if kind == "array":
+        asked, held = array(fields), pa.array([[value]], pa.list_(arrow))
+    table = DataTable(tmp_path / "t", struct(field("s", asked)))
+    table.add("a.parquet", pa.table({"s": held}))
+    snapshot = explorer.open_table(table.write()).snapshot()
+    plan = pipeline.plan_read(snapshot, spark)
+    assert (plan.route, plan.reason) == ("files", "names of fields in `s` clash in Spark")
     same_rows(pipeline.read(snapshot, spark).toArrow(), explorer.read_rows(snapshot))
 
 

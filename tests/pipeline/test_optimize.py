@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer.maintenance import plan_optimize
-from explorer.pipeline import rewrite
+from explorer.pipeline.rewrite import rewrite
 from explorer.progress import Progress
 from tests.data_tables import DataTable, array, field, map_of, mapped, struct
 from tests.pipeline.optimized import (

@@ -23,9 +23,10 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer.errors import StorageError
 from explorer.maintenance import StateFolder, plan_optimize
-from explorer.pipeline import rewrite
+from explorer.pipeline.rewrite import rewrite
 from explorer.progress import Cancel, Progress
 from explorer.storage.local import LocalStore
+from tests.data_tables import DataTable, field, struct
 from tests.pipeline.optimized import (
     WRITING,
     Run,
@@ -210,11 +211,36 @@ def test_missing_file_commits_nothing_and_leaves_no_file(
     assert data_files(place) == old | live_files(place)
 
 
-class _FailsOnce(LocalStore):
-    """In a task it fails when the second file of a shuffle is begun, and the first is there."""
+@pytest.mark.parametrize("by_shuffle", [False, True], ids=["in tasks", "by a shuffle"])
+def test_null_in_a_column_that_is_not_null_stops_tasks_and_is_told_with_file_and_row(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_shuffle: bool
+) -> None:
+    if by_shuffle:
+        monkeypatch.setattr(rewrite, "SORTED_IN_A_TASK", 0)
+    schema = struct(field("k", "long"), field("late", struct(field("x", "long", False))))
+    made = DataTable(tmp_path / "t", schema)
+    for number in range(3):
+        late = pa.array([{"x": 1}, {"x": None if number == 1 else 2}])
+        made.add(f"f{number}.parquet", pa.table({"k": [number, number], "late": late}))
+    place = made.write()
+    old = data_files(place)
+    wishes: dict[str, Any] = {"zorder_by": ["k"], "target_size": 500} if by_shuffle else {}
+    receipt = run(plan_optimize(opened(place), **wishes))
+    assert receipt.status == "failed"
+    assert receipt.problem is not None
+    told = f"{receipt.problem.problem} {receipt.problem.reason}"
+    assert "The data file f1.parquet holds null in the column `late.x`" in told
+    assert "at position 1 of the file" in told
+    assert opened(place).latest_version() == 0
+    assert data_files(place) == old
+
+
+class _FailsAfterTheFirst(LocalStore):
+    """In a task it fails when any other file of a shuffle is begun than the first, which then
+    is there: no task still writes when the job fails and what it left is removed."""
 
     def open_output(self, path: str) -> Any:
-        if path.endswith(".c001.zstd.parquet"):
+        if not path.endswith(".c000.zstd.parquet"):
             until = time.monotonic() + 60
             while time.monotonic() < until and not any(Path(self.uri).rglob("*.c000.zstd.parquet")):
                 time.sleep(0.05)
@@ -230,7 +256,7 @@ def test_files_of_a_shuffle_that_failed_half_way_are_removed(
     old = data_files(place)
     size = opened(place).snapshot().size_in_bytes
     plan = plan_optimize(opened(place), zorder_by=["x", "y"], target_size=size // 4 + 1)
-    receipt = run(plan, table=explorer.Table(_FailsOnce(str(place))))
+    receipt = run(plan, table=explorer.Table(_FailsAfterTheFirst(str(place))))
     assert receipt.status == "failed"
     assert receipt.problem is not None
     assert receipt.problem.kind == "storage_failed"

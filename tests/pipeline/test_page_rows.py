@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.data_tables import DataTable, field, struct
 from tests.tables import LogFolder, add
-from tests.unit.widgets.test_explorer_view import Page
+from tests.unit.widgets.page.test_explorer_view import Page
 
 PLAIN = struct(field("id", "long"), field("note", "string"))
 

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import pipeline
 from explorer.errors import InvalidArgumentError
-from explorer.pipeline.profile_facts import QUANTILES
+from explorer.pipeline.column_profile.facts import QUANTILES
 from explorer.table.snapshot import Snapshot
 from tests.change_feeds import hiding
 from tests.data_tables import DataTable, array, field, map_of, struct

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import pipeline
 from explorer.errors import UnsupportedError
-from explorer.pipeline.route import Route
+from explorer.pipeline.native.route import Route
 from tests.corpus import READABLE, place_table, table_name
 from tests.pipeline.rows import same_rows
 
@@ -42,6 +42,7 @@ _ONLY_FILES = {
 }
 
 
+@pytest.mark.sampled(one_in=3, each="expected")
 @pytest.mark.rule("dv-rows-not-returned", "log-missing-columns", "mapping-id-field-id")
 @pytest.mark.rule("mapping-name-physical", "newer-widening-convert-old", "schema-type-void")
 @pytest.mark.rule("row-read-default-id", "row-read-materialized-id")
@@ -80,6 +81,7 @@ _EARLIER = [
 ]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize(("expected", "version"), _EARLIER)
 def test_rows_of_earlier_versions_equal_those_of_the_engine(
     spark: SparkSession, expected: dict[str, Any], version: int, tmp_path: Path

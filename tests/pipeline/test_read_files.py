@@ -19,8 +19,8 @@ from explorer.errors import (
     InvalidArgumentError,
     UnsupportedError,
 )
-from explorer.pipeline import route as rule
-from explorer.pipeline.route import Route
+from explorer.pipeline.native import route as rule
+from explorer.pipeline.native.route import Route
 from explorer.table.snapshot import Snapshot
 from tests.change_feeds import hiding
 from tests.data_tables import DataTable, field, mapped, struct

@@ -12,16 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import explorer
-from explorer.log.columns import COLUMNS, empty_table, schema_of
-from explorer.log.parquet_part import open_part
-from explorer.pipeline.large_commits import (
+from explorer.log.actions.columns import COLUMNS, empty_table, schema_of
+from explorer.log.checkpoint.parquet_part import open_part
+from explorer.pipeline.large._large_commits import (
     Row,
     Spread,
     dead_rows,
     reconcile_buckets,
 )
-from explorer.pipeline.large_tasks import PieceState, build_pieces
-from explorer.pipeline.task_groups import pack_files, unpack_files
+from explorer.pipeline.large.large_tasks import PieceState, build_pieces
+from explorer.pipeline.tasks.task_groups import pack_files, unpack_files
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove, vector
 
 # two forms of one path, and another one

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.pipeline.rewrite_curve import (
+from explorer.pipeline.rewrite.curve import (
     RowOrder,
     curve_keys,
     measure_order,

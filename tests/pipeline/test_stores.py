@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import explorer
 from explorer import pipeline
 from explorer.errors import InvalidArgumentError, UnsupportedError
-from explorer.pipeline.hadoop_schemes import SCHEMES, USUAL, parse_schemes
+from explorer.pipeline.native._hadoop_schemes import SCHEMES, USUAL, parse_schemes
 from tests.data_tables import DataTable, field, struct
 from tests.pipeline.rows import same_rows, set_to
 

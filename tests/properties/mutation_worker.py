@@ -29,9 +29,9 @@ import pyarrow.parquet as pq
 import explorer
 import explorer.inspect as look
 from explorer.errors import ERROR_KINDS, DeltaError
-from explorer.log import info_columns, lines_ahead, recorded_infos
-from explorer.log.segment import LogSegment
-from explorer.rows.changes import plan_feed
+from explorer.log.commits import info_columns, lines_ahead, recorded_infos
+from explorer.log.folder.segment import LogSegment
+from explorer.rows.changes.feed import plan_feed
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from tests.conftest import CORPUS

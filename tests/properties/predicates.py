@@ -67,6 +67,7 @@ def _simple(leaf: Leaf, random: Random) -> str:
     shapes = [f"{leaf.name} {operator} {first}" for operator in _OPERATORS]
     shapes += [f"{leaf.name} BETWEEN {first} AND {second}"] * 2
     shapes += [f"{leaf.name} IN ({first}, {second})", f"{leaf.name} NOT IN ({first}, NULL)"]
+    shapes += [f"{leaf.name} <=> NULL", f"NOT (NULL <=> {leaf.name})", f"{leaf.name} < NULL"]
     if leaf.kind == "string":
         shapes += [f"{leaf.name} LIKE {pattern}" for pattern in _patterns(leaf, random)]
     return random.choice(shapes)
@@ -86,10 +87,10 @@ def _literals(value: Any, kind: str, random: Random) -> list[str]:  # noqa: PLR0
         case int():
             return [str(value + step) for step in (-1, 0, 1)] + [f"{value}.5"]
         case float():
-            nan = "CAST('NaN' AS DOUBLE)"
+            ends = [f"CAST('{name}' AS DOUBLE)" for name in ("NaN", "Infinity", "-Infinity")]
             if not math.isfinite(value):
-                return [nan]
-            return [f"CAST('{value + step!r}' AS DOUBLE)" for step in (-0.5, 0, 0.5)] + [nan]
+                return ends
+            return [f"CAST('{value + step!r}' AS DOUBLE)" for step in (-0.5, 0, 0.5)] + ends[:1]
         case Decimal():
             unit = Decimal(1).scaleb(int(value.as_tuple().exponent))
             steps = (-1, 0, 1) if abs(value) < 10**27 else (0,)

@@ -4,8 +4,8 @@ Each ends in a `DeltaError` that says all it must, or in the vector that it was,
 in another one for which a checksum vouches. Never another exception, a hang, a crash
 of the process, or more than 1 GiB.
 
-CI runs the same seeds every time; `tests.properties.amounts` says how to run others. One
-case alone is run by
+A run takes a fifth of the seeds; `tests.properties.amounts` says how to run others. One case
+alone is run by
 `python -m tests.properties.vector_mutation_worker KIND SEED 1`.
 """
 

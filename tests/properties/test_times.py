@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from explorer.log.statistics_values import parse_times
+from explorer.log.statistics.statistics_values import parse_times
 
 _KINDS = {
     "timestamp": pa.timestamp("us", "UTC"),

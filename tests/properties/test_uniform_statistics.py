@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.log.statistics_text import parse_statistics_texts
-from explorer.log.uniform_texts import read_uniform
+from explorer.log.statistics._uniform_texts import read_uniform
+from explorer.log.statistics.statistics_text import parse_statistics_texts
 
 LEAVES = {
     ("numRecords",): pa.int64(),
@@ -233,6 +233,7 @@ _AS_MANY_COMMAS = [
 ]
 
 
+@pytest.mark.sampled(one_in=3, each="odd")
 @pytest.mark.parametrize("asked", [("minValues", "s"), ("numRecords",), None], ids=str)
 @pytest.mark.parametrize("odd", _AS_MANY_COMMAS)
 def test_a_text_with_as_many_commas_as_the_others_says_what_it_says_alone(

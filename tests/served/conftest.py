@@ -27,7 +27,7 @@ from tests.browser.chromium import launched
 from tests.listening import Listener
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.widgets.orders import Orders
-from widgets.services.people import render_user
+from widgets.session.people import render_user
 
 ROOT = Path(__file__).resolve().parents[2]
 COOKIE_SECRET = "a-secret-that-is-long-enough-for-any-cookie"

@@ -40,7 +40,7 @@ sys.exit(main())
 READING = """
 import sys, time
 from pathlib import Path
-from widgets.services.tables import TableService
+from widgets.session.tables import TableService
 read = TableService.read_overview
 def slowly(service):
     Path(__file__).with_name("begun").touch()

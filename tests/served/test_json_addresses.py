@@ -15,11 +15,11 @@ from explorer.cli.main import run
 from explorer.errors import DeltaError, InvalidArgumentError
 from tests.served.conftest import Answer, Server
 from tests.tables import PROTOCOL, LogFolder, add, metadata
-from widgets.served.json_addresses import VERBS, answer, read_question
-from widgets.services.access import Access
-from widgets.services.desk import Desk, Shelf
-from widgets.services.recents import Recents
-from widgets.services.work import InlineRunner
+from widgets.served._json_addresses import VERBS, answer, read_question
+from widgets.session.access import Access
+from widgets.session.desk import Desk, Shelf
+from widgets.session.recents import Recents
+from widgets.session.work import InlineRunner
 
 ASKED: dict[str, dict[str, str]] = {
     "conflicts": {"read_version": "0", "limit": "5"},
@@ -213,7 +213,7 @@ def test_an_answer_has_a_largest_size(orders: Path, monkeypatch: pytest.MonkeyPa
     question = read_question("log", {"table": [str(orders).encode()]}, ())
     whole = answer(*question, desk)
     assert len(whole.splitlines()) == 2
-    monkeypatch.setattr("widgets.served.json_addresses.LARGEST_ANSWER", len(whole) - 1)
+    monkeypatch.setattr("widgets.served._json_addresses.LARGEST_ANSWER", len(whole) - 1)
     with pytest.raises(DeltaError, match="too long") as caught:
         answer(*question, desk)
     assert caught.value.kind == "limit_exceeded"

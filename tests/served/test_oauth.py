@@ -13,8 +13,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from tests.ports import free_port
 from tests.served.conftest import COOKIE_SECRET, Answer, Server
-from tests.served.test_proxy import free_port
 
 CLIENT_SECRET = "hunter2-of-the-client"
 

@@ -15,15 +15,10 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.chromium import WAIT_MS
+from tests.ports import free_port
 from tests.served.conftest import PASSWORDS, ROOT, Answer, Server, wait_for
 
 DOCUMENT = ROOT / "docs" / "serving.md"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def documented_location() -> str:

@@ -19,7 +19,7 @@ import pytest
 from benchmarks.load_page import Page
 from tests.served.conftest import WAIT, Server, wait_for
 from tests.tables import PROTOCOL, LogFolder, add, metadata
-from widgets.services.work import WORKERS
+from widgets.session.work import WORKERS
 
 SESSIONS = 12
 VIEWS = ("files", "health", "protocol", "log", "reach", "rows", "statistics", "schema", "compare")
@@ -37,7 +37,8 @@ assembly._UNUSED_SECONDS, assembly._LOOK_SECONDS = 15, 2
 # now and then a ping finds a browser gone before its socket does
 assembly._PING_SECONDS = 0.02
 target = Path(__file__).with_suffix(".json")
-PAGES = ("widgets.views.", "widgets.components.", "widgets.served.shell", "widgets.state",
+PAGES = ("widgets.screens.", "widgets.page.", "widgets.ui.",
+         "widgets.served._shell", "widgets.state",
          "panel_material_ui.")
 def count(*_):
     gc.collect()

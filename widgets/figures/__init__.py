@@ -1,1 +1,6 @@
-"""Figures: a frame in, a Bokeh figure out; no Panel."""
+"""Figures, without Panel.
+
+In: a frame. Out: a Bokeh figure.
+
+Read first: `timeline`.
+"""

@@ -26,6 +26,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
+from widgets.figures._plots import build_plot, dress_amounts, dress_axis
 from widgets.figures.commits import (
     Axis,
     Commits,
@@ -45,7 +46,6 @@ from widgets.figures.marks import (
     build_marks,
     build_points,
 )
-from widgets.figures.plots import build_plot, dress_amounts, dress_axis
 from widgets.theme import LANES, Palette
 
 OVERVIEW_BINS = 90

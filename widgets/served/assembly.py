@@ -12,40 +12,40 @@ from panel_material_ui.template.base import Page
 
 import explorer
 from explorer.errors import Problem
-from explorer.maintenance.state_folder import StateFolder
-from widgets.components.live_html import LiveHtml
-from widgets.components.pieces import render_problem
-from widgets.served.doors import Door, OAuthDoor, OpenDoor, SignInDoor, TokenDoor
-from widgets.served.guard import (
+from explorer.maintenance.documents.state_folder import StateFolder
+from widgets.served._doors import Door, OAuthDoor, OpenDoor, SignInDoor, TokenDoor
+from widgets.served._guard import (
     LARGEST_BODY,
     LARGEST_MESSAGE,
     Health,
     guard_requests,
     log_request,
 )
-from widgets.served.headers import SafeHeaders
-from widgets.served.json_addresses import ADDRESSES, JsonAddresses, build_throttle
-from widgets.served.login import Logins, SignIn
-from widgets.served.oauth import oauth_options
-from widgets.served.quiet import quiet_gone_browsers
-from widgets.served.settings import Settings, check_settings, read_oauth
-from widgets.served.shell import (
+from widgets.served._headers import SafeHeaders
+from widgets.served._json_addresses import ADDRESSES, JsonAddresses, build_throttle
+from widgets.served._login import Logins, SignIn
+from widgets.served._oauth import oauth_options
+from widgets.served._quiet import quiet_gone_browsers
+from widgets.served._shell import (
     TITLE,
     build_page,
     current_document,
     current_request,
     let_go,
 )
-from widgets.served.unfinished import find_unfinished
-from widgets.services.access import Access
-from widgets.services.desk import Desk, Shelf
-from widgets.services.glances import Glances
-from widgets.services.maintenance import Maintenance
-from widgets.services.people import Listed, UsersFile
-from widgets.services.recents import Recents, state_file
-from widgets.services.runs import Runs
-from widgets.services.tokens import UNLOCK, Gate, Unlock
-from widgets.services.work import BackgroundRunner, InlineRunner, finish_work
+from widgets.served._unfinished import find_unfinished
+from widgets.served.settings import Settings, check_settings, read_oauth
+from widgets.session.access import Access
+from widgets.session.desk import Desk, Shelf
+from widgets.session.glances import Glances
+from widgets.session.maintenance import Maintenance
+from widgets.session.people import Listed, UsersFile
+from widgets.session.recents import Recents, state_file
+from widgets.session.runs import Runs
+from widgets.session.tokens import UNLOCK, Gate, Unlock
+from widgets.session.work import BackgroundRunner, InlineRunner, finish_work
+from widgets.ui.live_html import LiveHtml
+from widgets.ui.pieces import render_problem
 
 _UNUSED_SECONDS = 30
 """A session whose browser is gone is given up after this; one that comes back within it goes

@@ -14,11 +14,12 @@ from typing import Any
 import yaml
 
 from explorer.errors import InvalidArgumentError
+from explorer.storage.local_file import read_local_text
 from explorer.storage.location import parse_location
-from widgets.served.login import check_secret
-from widgets.services.access import is_loopback
-from widgets.services.catalog import Catalog, Offered, read_catalog
-from widgets.services.desk import MOST_BYTES
+from widgets.served._login import check_secret
+from widgets.session.access import is_loopback
+from widgets.session.catalog import Catalog, Offered, read_catalog
+from widgets.session.desk import MOST_BYTES
 
 ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})
 """Listens on every address of the machine."""
@@ -146,7 +147,7 @@ def read_oauth(file: str) -> OAuth:
     value of it."""
     path = Path(file)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_local_text(path)
         if path.suffix == ".toml":
             document: Any = tomllib.loads(text)
         else:

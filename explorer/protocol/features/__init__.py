@@ -1,1 +1,7 @@
-"""Table features: one registry, one entry each, a file where a feature has rules of its own."""
+"""Table features: one registry, one entry each, a file where a feature has rules of its own.
+
+In: a protocol and a metadata action. Out: which features are supported and active, and what
+each asks. An entry stands in `named`, `legacy` or `proposed`.
+
+Read first: `table_feature`, then `registry`.
+"""

@@ -8,6 +8,7 @@ from typing import Final
 
 from explorer.errors import Problem
 from explorer.protocol.actions import Protocol
+from explorer.protocol.features.registry import binds_readers
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE, MappingMode
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from explorer.protocol.schema_walk import FieldPlace, walk_fields
@@ -16,16 +17,17 @@ PHYSICAL_NAME_KEY: Final = "delta.columnMapping.physicalName"
 FIELD_ID_KEY: Final = "delta.columnMapping.id"
 NESTED_IDS_KEY: Final = "delta.columnMapping.nested.ids"
 
-_NAME: Final = "columnmapping"  # case does not count in names of features
-
 
 def column_mapping_mode(protocol: Protocol, configuration: Mapping[str, str]) -> MappingMode:
     """The mode that a reader must honour: `none` unless the protocol supports mapping.
 
-    Reader version 2 supports it, with writer version 7 only if it is listed
-    there; reader version 3 supports it if `readerFeatures` lists it.
+    Reader version 2 supports it, with writer version 7 only if it is listed there; reader
+    version 3 supports it if it is listed. Where one of the two lists has it, it counts: see
+    `explorer.protocol.features.registry`.
     """
-    return COLUMN_MAPPING_MODE.value_of(configuration) if _is_honoured(protocol) else "none"
+    if not binds_readers(protocol, "columnMapping"):
+        return "none"
+    return COLUMN_MAPPING_MODE.value_of(configuration)
 
 
 def physical_name(field: StructField, mode: MappingMode) -> str:
@@ -101,18 +103,6 @@ def _wrong_ids(place: FieldPlace, seen: dict[int, str]) -> Iterator[str]:
     if number in seen:
         yield f"and `{seen[number]}` share the column id {number}."
     seen.setdefault(number, place.path)
-
-
-def _is_honoured(protocol: Protocol) -> bool:
-    if protocol.min_reader_version >= 3:
-        return _is_listed(protocol.reader_features)
-    if protocol.min_writer_version >= 7:
-        return protocol.min_reader_version == 2 and _is_listed(protocol.writer_features)
-    return protocol.min_reader_version == 2
-
-
-def _is_listed(names: tuple[str, ...] | None) -> bool:
-    return any(name.lower() == _NAME for name in names or ())
 
 
 def _physical_type(data_type: DataType, mode: MappingMode) -> DataType:

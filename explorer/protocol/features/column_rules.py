@@ -1,5 +1,5 @@
 """What columns ask of writers (spec: Column Invariants, Generated Columns, Default Columns,
-Identity Columns; `nullable` in Schema Serialization Format).
+Identity Columns; `nullable` in Schema Serialization Format), and the lengths that Spark keeps.
 
 None of it concerns readers.
 """
@@ -12,15 +12,16 @@ from typing import Any, Final, Literal
 
 import orjson
 
+from explorer.protocol.character_types import CHARACTER_TYPE_KEY, character_types
 from explorer.protocol.schema import StructField, StructType
-from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.schema_walk import FieldPlace, render_path, walk_fields
 
 GENERATION_KEY: Final = "delta.generationExpression"
 INVARIANTS_KEY: Final = "delta.invariants"
 DEFAULT_KEY: Final = "CURRENT_DEFAULT"
 IDENTITY_KEYS: Final = "delta.identity."
 
-ColumnRuleKind = Literal["not null", "invariant", "generated", "default", "identity"]
+ColumnRuleKind = Literal["not null", "length", "invariant", "generated", "default", "identity"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,9 @@ class ColumnRule:
     """One rule; `path` is the logical field path as text, `key` where the rule stands in
     the field: a key of its metadata, a family of keys, or `nullable`.
 
-    `expression` is SQL, None for rules that have none.
+    `expression` is SQL, None for rules that have none. That of a length is the type, such as
+    `varchar(5)`, None where the metadata cannot be read; its path leads to the value, into
+    arrays and maps too.
     """
 
     kind: ColumnRuleKind
@@ -58,6 +61,7 @@ def column_rules(schema: StructType) -> Iterator[ColumnRule]:
         field, path = place.field, place.path
         if not field.nullable:
             yield ColumnRule(kind="not null", path=path, key="nullable")
+        yield from _lengths(place)
         if (text := _text(field, INVARIANTS_KEY)) is not None:
             expression = parse_invariant(text)
             yield ColumnRule(kind="invariant", path=path, key=INVARIANTS_KEY, expression=expression)
@@ -68,6 +72,16 @@ def column_rules(schema: StructType) -> Iterator[ColumnRule]:
         if any(key.startswith(IDENTITY_KEYS) for key in field.metadata):
             identity = identity_column(field)
             yield ColumnRule(kind="identity", path=path, key=f"{IDENTITY_KEYS}*", identity=identity)
+
+
+def _lengths(place: FieldPlace) -> Iterator[ColumnRule]:
+    found = character_types(place.field)
+    if found is None:
+        yield ColumnRule(kind="length", path=place.path, key=CHARACTER_TYPE_KEY)
+        return
+    for way, kind in found.items():
+        path = render_path((*place.names, *way))
+        yield ColumnRule(kind="length", path=path, key=CHARACTER_TYPE_KEY, expression=kind.text)
 
 
 def parse_invariant(text: str) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from explorer.errors import Problem
 from explorer.protocol.actions import Protocol
 from explorer.protocol.features.registry import (
     READER_FEATURES_VERSION,
     WRITER_FEATURES_VERSION,
+    HalfListing,
+    binds_readers,
     find_feature,
+    half_listed_features,
     supported_features,
 )
+from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
 
 _PREVIEW = "-preview"
 
@@ -23,6 +28,28 @@ def validate_protocol(protocol: Protocol) -> list[Problem]:
     None of them forbids reading; `validate_reader` has those that do.
     """
     return [*_version_problems(protocol), *_list_problems(protocol), *_missing(protocol)]
+
+
+def validate_unsupported_mapping(
+    protocol: Protocol, configuration: Mapping[str, str]
+) -> list[Problem]:
+    """A property that maps columns where no version and no list has column mapping: it must not
+    be honoured then, and files that were written by it come back as nulls."""
+    mode = COLUMN_MAPPING_MODE.value_of(configuration)
+    if mode == "none" or binds_readers(protocol, "columnMapping"):
+        return []
+    return [
+        Problem(
+            kind="log_corrupt",
+            problem=f"`{COLUMN_MAPPING_MODE.name}` is {mode}, and the protocol does not have "
+            "column mapping.",
+            reason="The property counts only where the protocol supports the feature, so that "
+            "columns are looked for by their own names; delta-spark goes by the property.",
+            remedy="If the files have the physical names, write a protocol that lists "
+            "columnMapping with the engine that wrote them.",
+            spec="Column Mapping",
+        )
+    ]
 
 
 def _version_problems(protocol: Protocol) -> Iterator[Problem]:
@@ -46,20 +73,25 @@ def _version_problems(protocol: Protocol) -> Iterator[Problem]:
 def _list_problems(protocol: Protocol) -> Iterator[Problem]:
     yield from _listed_twice(protocol.reader_features or (), "readers")
     yield from _listed_twice(protocol.writer_features or (), "writers")
-    readers = set(protocol.reader_features or ())
-    writers = set(protocol.writer_features or ())
-    for name in sorted(readers - writers):
-        yield _problem(f"`{name[:120]}` is listed for readers but not for writers.")
-    for name in sorted(readers & writers):
+    yield from map(_half_listed, half_listed_features(protocol))
+    for name in protocol.reader_features or ():
         item = find_feature(name)
         if item is not None and item.kind == "writer":
             yield _problem(f"`{name}` is listed for readers, but concerns writers only.")
-    if protocol.min_reader_version < READER_FEATURES_VERSION:
-        readers.update(_readable_by_number(protocol))
-    for name in sorted(writers - readers):
-        item = find_feature(name)
-        if item is not None and item.kind == "reader-writer":
-            yield _problem(f"`{name}` concerns readers, but is listed for writers only.")
+
+
+def _half_listed(half: HalfListing) -> Problem:
+    name = half.name[:120]
+    text = f"`{name}` concerns readers, but is listed for writers only."
+    if half.listed_for == "readers":
+        text = f"`{name}` is listed for readers but not for writers."
+    return replace(
+        _problem(text),
+        reason="Clients go by one of the lists or by the other. Here the feature counts as "
+        "supported: the table is read by its rules, and nothing is committed to it.",
+        remedy="Run `upgrade --writer-version 7`, which lists the feature wherever it belongs, "
+        "or write the protocol again with the engine that wrote the table.",
+    )
 
 
 def _listed_twice(names: tuple[str, ...], whom: str) -> Iterator[Problem]:
@@ -69,14 +101,6 @@ def _listed_twice(names: tuple[str, ...], whom: str) -> Iterator[Problem]:
     for name, count in counts.items():
         if count > 1:
             yield _problem(f"`{name[:120]}` is listed {count} times for {whom}.")
-
-
-def _readable_by_number(protocol: Protocol) -> Iterator[str]:
-    for name in protocol.writer_features or ():
-        item = find_feature(name)
-        needed = None if item is None else item.legacy_min_reader
-        if needed is not None and needed <= protocol.min_reader_version:
-            yield name
 
 
 def _missing(protocol: Protocol) -> Iterator[Problem]:

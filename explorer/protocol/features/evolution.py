@@ -16,6 +16,7 @@ from explorer.protocol.features.registry import (
     READER_FEATURES_VERSION,
     WRITER_FEATURES_VERSION,
     find_feature,
+    half_listed_features,
     supported_features,
 )
 
@@ -24,10 +25,10 @@ _NUMBERS_FROM: Final = 1
 
 def with_features(protocol: Protocol, names: Iterable[str]) -> Protocol:
     """The protocol with further features and what these require; the same one where it has
-    them all. Its versions never get lower."""
+    them all, and lists each wherever it belongs. Its versions never get lower."""
     held = supported_features(protocol)
     wanted = _closure([*held, *names])
-    if wanted == frozenset(held):
+    if wanted == frozenset(held) and not half_listed_features(protocol):
         return protocol
     reader, writer = _least_versions(wanted)
     return _written(

@@ -3,14 +3,22 @@
 A feature is *supported* when the protocol has it, by a listed name or by the
 number of a version below those that list names; it is *active* when it is
 supported and its metadata requirements are met.
+
+A protocol that lists a feature for readers in only one of its two lists contradicts
+itself, and clients go by either list. What that means is decided here, for every feature:
+it is supported. Its data is read by its rules, because without them values come back as
+nulls and deleted rows as live ones; the protocol has a problem (`validate_protocol`); and
+nothing is committed before a protocol lists it in both (`half_listed_features`), because
+whoever goes by the other list would read the new files without those rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from explorer.errors import Problem, UnsupportedError
 from explorer.protocol.actions import Metadata, Protocol
@@ -77,6 +85,40 @@ def is_supported(protocol: Protocol, name: str) -> bool:
     return (name if item is None else item.name) in supported_features(protocol)
 
 
+def binds_readers(protocol: Protocol, name: str) -> bool:
+    """Whether readers go by a feature: it is supported, or the reader version alone has it."""
+    item = find_feature(name)
+    return is_supported(protocol, name) or (item is not None and _is_read_by_number(item, protocol))
+
+
+@dataclass(frozen=True, slots=True)
+class HalfListing:
+    """A feature, as the protocol spells it, and the only list that has it."""
+
+    name: str
+    listed_for: Literal["readers", "writers"]
+
+
+@lru_cache(maxsize=16)  # asked where a table is opened and by every commit
+def half_listed_features(protocol: Protocol) -> tuple[HalfListing, ...]:
+    """What one list has and the other, or the number in its place, does not: names for
+    readers alone, which belong into both lists, then features for readers and writers that
+    writers alone are told of."""
+    readers, writers = protocol.reader_features or (), protocol.writer_features or ()
+    read, written = set(map(_entry_name, readers)), set(map(_entry_name, writers))
+    read.update(item.name for item in FEATURES.values() if _is_read_by_number(item, protocol))
+    written.update(item.name for item in FEATURES.values() if _is_implied(item, protocol))
+    alone = [HalfListing(name, "readers") for name in readers if _entry_name(name) not in written]
+    alone += [
+        HalfListing(name, "writers")
+        for name in writers
+        if (item := find_feature(name)) is not None
+        and item.kind == "reader-writer"
+        and item.name not in read
+    ]
+    return tuple(dict.fromkeys(alone))
+
+
 def is_catalog_managed(protocol: Protocol) -> bool:
     """Whether a catalog decides which commits of the table count."""
     return any(is_supported(protocol, name) for name in _CATALOG_FEATURES)
@@ -107,7 +149,8 @@ def active_features(
 def validate_reader(protocol: Protocol) -> list[Problem]:
     """Every reason why this engine must not read a table; none where it may.
 
-    Names that only `writerFeatures` has never stand in a reader's way.
+    Names that only `writerFeatures` has stand in a reader's way where they are those of
+    features for readers too; unknown ones never do.
     """
     return list(_obstacles(protocol))
 
@@ -136,6 +179,21 @@ def _is_implied(item: TableFeature, protocol: Protocol) -> bool:
     if item.legacy_min_reader is None:
         return True
     return item.legacy_min_reader <= protocol.min_reader_version < READER_FEATURES_VERSION
+
+
+def _is_read_by_number(item: TableFeature, protocol: Protocol) -> bool:
+    """Whether the reader version has it; from writer version 7 on the list decides too."""
+    least = item.legacy_min_reader
+    if least is None or not least <= protocol.min_reader_version < READER_FEATURES_VERSION:
+        return False
+    if protocol.min_writer_version < WRITER_FEATURES_VERSION:
+        return True
+    return item.name in map(_entry_name, protocol.writer_features or ())
+
+
+def _entry_name(name: str) -> str:
+    item = find_feature(name)
+    return name if item is None else item.name
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:
@@ -169,7 +227,8 @@ def _obstacles(protocol: Protocol) -> Iterator[Problem]:
             remedy="Restore the commit that wrote the protocol.",
             spec="Table Features",
         )
-    yield from _feature_obstacles(protocol.reader_features or ())
+    halves = (half.name for half in half_listed_features(protocol))
+    yield from _feature_obstacles((*(protocol.reader_features or ()), *halves))
 
 
 def _listed(names: list[str]) -> str:

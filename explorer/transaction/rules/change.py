@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, ErrorKind, Problem
-from explorer.log.columns import bool_column
+from explorer.log.actions.columns import bool_column
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.features.registry import FEATURES, supported_features
 from explorer.protocol.features.table_feature import TableFacts
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructField, StructType, parse_schema
-from explorer.transaction.read_set import path_keys
 from explorer.transaction.read_version import NO_TABLE
 
 if TYPE_CHECKING:
@@ -117,6 +116,18 @@ class Change:
         hears = level == "Serializable" or (level == "WriteSerializable" and self.changes_metadata)
         return self.staged.reads.whole_table and hears
 
+    @property
+    def every_live_file_goes(self) -> bool:
+        """Whether all files there will be are those that it brings, which
+        `validate_live_files` holds it to."""
+        return self.staged.promises.every_live_file_goes
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether the files there will be are those of an earlier version, whose schema and
+        partitioning come back with them; none of another comes unseen."""
+        return self.staged.promises.recommits and self.looked_at_every_row
+
     @cached_property
     def removed_data(self) -> pa.Table:
         """The removes that take rows away or replace them."""
@@ -129,7 +140,7 @@ class Change:
             return self.adds.slice(0, 0)
         if not self.removes.num_rows:
             return self.adds
-        known = pc.is_in(path_keys(self.adds), value_set=path_keys(self.removes))
+        known = pc.is_in(self.staged.added_keys, value_set=self.staged.removed_keys)
         return self.adds.filter(pc.invert(known))
 
     def brought_in(self, files: pa.Table) -> pa.Table:

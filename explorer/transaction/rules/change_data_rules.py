@@ -1,9 +1,9 @@
 """Change data files of a commit (spec: Add CDC File, Change Data Files, Writer Requirements
 for AddCDCFile).
 
-Whether a commit that has none should have some is not asked here: rows that one file took
-away and another brought may be deleted and inserted, which needs no change data, or updated,
-which does, and the actions are the same.
+Whether a commit that has none should have some is told by its operation: rows that one file
+took away and another brought may be deleted and inserted, which needs no change data, or
+updated, which does, and the actions are the same.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import string_column, string_map_column
+from explorer.files.decoded_paths import decode_in_pieces
+from explorer.files.store_paths import place_keys
+from explorer.log.actions.columns import string_column, string_map_column
 from explorer.protocol.file_actions import AddCDCFile
-from explorer.rows.change_range import CHANGE_COLUMNS
-from explorer.table.decoded_paths import decode_in_pieces
-from explorer.transaction.read_set import keys_of_paths
+from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.transaction.rules.change import (
     REPORT,
     Change,
@@ -31,6 +31,7 @@ from explorer.transaction.rules.file_rules import partition_values_of
 from explorer.transaction.rules.place_rules import are_absolute, lead_to_no_file, places_of
 
 _SPEC: Final = "Add CDC File"
+_CHANGING: Final = frozenset({"UPDATE", "MERGE", "DELETE"})
 _FOLDER: Final = r"^(?:\.?/)*_change_data/"
 
 
@@ -47,7 +48,7 @@ def validate_change_data(change: Change) -> Problems:
     if any(file.size < 0 for file in files):
         yield _wrong("A cdc action has a size below zero.")
     paths = pa.chunked_array([string_column([file.path for file in files])])
-    keys = keys_of_paths(paths)
+    keys = place_keys(paths, change.staged.base.root)
     if (twice := len(keys) - len(pc.unique(keys))) > 0:
         yield _wrong(f"{twice:,} cdc actions name a path that another one names, too.")
     yield from places_of("cdc", paths)
@@ -64,6 +65,24 @@ def validate_change_data(change: Change) -> Problems:
     values = string_map_column([file.partition_values for file in files])
     table = pa.table({"path": paths, "partition_values": values})
     yield from partition_values_of(change.after, table)
+
+
+def validate_changes_told(change: Change) -> Problems:
+    """Where the feed is in use, an operation that changes rows says which, unless the actions
+    alone do: rows that only come, files that go as a whole, and rows that vectors hide."""
+    operation = change.staged.provenance.operation.strip().upper()
+    if operation not in _CHANGING or not change.after.has_active("changeDataFeed"):
+        return
+    if change.staged.of(AddCDCFile) or not change.removes.num_rows:
+        return
+    if operation == "UPDATE" or change.files_written.num_rows:
+        yield problem(
+            f"The {operation} brings no change data, and the table's change feed is enabled.",
+            "The feed would tell every row of the files that were written again as deleted and "
+            "inserted.",
+            spec="Writer Requirements for AddCDCFile",
+            remedy="Write the changed rows to change data files, before and after the change.",
+        )
 
 
 def validate_feed_columns(change: Change) -> Problems:

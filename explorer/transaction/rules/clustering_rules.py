@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import bool_column
-from explorer.log.file_columns import FileColumns
+from explorer.log.actions.columns import bool_column
+from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import DomainMetadata
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.schema import PrimitiveType
 from explorer.protocol.schema_walk import leaf_fields
-from explorer.scan.column_statistics import ColumnFacts, StatisticsColumn, read_facts
+from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn, read_facts
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.staged import ValidatedRule
 
@@ -108,7 +108,7 @@ def _joined(
     before = () if held is None or held.removed else clustering_columns(held.configuration) or ()
     names = [".".join(item.path) for item in columns if item.physical not in before]
     found = statistics_found(written) in change.staged.promises.validated
-    known = change.creates or (found and change.looked_at_every_row)
+    known = change.creates or change.every_live_file_goes or (found and change.looked_at_every_row)
     if names and not known:
         yield problem(
             f"{shown(names)} would join the clustering columns, and not every file of the table "

@@ -8,6 +8,7 @@ from typing import Final
 from explorer.transaction.rules.change import Change, Problems
 from explorer.transaction.rules.change_data_rules import (
     validate_change_data,
+    validate_changes_told,
     validate_feed_columns,
 )
 from explorer.transaction.rules.clustering_rules import validate_clustering
@@ -21,6 +22,7 @@ from explorer.transaction.rules.file_rules import (
     validate_partition_values,
 )
 from explorer.transaction.rules.iceberg_rules import validate_iceberg
+from explorer.transaction.rules.live_file_rules import validate_live_files
 from explorer.transaction.rules.metadata_rules import validate_metadata_change
 from explorer.transaction.rules.number_rules import validate_numbers
 from explorer.transaction.rules.place_rules import validate_places
@@ -31,6 +33,10 @@ from explorer.transaction.rules.protocol_rules import (
     validate_writable,
 )
 from explorer.transaction.rules.rearrangement_rules import validate_rearranged
+from explorer.transaction.rules.recorded_rules import (
+    validate_recorded_nulls,
+    validate_recorded_numbers,
+)
 from explorer.transaction.rules.row_rules import validate_isolation, validate_rows
 from explorer.transaction.rules.row_tracking_rules import validate_row_tracking
 from explorer.transaction.rules.statistics_rules import validate_statistics
@@ -45,14 +51,18 @@ EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_feed_columns,
     validate_numbers,
     validate_files,
+    validate_live_files,
     validate_places,
     validate_append_only,
     validate_rearranged,
     validate_partition_values,
     validate_statistics,
+    validate_recorded_nulls,
+    validate_recorded_numbers,
     validate_vectors,
     validate_descriptors,
     validate_change_data,
+    validate_changes_told,
     validate_row_tracking,
     validate_domains,
     validate_clustering,

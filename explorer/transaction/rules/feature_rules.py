@@ -12,6 +12,7 @@ from explorer.protocol.known_properties import TRANSACTION_RETENTION
 from explorer.transaction.read_version import has_in_commit_timestamps
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem
 
+_LATEST: Final = 2**63 - 1
 _SYSTEM: Final = "delta."
 _UNDERSTOOD: Final = frozenset({CLUSTERING_DOMAIN, ROW_TRACKING_DOMAIN})
 
@@ -51,13 +52,17 @@ def validate_times(change: Change) -> Problems:
     """A commit with its own time must be later than the one before, whose time is known;
     progress of an application can only expire where it says when it was made."""
     after, base = change.after, change.staged.base
-    if has_in_commit_timestamps(after.protocol, after.metadata) and base.timestamp is None:
-        yield problem(
-            f"Nobody knows when version {base.version} was committed.",
-            "Each commit of this table must be later than the one before it.",
-            spec="In-Commit Timestamps",
-            remedy="Restore the newest commit file of the log from a backup.",
-        )
+    if has_in_commit_timestamps(after.protocol, after.metadata):
+        if base.timestamp is None:
+            yield _time(
+                f"Nobody knows when version {base.version} was committed.",
+                "Restore the newest commit file of the log from a backup.",
+            )
+        elif base.timestamp >= _LATEST:
+            yield _time(
+                f"Version {base.version} says that it is of the latest time that there is.",
+                "Restore an earlier version of the log from a backup, or write the table anew.",
+            )
     if TRANSACTION_RETENTION.value_of(after.metadata.configuration) is None:
         return
     for item in change.staged.of(Transaction):
@@ -68,6 +73,15 @@ def validate_times(change: Change) -> Problems:
                 spec="Transaction Identifiers",
                 remedy="Set `lastUpdated` of the txn action.",
             )
+
+
+def _time(text: str, remedy: str) -> Problem:
+    return problem(
+        text,
+        "Each commit of this table must be later than the one before it.",
+        spec="In-Commit Timestamps",
+        remedy=remedy,
+    )
 
 
 def _domain(text: str, remedy: str) -> Problem:

@@ -13,7 +13,7 @@ from explorer.protocol.features.column_rules import DEFAULT_KEY
 from explorer.protocol.schema import DataType, GeoType, PrimitiveType, render_type
 from explorer.protocol.schema_walk import render_path, walk_types
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
-from explorer.transaction.rules.mapping_rules import name_rule
+from explorer.transaction.rules.mapping_rules import name_rule, validate_ids_given_out
 from explorer.transaction.rules.type_rules import type_rule
 
 _FEATURES_OF_TYPES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -30,8 +30,11 @@ intervals. What the listed types need, every feature says of itself."""
 
 def validate_fields(change: Change, before: Described) -> Problems:
     """Columns that were there before: their types, nulls, names and ids in files."""
-    if change.looked_at_every_row:
-        return  # what every file holds was looked at, or is replaced
+    if change.goes_back:
+        return  # its files were written by this schema
+    if change.every_live_file_goes:  # and only versions from before hold what was
+        yield from validate_ids_given_out(before, change.after)
+        return
     validate_name = name_rule(before, change.after)
     validate_type = type_rule(before, change.after)
     for match in match_schemas(before, change.after):
@@ -63,11 +66,9 @@ def _matched_field(match: MatchedField) -> Problems:
 def _null_problem(path: str) -> Problem:
     return problem(
         f"`{path[:120]}` may no longer be null.",
-        "Rows that were written before, or that come meanwhile, may have no value there, and "
-        "nobody looked.",
+        "Rows that were written before, or that come meanwhile, may have no value there.",
         spec="Schema Serialization Format",
-        remedy="Look at the column over all rows first, and commit as one who read the whole "
-        "table.",
+        remedy="Add a constraint that says so instead (IS NOT NULL), or write every file anew.",
     )
 
 

@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import bool_column, int64_column, string_column
-from explorer.log.key_columns import keys_of
-from explorer.log.statistics_text import parse_statistics_texts
-from explorer.scan.partitions import PartitionColumn, read_partition
-from explorer.transaction.read_set import path_keys
+from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.statistics.statistics_text import parse_statistics_texts
+from explorer.scan.statistics.partitions import PartitionColumn, read_partition
+from explorer.transaction.read_set import logical_keys
 from explorer.transaction.rules.change import (
     REPORT,
     Change,
@@ -36,6 +35,7 @@ _REQUIRED: Final = {
 
 def validate_files(change: Change) -> Problems:
     """What every file action must say, and which of them may stand together."""
+    staged = change.staged
     for action, files in (("add", change.adds), ("remove", change.removes)):
         if not files.num_rows:
             continue
@@ -44,12 +44,15 @@ def validate_files(change: Change) -> Problems:
                 yield _wrong(f"{count:,} {action} actions have no {name.replace('_', ' ')}.")
         if pc.any(pc.less(files.column("size"), _ZERO)).as_py():
             yield _wrong(f"An {action} action has a size below zero.")
-        keys = path_keys(files)
+        keys = staged.added_keys if action == "add" else staged.removed_keys
         if (twice := len(keys) - len(pc.unique(keys))) > 0:
             yield _wrong(f"{twice:,} {action} actions name a path that another one names, too.")
-    if change.adds.num_rows and change.removes.num_rows:
-        both = pc.is_in(keys_of(change.adds), value_set=keys_of(change.removes))
-        if count := pc.sum(both).as_py():
+    if not (change.adds.num_rows and change.removes.num_rows):
+        return
+    if pc.any(pc.is_in(staged.added_keys, value_set=staged.removed_keys)).as_py():
+        root = staged.base.root
+        added, removed = (logical_keys(files, root) for files in (change.adds, change.removes))
+        if count := pc.sum(pc.is_in(added, value_set=removed)).as_py():
             yield _wrong(f"{count:,} logical files are both added and removed.")
 
 

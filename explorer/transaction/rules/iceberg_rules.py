@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from explorer.errors import Problem
 from explorer.protocol.features.column_mapping import NESTED_IDS_KEY, field_id, physical_name
+from explorer.protocol.known_properties import ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2
 from explorer.protocol.schema import (
     ArrayType,
     DataType,
@@ -25,8 +26,10 @@ from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
 from explorer.transaction.rules.change import Change, Problems, problem, shown
 from explorer.transaction.rules.file_rules import counts_of
 from explorer.transaction.rules.type_rules import changes_recorded_anew
+from explorer.transaction.staged import ValidatedRule
 
 _V1, _V2 = "icebergCompatV1", "icebergCompatV2"
+_PROPERTIES: Final = {_V1: ICEBERG_COMPAT_V1, _V2: ICEBERG_COMPAT_V2}
 _NESTED_IDS: Final = ("parquet.field.nested.ids", NESTED_IDS_KEY)
 """Where they stand: by the specification, and as the reference writes them."""
 _MOST_IDS: Final = 2**31
@@ -128,7 +131,7 @@ def _table(change: Change, name: str) -> Problems:
     before = change.before
     if before is None:
         return
-    if not before.has_active(name) and not change.looked_at_every_row:
+    if not (before.has_active(name) or _is_convertible(change, name)):
         yield _problem(
             name,
             "The commit begins to keep the table convertible, and nobody looked whether the files "
@@ -138,6 +141,14 @@ def _table(change: Change, name: str) -> Problems:
         return
     if before.metadata.partition_columns != after.metadata.partition_columns:
         yield _problem(name, "The commit partitions the table by other columns.")
+
+
+def _is_convertible(change: Change, name: str) -> bool:
+    """Whether every file that there will be is known to be one that Iceberg takes: each was
+    looked at and none comes unseen, or was one already, or is judged now."""
+    promised = ValidatedRule(key=_PROPERTIES[name].name, expression="")
+    found = promised in change.staged.promises.validated and change.looked_at_every_row
+    return found or change.goes_back or change.every_live_file_goes
 
 
 def _files(change: Change, name: str) -> Problems:

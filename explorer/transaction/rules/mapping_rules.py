@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from explorer.comparison.matched_fields import MatchedField
+from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import Problem
 from explorer.protocol.features.column_mapping import field_id, validate_mapping
 from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID
@@ -27,7 +27,8 @@ def validate_mapping_change(change: Change) -> Problems:
         change.creates
         or after.mode == mode_before
         or (mode_before, after.mode) == ("none", "name")
-        or change.looked_at_every_row
+        or change.every_live_file_goes
+        or change.goes_back
     )
     if not allowed:
         yield problem(
@@ -72,6 +73,27 @@ def name_rule(before: Described, after: Described) -> Callable[[MatchedField], P
             yield from _taken_ids(match, new, given_out)
 
     return validate
+
+
+def validate_ids_given_out(before: Described, after: Described) -> Problems:
+    """The ids of columns where no file stays: a column keeps its own, and with it its name in
+    files, or gets one that none had. Older versions and the change feed still lead to files
+    that hold the others."""
+    if "none" in (before.mode, after.mode):
+        return
+    given_out = _highest_given_out(before)
+    kept: set[int | None] = set()
+    for match in match_schemas(before, after):
+        if not isinstance(match, MatchedField) or match.before is None or match.after is None:
+            continue
+        if field_id(match.before) == field_id(match.after):
+            kept.add(field_id(match.after))
+            if before.physical_name(match.before) != after.physical_name(match.after):
+                yield _other_name(render_path(match.path_after)[:120])
+    for place in walk_fields(after.schema):
+        number = field_id(place.field)
+        if number is not None and number <= given_out and number not in kept:
+            yield _taken_id(place.path[:120], number, given_out)
 
 
 def _is_other_id(old: StructField, new: StructField) -> bool:
@@ -132,12 +154,13 @@ def _taken_ids(match: MatchedField, new: StructField, given_out: int) -> Problem
         number = field_id(place.field)
         if number is None or number > given_out:
             continue
-        path = render_path((*above, *place.names))[:120]
-        yield problem(
-            f"`{path}` is new and has the id {number}; ids up to {given_out} were given out "
-            "before.",
-            "It would get the values of a column that was dropped, from files that still hold "
-            "them.",
-            spec=_WRITERS,
-            remedy=REPORT,
-        )
+        yield _taken_id(render_path((*above, *place.names))[:120], number, given_out)
+
+
+def _taken_id(path: str, number: int, given_out: int) -> Problem:
+    return problem(
+        f"`{path}` is new and has the id {number}; ids up to {given_out} were given out before.",
+        "It would get the values of a column that was dropped, from files that still hold them.",
+        spec=_WRITERS,
+        remedy=REPORT,
+    )

@@ -12,8 +12,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import bool_column
-from explorer.table.decoded_paths import decode_in_pieces
+from explorer.files.decoded_paths import decode_in_pieces
+from explorer.log.actions.columns import bool_column
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
 
 _SPEC: Final = "Add File and Remove File"

@@ -78,6 +78,7 @@ def _row_tracking_begins(change: Change) -> Problems:
     validated = {rule.key for rule in change.staged.promises.validated}
     # a promise speaks of the files that were seen, and only who read them all hears of others
     seen = ROW_TRACKING.name in validated and change.looked_at_every_row
+    seen = seen or change.every_live_file_goes  # the others get theirs
     if known and change.after.has_active("rowTracking") and not seen:
         yield problem(
             "Row tracking is enabled, and nobody looked whether every file has row ids.",

@@ -15,6 +15,7 @@ from explorer.protocol.features.registry import (
     READER_FEATURES_VERSION,
     WRITER_FEATURES_VERSION,
     find_feature,
+    half_listed_features,
     is_catalog_managed,
     supported_features,
 )
@@ -76,6 +77,15 @@ def validate_writable(change: Change) -> Problems:
     for protocol in protocols:
         found.update(dict.fromkeys(_unwritable(protocol)))
     yield from found
+    # the one before may be so: the commit that lists the features is what mends it
+    halves = half_listed_features(change.after.protocol)
+    if halves:
+        yield problem(
+            f"One of the protocol's two lists alone has {shown([half.name for half in halves])}.",
+            "Clients that go by the other list would read what is written without its rules.",
+            spec="Table Features",
+            remedy="Run `upgrade --writer-version 7` first, which lists it wherever it belongs.",
+        )
 
 
 def _unwritable(protocol: Protocol) -> Problems:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.columns import bool_column, int64_column
-from explorer.log.record_counts import record_counts
+from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.record_counts import record_counts
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem
 
 _TRUE = bool_column([True])[0]

@@ -20,6 +20,7 @@ _FEATURES: Final = {
 }
 _KINDS: Final = {
     "not null": ("may not be null", "Schema Serialization Format"),
+    "length": ("has a greatest length", "Column Metadata"),
     "invariant": ("has an invariant", "Column Invariants"),
     "generated": ("is generated", "Generated Columns"),
     "identity": ("is filled with numbers of its own", "Identity Columns"),
@@ -31,10 +32,13 @@ def rules_for_rows(table: Described) -> Iterator[tuple[ValidatedRule, str]]:
     """Every rule that a new row of a table has to meet, and its kind.
 
     Rules count only where their feature is supported, but a column that may not be null
-    never may. Defaults are no such rule: they say what a missing value becomes.
+    never may. Defaults are no such rule: they say what a missing value becomes. A length that
+    cannot be read binds nobody.
     """
     for rule in column_rules(table.schema):
         feature = _FEATURES.get(rule.kind)
+        if rule.kind == "length" and rule.expression is None:
+            continue
         if rule.kind == "default" or (feature is not None and not table.supports(feature)):
             continue
         key = ValidatedRule(key=f"{rule.path} {rule.key}", expression=rule.expression or "")
@@ -70,7 +74,8 @@ def validate_rows(change: Change) -> Problems:
     wanted = dict(rules_for_rows(change.after)) if change.files_of_new_rows.num_rows else added
     for rule, kind in wanted.items():
         validated = rule in change.staged.promises.validated
-        if validated and (rule not in added or change.looked_at_every_row):
+        sees_all = change.looked_at_every_row or change.every_live_file_goes
+        if validated and (rule not in added or sees_all):
             continue
         what, spec = _KINDS[kind]
         name = rule.key.rpartition(" ")[0] or rule.key

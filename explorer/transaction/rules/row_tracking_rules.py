@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import bool_column, int64_column
-from explorer.log.record_counts import record_counts
+from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.record_counts import record_counts
 from explorer.protocol.features.row_id_high_water_mark import (
     MAX_ROW_ID,
     ROW_TRACKING_DOMAIN,

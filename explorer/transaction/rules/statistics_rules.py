@@ -17,15 +17,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.columns import bool_column, int32_column, int64_column, string_column
-from explorer.log.single_text import FieldPath, Leaves, without_duplicates
-from explorer.log.statistics_text import ParsedTexts, parse_statistics_texts
-from explorer.log.statistics_values import parse_times
+from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
+from explorer.log.statistics.single_text import FieldPath, Leaves, without_duplicates
+from explorer.log.statistics.statistics_text import ParsedTexts, parse_statistics_texts
+from explorer.log.statistics.statistics_values import parse_times
 from explorer.protocol.features.column_mapping import physical_name, physical_path
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import leaf_fields
-from explorer.scan.column_statistics import StatisticsColumn
+from explorer.scan.statistics.column_statistics import StatisticsColumn
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _SPEC: Final = "Per-file Statistics"

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
-from explorer.log.columns import bool_column, int64_column, string_column
-from explorer.log.statistics_text import parse_statistics_texts
+from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.protocol.deletion_vectors import MAX_SIZE, parse_relative_place
 from explorer.protocol.paths import encode_path
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown

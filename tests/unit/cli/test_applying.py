@@ -132,7 +132,9 @@ def test_argument_that_is_the_plans_is_fine(
     command: Command, verb: str, made_with: list[str], again: list[str]
 ) -> None:
     plan = planned(command, verb, *made_with)
-    code, out, err = command(verb, *again, "--apply", plan["digest"])
+    asked = any(verdict["asks_for_name"] for verdict in plan["verdicts"])
+    words = ["--confirm", plan["subject"]["name"], "--reason", "a test"] if asked else []
+    code, out, err = command(verb, *again, "--apply", plan["digest"], *words)
     assert (code, err) == (0, "")
     assert "completed" in out
 
@@ -146,7 +148,8 @@ def test_time_beside_a_plan_is_the_version_that_was_current_then(
     code, _, err = command("restore", "--timestamp", times[1], "--apply", plan["digest"])
     assert code == 2
     assert "restores version 0, and --timestamp says version 1" in " ".join(err.split())
-    assert command("restore", "--timestamp", times[0], "--apply", plan["digest"])[0] == 0
+    words = ["--confirm", plan["subject"]["name"], "--reason", "a test"]
+    assert command("restore", "--timestamp", times[0], "--apply", plan["digest"], *words)[0] == 0
 
 
 def test_empty_digest_names_no_plan(command: Command) -> None:

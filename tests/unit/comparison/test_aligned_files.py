@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.comparison.aligned_files import find_runs, same_texts
-from explorer.log.columns import string_column
+from explorer.comparison._aligned_files import find_runs, same_texts
+from explorer.log.actions.columns import string_column
 
 
 def _numbers(values: list[int]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from explorer.comparison.file_pairs import FilePairs, pair_files
-from explorer.log.columns import table_of
-from explorer.log.keys import file_key
+from explorer.comparison._file_pairs import FilePairs, pair_files
+from explorer.log.actions.columns import table_of
+from explorer.log.actions.keys import file_key
 from tests.tables import add, vector
 
 Body = dict[str, Any]

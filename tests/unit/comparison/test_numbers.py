@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.comparison.numbers import take
+from explorer.comparison._numbers import take
 
 CHUNKS = ([0, 1, 2], [3], [], [4, 5, 6, 7])
 TABLE = pa.table({"n": pa.chunked_array(CHUNKS, pa.int64())})

@@ -10,9 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.demo.story import STORY
+from explorer.demo._story import STORY
 from explorer.demo.write import write_demo
 from explorer.errors import CancelledError, InvalidArgumentError
+from explorer.maintenance import plan_restore
 from explorer.progress import Cancel, Progress
 from explorer.protocol.commit_json import render_milliseconds
 from explorer.protocol.deletion_vectors import (
@@ -346,6 +347,18 @@ def test_demo_refuses_a_file_for_a_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InvalidArgumentError, match="already"):
         write_demo(tmp_path / "file", now=NOW)
+
+
+def test_restoring_version_60_says_first_how_many_rows_leave_and_asks_for_the_name(
+    demo: Path,
+) -> None:
+    table = explorer.open_table(demo)
+    plan = plan_restore(table, 60)
+    lost = (table.snapshot().num_rows or 0) - (table.snapshot(60).num_rows or 0)
+    assert lost == 3781
+    assert plan.summary.startswith("5,921 rows are removed and 2,140 return, 3,781 fewer in all. ")
+    assert plan.asks_for_name
+    assert "nothing becomes impossible" not in plan.summary
 
 
 def test_demo_refuses_a_time_without_zone(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.errors import UnsupportedError
-from explorer.rows.changes import CHANGE_TYPES
+from explorer.rows.changes.feed import CHANGE_TYPES
 from tests.change_feeds import Feed, feed_metadata, hiding
 from tests.tables import add, remove
 

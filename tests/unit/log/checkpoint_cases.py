@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import explorer
-from explorer.log.checkpoint_form import CLASSIC, CheckpointForm
-from explorer.log.checkpoint_writer import WrittenCheckpoint, write_checkpoint
+from explorer.log.checkpoint_writing.checkpoint_form import CLASSIC, CheckpointForm
+from explorer.log.checkpoint_writing.checkpoint_writer import WrittenCheckpoint, write_checkpoint
 from explorer.storage.local import LocalStore
 from explorer.table.snapshot import Snapshot
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector

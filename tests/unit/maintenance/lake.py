@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import explorer
 from explorer import maintenance
 from explorer.maintenance import Approval, Plan, Receipt
-from explorer.maintenance.file_list import of_action
+from explorer.maintenance.plan.file_list import of_action
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove
 
 NOW_MS = 1_780_000_000_000
@@ -75,7 +75,7 @@ class Lake:
     def execute(self, plan: Plan, **options: Any) -> Receipt:
         """Carry a plan out with the approval that it asks for. What it adds to the log has the
         time of this clock."""
-        approval = options.pop("approval", None) or Approval(plan.digest)
+        approval = options.pop("approval", None) or approve(plan)
         before = set(self.log.log.iterdir())
         try:
             return maintenance.execute(
@@ -85,6 +85,13 @@ class Lake:
             for place in {*self.log.log.iterdir()} - before:
                 with suppress(FileNotFoundError):  # a temporary one, done with since
                     os.utime(place, (self.now_ms / 1000, self.now_ms / 1000))
+
+
+def approve(plan: Plan) -> Approval:
+    """The approval that a plan asks for."""
+    if not plan.asks_for_name:
+        return Approval(plan.digest)
+    return Approval(plan.digest, table_name=plan.subject.name, reason="a test asks for it")
 
 
 def vacuum(lake: Lake, retention: timedelta | None = None, **options: Any) -> Plan:

@@ -10,7 +10,7 @@ import pytest
 
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance import Plan, Receipt, StateFolder, plan_checkpoint, plan_set_properties
-from explorer.maintenance.plan import digest_document
+from explorer.maintenance.plan.plan import digest_document
 from tests.unit.maintenance.lake import Lake, start
 
 

@@ -144,8 +144,28 @@ TIMELESS = {"checkpoint", "compact-log", "repair hint", "repair checkpoint"}
 """They write again what the log says, and no time of their own."""
 
 
-@pytest.mark.parametrize("name", sorted(PLANNERS.keys() - TIMELESS))
-@pytest.mark.parametrize("what", ["commit", "commit before the newest", "in-commit timestamp"])
+FOLLOWING = {
+    "set",
+    "add constraint",
+    "drop constraint",
+    "upgrade",
+    "drop-feature",
+    "repair statistics",
+}
+"""They commit, delete no file and begin no file's age."""
+
+WHATS = ["commit", "commit before the newest", "in-commit timestamp"]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        (name, what)
+        for name in sorted(PLANNERS.keys() - TIMELESS)
+        for what in WHATS
+        if not (name in FOLLOWING and what == "in-commit timestamp")
+    ],
+)
 def test_time_ahead_of_the_clock_refuses_where_ages_decide_or_begin(
     tmp_path: Path, name: str, what: str
 ) -> None:
@@ -161,6 +181,69 @@ def test_time_ahead_of_the_clock_refuses_where_ages_decide_or_begin(
     check_refused(lake, PLANNERS[name](lake), "clock")
     lake.now_ms += 2 * 60_000
     assert outcome(PLANNERS[name](lake), "clock") == "allow"
+
+
+def ahead_by(lake: Lake, ahead_ms: int, **more: Any) -> int:
+    """A version of that time, which follows the others; the time."""
+    at = NOW_MS + ahead_ms
+    lake.commit(6, [{"commitInfo": {"inCommitTimestamp": at}}, *more.values()], age_days=1)
+    return at
+
+
+@pytest.mark.parametrize("file_too", [False, True], ids=["recorded alone", "its file, too"])
+@pytest.mark.parametrize("name", sorted(FOLLOWING))
+def test_commit_that_begins_no_age_follows_an_in_commit_timestamp_that_lies_ahead(
+    tmp_path: Path, name: str, file_too: bool
+) -> None:
+    lake = build(tmp_path, **{"delta.enableInCommitTimestamps": "true"})
+    at = ahead_by(lake, 30 * 86_400_000)
+    if file_too:
+        lake.log.time(6, at)
+    plan = PLANNERS[name](lake)
+    (told,) = (found for found in plan.verdicts if found.guard == "clock")
+    assert told.outcome == "warn"
+    assert "30 days ahead of this clock. The commit follows it by one millisecond" in told.message
+    if name in {"add constraint", "repair statistics"}:
+        return  # their rows are nowhere
+    assert lake.execute(plan).status == "completed"
+    info = lake.table.history(1).to_pylist()[0]
+    commits = info["version"] - 6  # each follows the one before it
+    assert commits >= 1
+    assert info["timestamp"].timestamp() * 1000 == at + commits
+
+
+def test_restore_follows_a_time_ahead_only_where_no_file_leaves(tmp_path: Path) -> None:
+    lake = build(tmp_path, **{"delta.enableInCommitTimestamps": "true"})
+    ahead_by(lake, 86_400_000, gone=lake.remove("4.parquet", age_days=1))
+    assert outcome(maintenance.plan_restore(lake.table, 5, clock=lake.clock), "clock") == "warn"
+    assert outcome(maintenance.plan_restore(lake.table, 4, clock=lake.clock), "clock") == "refuse"
+
+
+def test_commit_that_gives_up_its_own_time_follows_none(tmp_path: Path) -> None:
+    lake = build(tmp_path, **{"delta.enableInCommitTimestamps": "true"})
+    ahead_by(lake, 86_400_000)
+    dropped = maintenance.plan_drop_feature(lake.table, "inCommitTimestamp", clock=lake.clock)
+    off = {"delta.enableInCommitTimestamps": "false"}
+    unset = maintenance.plan_set_properties(lake.table, off, clock=lake.clock)
+    for plan in (dropped, unset):
+        check_refused(lake, plan, "clock")
+
+
+def test_tombstones_of_vectors_follow_no_time_ahead(tmp_path: Path) -> None:
+    lake = build(tmp_path, **{"delta.enableInCommitTimestamps": "true"})
+    hidden = {
+        "storageType": "u",
+        "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^",
+        "offset": 1,
+        "sizeInBytes": 36,
+        "cardinality": 1,
+    }
+    gone = lake.remove("1.parquet", age_days=1)
+    gone["remove"]["deletionVector"] = hidden
+    ahead_by(lake, 86_400_000, gone=gone)
+    plan = maintenance.plan_drop_feature(lake.table, "deletionVectors", clock=lake.clock)
+    assert any(step.arguments.get("files") for step in plan.steps)
+    check_refused(lake, plan, "clock")
 
 
 @pytest.mark.parametrize("name", sorted(PLANNERS.keys() - TIMELESS - {"repair files"}))
@@ -222,7 +305,9 @@ def test_time_beyond_every_calendar_refuses_in_words(tmp_path: Path) -> None:
     lake = build(tmp_path, **{"delta.enableInCommitTimestamps": "true"})
     info = {"commitInfo": {"inCommitTimestamp": 2**61}}
     lake.commit(6, [info, lake.add("6.parquet")], age_days=1)
-    (refusal,) = (found for found in PLANNERS["set"](lake).refusals if found.guard == "clock")
+    assert outcome(PLANNERS["set"](lake), "clock") == "warn"
+    refusals = PLANNERS["optimize"](lake).refusals
+    (refusal,) = (found for found in refusals if found.guard == "clock")
     assert "in-commit timestamp, 9999-12-31 23:59:59 UTC, is 2,912,295 days ahead" in (
         refusal.message
     )

@@ -11,8 +11,8 @@ import pytest
 
 import explorer
 from explorer import maintenance
+from explorer.files.listed import list_files, stat_files
 from explorer.maintenance import Approval, Plan, plan_checkpoint, plan_vacuum
-from explorer.table.listed_files import list_files, stat_files
 from tests.tables import FEATURE_PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake, planned
 

@@ -15,7 +15,8 @@ from deltalake import DeltaTable
 import explorer
 from explorer import maintenance
 from explorer.demo.write import write_demo
-from explorer.maintenance import Approval, Plan
+from explorer.maintenance import Plan
+from tests.unit.maintenance.lake import approve
 
 OPERATIONS: dict[str, Callable[[explorer.Table], Plan]] = {
     "checkpoint": maintenance.plan_checkpoint,
@@ -47,7 +48,7 @@ def test_peer_reads_the_table_as_we_do(demo: Path, tmp_path: Path, operation: st
     assert plan.steps
     before = table.snapshot(version=60 if operation == "restore" else None)
     rows = sorted_rows(explorer.read_rows(before))
-    receipt = maintenance.execute(plan, Approval(plan.digest), state_dir=tmp_path / "state")
+    receipt = maintenance.execute(plan, approve(plan), state_dir=tmp_path / "state")
     assert receipt.status == "completed", receipt.problem
     after = explorer.open_table(place).snapshot()
     assert sorted_rows(explorer.read_rows(after)) == rows

@@ -11,7 +11,8 @@ from uuid import UUID
 import pytest
 
 from explorer.errors import CancelledError, InvalidArgumentError, NotFoundError
-from explorer.maintenance import Plan, files_coming_back, plan_restore
+from explorer.maintenance import Plan, plan_restore
+from explorer.maintenance.steps import files_coming_back
 from explorer.progress import Cancel, Progress
 from explorer.protocol.deletion_vectors import parse_relative_place
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata, vector
@@ -239,8 +240,8 @@ def test_restore_by_time_takes_the_version_of_that_time(lake: Lake) -> None:
 @pytest.mark.parametrize(
     ("names", "says"),
     [
-        (["a"], "0 files come back, 1 file leaves;"),
-        (["a", "b"], "0 files come back, 2 files leave;"),
+        (["a"], "0 files return, 1 file is removed."),
+        (["a", "b"], "0 files return, 2 files are removed."),
     ],
 )
 def test_summary_counts_files_in_plain_english(lake: Lake, names: list[str], says: str) -> None:

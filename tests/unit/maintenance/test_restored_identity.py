@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import explorer
-from explorer.maintenance import Approval, Receipt, execute, plan_restore
+from explorer.maintenance import Receipt, execute, plan_restore
 from tests.tables import metadata
-from tests.unit.maintenance.lake import Lake
+from tests.unit.maintenance.lake import Lake, approve
 
 
 def restored(lake: Lake) -> Receipt:
@@ -99,7 +99,7 @@ def test_real_table_goes_back_to_before_its_first_row(corpus: Path, tmp_path: Pa
     (place / "_delta_log" / f"{7:020}.crc").unlink()
     table = explorer.open_table(place)
     plan = plan_restore(table, 1)
-    receipt = execute(plan, Approval(plan.digest), state_dir=tmp_path / "state")
+    receipt = execute(plan, approve(plan), state_dir=tmp_path / "state")
     assert receipt.status == "completed", receipt.problem
     after = table.snapshot()
     marks = [field.metadata.get("delta.identity.highWaterMark") for field in after.schema.fields]

@@ -13,7 +13,6 @@ import pytest
 
 import explorer
 from explorer.maintenance import (
-    Approval,
     Plan,
     execute,
     plan_drop_feature,
@@ -25,6 +24,7 @@ from explorer.maintenance import (
 from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.data_tables import DataTable, field, struct
 from tests.tables import commit_name, remove
+from tests.unit.maintenance.lake import approve
 
 ID, VERSION = "_row-id-col-1", "_row-commit-version-col-1"
 ENABLED = {
@@ -60,7 +60,7 @@ def tracked(place: Path, configuration: dict[str, str]) -> Path:
 
 
 def done(plan: Plan, scratch: Path) -> None:
-    receipt = execute(plan, Approval(plan.digest), state_dir=scratch / "state")
+    receipt = execute(plan, approve(plan), state_dir=scratch / "state")
     assert receipt.status == "completed", receipt.problem
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import explorer
 from explorer import maintenance
-from explorer.log.columns import string_column
-from explorer.maintenance.file_list import build_files, join_files
+from explorer.log.actions.columns import string_column
+from explorer.maintenance.plan.file_list import build_files, join_files
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
 from tests.unit.maintenance.lake import (
     DAY_MS,
@@ -43,7 +43,7 @@ def test_retention_is_never_shorter_than_the_tables_own_without_a_word(lake: Lak
     plan = vacuum(lake, timedelta(days=8))
     assert outcome(plan, "retention") == "warn"
     assert plan.asks_for_name
-    assert lake.execute(plan).status == "refused"
+    assert lake.execute(plan, approval=maintenance.Approval(plan.digest)).status == "refused"
     for wrong in (("order", "space"), ("orders", " "), ("orders", None)):
         approval = maintenance.Approval(plan.digest, table_name=wrong[0], reason=wrong[1])
         assert lake.execute(plan, approval=approval).status == "refused"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.log.columns import string_column
+from explorer.log.actions.columns import string_column
 from explorer.maintenance import Plan, StateFolder
-from explorer.maintenance.file_list import build_files, join_files
+from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.progress import Progress
 from tests.tables import FEATURE_PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake, start, vacuum

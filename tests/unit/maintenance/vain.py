@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.errors import Problem
-from explorer.maintenance.leftovers import Leftovers
-from explorer.maintenance.receipt import Receipt, Status, StepReceipt, StepStatus
+from explorer.maintenance.documents.leftovers import Leftovers
+from explorer.maintenance.documents.receipt import Receipt, Status, StepReceipt, StepStatus
 
 HOSTILE = "part=a/<img src=x onerror=window.ran=1>\x1b[31m.parquet"
 

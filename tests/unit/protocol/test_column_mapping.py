@@ -54,7 +54,10 @@ def column(name="a", kind="long", **metadata: Any):
         (protocol(2, 7, None, []), False),
         (listing("columnMapping"), True),
         (listing("deletionVectors"), False),
-        (protocol(writers=["columnMapping"]), False),
+        (protocol(writers=["columnMapping", "icebergCompatV1"]), True),
+        (protocol(readers=["columnMapping"]), True),
+        (protocol(1, 7, None, ["columnMapping"]), True),
+        (protocol(writers=["icebergCompatV1"]), False),
     ],
     ids=str,
 )

@@ -36,6 +36,13 @@ def test_counts_and_bounds_of_plain_columns() -> None:
     }
 
 
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()], ids=str)
+@pytest.mark.parametrize("zeros", [[0.0, -0.0], [-0.0, 0.0], [0.0], [-0.0]], ids=str)
+def test_zeros_are_bounded_by_those_of_both_signs(zeros: list[float], kind: pa.DataType) -> None:
+    text = build_statistics(pa.table({"x": pa.array(zeros, kind)}))
+    assert '"minValues":{"x":-0.0},"maxValues":{"x":0.0}' in text
+
+
 def test_column_of_nulls_has_a_count_and_no_bounds() -> None:
     stats = stats_of(id=pa.array([None, None], pa.int64()))
     assert stats["nullCount"] == {"id": 2}

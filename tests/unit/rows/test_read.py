@@ -13,9 +13,9 @@ import pytest
 import explorer
 from explorer.errors import CancelledError, DeltaError
 from explorer.progress import Cancel
-from explorer.rows.data_file import data_files
+from explorer.rows.data_file.data_file import data_files
+from explorer.rows.data_file.read_file import read_file
 from explorer.rows.read import plan_rows, preview, read_rows
-from explorer.rows.read_file import read_file
 from tests.data_tables import DataTable, array, field, struct
 
 SCHEMA = struct(field("id", "long"), field("name", "string"), field("part", "integer"))

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.errors import UnsupportedError
-from explorer.rows.data_file import FILE_COLUMNS, data_files
-from explorer.rows.read_file import read_file
+from explorer.errors import CorruptDataError, UnsupportedError
+from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files
+from explorer.rows.data_file.read_file import read_file
 from explorer.rows.stored_rows import keeps_row_ids, stored_request, written_schema
 from tests.data_tables import DataTable, field, mapped, struct
 
@@ -70,12 +70,16 @@ def test_columns_have_physical_names_ids_and_no_void_or_partition(tmp_path: Path
     assert rows.schema.field("p1").metadata == {b"PARQUET:field_id": b"1"}
 
 
-def test_file_from_before_a_column_that_must_not_be_null_can_be_written(tmp_path: Path) -> None:
+def test_row_from_before_a_column_that_must_not_be_null_is_not_written_again(
+    tmp_path: Path,
+) -> None:
     made = DataTable(tmp_path / "t", struct(field("id", "long"), field("late", "long", False)))
     made.add("a", pa.table({"id": [1]}))
-    rows = stored(made.write())
-    assert rows.to_pydict() == {"id": [1], "late": [None]}
-    assert rows.schema.field("late").nullable
+    place = made.write()
+    with pytest.raises(CorruptDataError, match=r"null in the column `late`.*at position 0"):
+        stored(place)
+    snapshot = explorer.open_table(place).snapshot()
+    assert explorer.read_rows(snapshot).to_pydict() == {"id": [1], "late": [None]}
 
 
 def test_ids_are_kept_only_where_tracking_is_enabled_and_need_their_columns(tmp_path: Path) -> None:

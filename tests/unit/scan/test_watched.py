@@ -14,11 +14,11 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.errors import CancelledError
-from explorer.log.file_columns import FileColumns
+from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, Progress, Watch
 from explorer.scan.plan import kept_by_partitions
-from explorer.scan.predicate import parse_predicate
-from explorer.scan.statistics import parsed_statistics
+from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.statistics.live_files import parsed_statistics
 from explorer.scan.watched import over_watched, watched_files
 from explorer.table.snapshot import Snapshot
 from tests.tables import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.storage.folder_stamp import read_folder_stamp
+from explorer.storage._folder_stamp import read_folder_stamp
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import StampedStore
 

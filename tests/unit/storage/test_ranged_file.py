@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from explorer.errors import DeltaError, NotFoundError, StorageError
 from explorer.storage.open import open_read_store
-from explorer.storage.parquet_bytes import ParquetBytes
+from explorer.storage.parquet.file_bytes import ParquetBytes
 from explorer.storage.ports import RangeStore, ReadStore
 from explorer.storage.ranged_file import RangedFile, merge_ranges
 from tests.object_store import Bucket

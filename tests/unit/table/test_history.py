@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.log.commit_info import COMMITS_AT_A_TIME
+from explorer.log.commits.commit_info import COMMITS_AT_A_TIME
 from explorer.table.history import HISTORY_SCHEMA
 from tests.tables import PROTOCOL, LogFolder, metadata
 

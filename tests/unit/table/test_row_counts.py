@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.pipeline.profile_sums import partition_texts
+from explorer.pipeline.column_profile._sums import partition_texts
 from tests.tables import (
     COLUMNS,
     FEATURE_PROTOCOL,

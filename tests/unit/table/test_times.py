@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import explorer
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
-from explorer.log.commit_info import monotonic
+from explorer.log.commits.commit_info import monotonic
 from explorer.table.table import Table
 from explorer.table.times import parse_timestamp, render_time
 from tests.tables import PROTOCOL, Action, LogFolder, add, commit_name, metadata

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from explorer.log.columns import batch_of
+from explorer.log.actions.columns import batch_of
+from explorer.log.reconcile.key_columns import keys_of
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.commit_json import Action, ActionLine, render_action, render_lines
 from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.protocol.file_actions import AddFile, RemoveFile
-from explorer.transaction.read_set import NOTHING, ReadSet
+from explorer.transaction.concurrent_commit import WinningCommit, parse_winner
+from explorer.transaction.read_set import NOTHING, ReadSet, among
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Promises, Provenance, StagedCommit
-from explorer.transaction.winner import WinningCommit, parse_winner
 
 READ_AT = 4
 SCHEMA = (
@@ -90,6 +93,37 @@ def stage(
         provenance=Provenance(**(given | provenance)),
         actions=actions,
         promises=promises or Promises(),
+    )
+
+
+@dataclass(frozen=True)
+class Held:
+    """The live files of the version that was read, of a table at `root`."""
+
+    files: pa.Table
+    root: str | None = None
+
+    def at_paths(self, paths: pa.ChunkedArray) -> pa.Table:
+        return among(self.files, paths, self.root)
+
+    def without(self, keys: pa.ChunkedArray) -> pa.Table:
+        return self.files.filter(pc.invert(pc.is_in(keys_of(self.files), value_set=keys)))
+
+
+def live(*files: AddFile) -> Held:
+    """Live files, as a caller has them at hand."""
+    return Held(pa.Table.from_batches([batch("add", *files)]))
+
+
+def replacing(staged: StagedCommit, *old: AddFile) -> StagedCommit:
+    """The same commit, which takes every live file away: those of `old`, or one."""
+    files = old or (add("old.parquet"),)
+    gone = (remove(file.path, deletion_vector=file.deletion_vector) for file in files)
+    return replace(
+        staged,
+        actions=(*staged.actions, *gone),
+        live=live(*files),
+        promises=replace(staged.promises, every_live_file_goes=True),
     )
 
 

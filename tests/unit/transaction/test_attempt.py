@@ -10,9 +10,9 @@ import pytest
 from explorer.protocol.actions import Metadata, Transaction
 from explorer.protocol.commit_json import render_action
 from explorer.transaction.attempt import Attempt, build_attempt
+from explorer.transaction.concurrent_commit import follow
 from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.staged import Promises, StagedCommit
-from explorer.transaction.winner import follow
 from tests.unit.transaction.stages import (
     METADATA,
     READ_AT,
@@ -76,6 +76,28 @@ def test_commit_info_comes_first_and_tells_who_did_what() -> None:
 def test_in_commit_timestamp_is_later_than_the_one_before(now: int, expected: int) -> None:
     attempt = build_attempt(stage(add(), upon=base(TIMES, TIMED)), now)
     assert of("commitInfo", attempt)[0]["inCommitTimestamp"] == attempt.timestamp == expected
+
+
+@pytest.mark.rule("newer-commit-timestamp-monotonic", "file-tombstone-expiry")
+@pytest.mark.parametrize(
+    ("now", "expected"), [(500, [1_001, 1_001, 2_000]), (1_500, [700, None, 2_000])]
+)
+def test_what_goes_at_a_time_ahead_of_this_clock_is_as_old_as_its_commit(
+    now: int, expected: list[int | None]
+) -> None:
+    removes = [
+        remove(name, deletion_timestamp=time)
+        for name, time in (("a", 700), ("b", None), ("c", 2_000))
+    ]
+    few = stage(*removes, add(), upon=base(TIMES, TIMED))
+    many = replace(stage(add(), upon=base(TIMES, TIMED)), removes=(batch("remove", *removes),))
+    for staged in (few, many):
+        attempt = build_attempt(staged, now)
+        assert [body.get("deletionTimestamp") for body in of("remove", attempt)] == expected
+        assert [body["path"] for body in of("remove", attempt)] == ["a", "b", "c"]
+    # without times of their own commits go by this clock
+    (plain,) = of("remove", build_attempt(stage(removes[0]), 500))
+    assert plain["deletionTimestamp"] == 700
 
 
 @pytest.mark.rule("newer-commit-timestamp-enablement-properties")

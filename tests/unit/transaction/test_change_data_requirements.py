@@ -22,6 +22,7 @@ from tests.unit.transaction.stages import (
     schema,
     stage,
     texts,
+    vector,
 )
 
 LEGACY = Protocol(min_reader_version=1, min_writer_version=4)
@@ -36,6 +37,8 @@ def cdc(path: str = "_change_data/cdc-0.parquet", **fields: object) -> AddCDCFil
 
 
 UPDATE = (remove("a"), add("b"))
+DV = features(readers=["deletionVectors"])
+WIDE = '{"numRecords":10,"tightBounds":false}'
 
 
 @pytest.mark.parametrize(
@@ -154,3 +157,49 @@ def test_columns_of_these_names_stay_where_they_are(name: str) -> None:
     inside = field("r", {"type": "struct", "fields": [field(name)]})
     nested = metadata(ON, schema_string=schema(field("id"), inside))
     assert texts(stage(LISTED, nested, upon=NO_TABLE)) == []
+
+
+WHOLE = (remove("a"),)
+HIDDEN = (remove("a"), add("a", deletion_vector=vector(), stats=WIDE))
+
+
+@pytest.mark.rule("cdf-writer-must-produce", "cdf-writer-4-to-6")
+@pytest.mark.rule("cdf-files-pure-add-or-remove-needs-none")
+@pytest.mark.parametrize(
+    ("operation", "actions", "needed"),
+    [
+        ("UPDATE", UPDATE, True),
+        ("UPDATE", (*HIDDEN, add("b")), True),
+        ("UPDATE", HIDDEN, True),
+        ("UPDATE", (remove("a", data_change=False), add("b", data_change=False)), True),
+        ("MERGE", UPDATE, True),
+        ("MERGE", (*HIDDEN, add("b")), True),
+        ("MERGE", (add("b"),), False),
+        ("MERGE", WHOLE, False),
+        ("DELETE", UPDATE, True),
+        ("DELETE", WHOLE, False),
+        ("DELETE", HIDDEN, False),
+        ("WRITE", UPDATE, False),
+        ("OPTIMIZE", (remove("a", data_change=False), add("b", data_change=False)), False),
+        ("merge ", UPDATE, True),
+    ],
+)
+def test_who_changes_rows_says_which_where_the_feed_is_in_use(
+    operation: str, actions: tuple, needed: bool
+) -> None:
+    rights = {"delta.enableDeletionVectors": "true"}
+    listed = features("changeDataFeed", readers=["deletionVectors"])
+    read = base(listed, metadata(ON | rights))
+    found = texts(stage(*actions, upon=read, operation=operation))
+    assert ["brings no change data" in text for text in found] == [True] * needed
+    assert texts(stage(*actions, cdc(), upon=read, operation=operation)) == []
+    for other in (base(listed, metadata(rights)), base(DV, metadata(ON | rights))):
+        assert texts(stage(*actions, upon=other, operation=operation)) == []
+    if actions is UPDATE:
+        legacy = base(LEGACY, metadata(ON))
+        assert len(texts(stage(*actions, upon=legacy, operation=operation))) == needed
+        # in the commit that switches the feed on, too
+        both = stage(metadata(ON | rights), *actions, upon=base(listed), operation=operation)
+        assert len(texts(both)) == needed
+        off = stage(metadata(rights), *actions, upon=read, operation=operation)
+        assert texts(off) == []

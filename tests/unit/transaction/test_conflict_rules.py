@@ -9,10 +9,10 @@ import pytest
 
 import explorer
 from explorer.protocol.actions import DomainMetadata, Transaction
+from explorer.transaction.concurrent_commit import WinningCommit
 from explorer.transaction.conflicts import Conflict, find_conflict, find_conflicts
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_files, read_where
 from explorer.transaction.staged import IsolationLevel, Promises, StagedCommit
-from explorer.transaction.winner import WinningCommit
 from tests.tables import LogFolder
 from tests.unit.transaction.stages import (
     METADATA,

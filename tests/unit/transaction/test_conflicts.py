@@ -10,11 +10,11 @@ from explorer.errors import ConflictError, CorruptLogError
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import ActionLine, render_action, render_lines
 from explorer.protocol.file_actions import AddFile, RemoveFile
+from explorer.transaction.concurrent_commit import parse_winner
 from explorer.transaction.conflicts import find_conflict
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.staged import Provenance, StagedCommit
-from explorer.transaction.winner import parse_winner
 
 PROTOCOL = Protocol(min_reader_version=1, min_writer_version=2)
 METADATA = Metadata(id="t")

@@ -230,6 +230,12 @@ def test_a_time_that_nobody_knows_cannot_be_followed() -> None:
     read = base(features("inCommitTimestamp"), timed, timestamp=None)
     assert "Nobody knows when version 4" in only(stage(add(), upon=read))
     assert texts(stage(add(), upon=base(timestamp=None))) == []
+    latest = 2**63 - 1
+    assert "the latest time that there is" in only(
+        stage(add(), upon=replace(read, timestamp=latest))
+    )
+    assert texts(stage(add(), upon=replace(read, timestamp=latest - 1))) == []
+    assert texts(stage(add(), upon=base(timestamp=latest))) == []
 
 
 def test_progress_that_may_expire_says_when_it_was_made() -> None:

@@ -9,7 +9,7 @@ import pytest
 from explorer.protocol.actions import Metadata
 from explorer.transaction.read_set import WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE
-from explorer.transaction.staged import Promises
+from explorer.transaction.staged import Promises, ValidatedRule
 from tests.unit.transaction.stages import (
     add,
     base,
@@ -17,6 +17,7 @@ from tests.unit.transaction.stages import (
     mapped,
     metadata,
     only,
+    replacing,
     schema,
     stage,
     texts,
@@ -89,7 +90,10 @@ def test_iceberg_begins_where_the_files_that_are_there_were_looked_at(version: i
     enabled = compatible(version)
     read = base(ICEBERG, off(enabled))
     assert "nobody looked whether" in only(stage(enabled, upon=read))
-    assert texts(stage(enabled, upon=read, reads=WHOLE_TABLE)) == []
+    assert "nobody looked whether" in only(stage(enabled, upon=read, reads=WHOLE_TABLE))
+    looked = ValidatedRule(key=f"delta.enableIcebergCompatV{version}", expression="")
+    found = Promises(validated=frozenset({looked}))
+    assert texts(stage(enabled, upon=read, reads=WHOLE_TABLE, promises=found)) == []
     assert texts(stage(ICEBERG, enabled, upon=NO_TABLE)) == []
     assert texts(stage(replace(enabled, name="n"), upon=base(ICEBERG, enabled))) == []
     assert texts(stage(off(enabled), upon=base(ICEBERG, enabled))) == []
@@ -202,8 +206,8 @@ def test_a_table_for_iceberg_keeps_its_partition_columns_also_when_it_is_replace
     two = compatible(version, mapped("day", 2))
     held = replace(two, partition_columns=("id",))
     read = base(ICEBERG, held)
-    other = stage(replace(two, partition_columns=("day",)), upon=read, reads=WHOLE_TABLE)
+    other = replacing(stage(replace(two, partition_columns=("day",)), upon=read))
     assert "partitions the table by other columns" in only(other)
     retyped = schema(mapped("id", 1, kind="integer"), mapped("day", 2))
     same = replace(held, schema_string=retyped)
-    assert texts(stage(same, upon=read, reads=WHOLE_TABLE)) == []
+    assert texts(replacing(stage(same, upon=read))) == []

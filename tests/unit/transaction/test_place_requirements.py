@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from explorer.log.columns import string_column
+from explorer.log.actions.columns import string_column
 from explorer.protocol.paths import decode_path, encode_path
 from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.rules import place_rules

@@ -14,10 +14,10 @@ from explorer.protocol.features.row_id_high_water_mark import (
     parse_domain_high_water_mark,
 )
 from explorer.transaction.attempt import build_attempt
+from explorer.transaction.concurrent_commit import WinningCommit, follow
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import Promises, StagedCommit
-from explorer.transaction.winner import WinningCommit, follow
 from tests.unit.transaction.stages import (
     PLAIN,
     READ_AT,

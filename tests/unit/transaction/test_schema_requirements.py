@@ -10,10 +10,11 @@ import pytest
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.transaction.read_set import WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
-from explorer.transaction.staged import Promises, StagedCommit
+from explorer.transaction.staged import IsolationLevel, Promises, StagedCommit, ValidatedRule
 from tests.unit.transaction.stages import (
     MAPPED,
     PLAIN,
+    add,
     base,
     features,
     field,
@@ -21,39 +22,68 @@ from tests.unit.transaction.stages import (
     metadata,
     numbered,
     only,
+    replacing,
     schema,
     stage,
     texts,
+    vector,
 )
 
 AGAIN = Promises(recommits=True)
 
 
-def anew(staged: StagedCommit) -> StagedCommit:
-    """The same by one who looked at every row, or writes them all."""
-    return replace(staged, reads=WHOLE_TABLE)
+def looking(staged: StagedCommit, level: IsolationLevel = "Serializable") -> StagedCommit:
+    """The same by one who read the whole table."""
+    provenance = replace(staged.provenance, isolation_level=level)
+    return replace(staged, reads=WHOLE_TABLE, provenance=provenance)
 
 
-def deaf(staged: StagedCommit) -> StagedCommit:
-    """By one who read the whole table, and hears of no row that comes meanwhile."""
-    level = replace(staged.provenance, isolation_level="SnapshotIsolation")
-    return replace(anew(staged), provenance=level)
+def going_back(staged: StagedCommit) -> StagedCommit:
+    """The same by a restore."""
+    return looking(replace(staged, promises=AGAIN))
 
 
-def test_only_who_hears_of_new_rows_changes_the_partition_columns() -> None:
-    staged = stage(metadata(partition_columns=("day",)))
-    assert texts(anew(staged)) == []
-    assert "changes the partition columns" in only(deaf(staged))
-    between = replace(staged.provenance, isolation_level="WriteSerializable")
-    assert texts(replace(anew(staged), provenance=between)) == []
+NARROW = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
 
 
-def test_only_who_hears_of_new_rows_makes_a_table_convertible() -> None:
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        (metadata(schema_string=schema(field("id", "string"), field("day", "date"))), "cannot go"),
+        (metadata(schema_string=schema(field("id"))), "drops `day`"),
+        (metadata(partition_columns=("day",)), "changes the partition columns"),
+        (
+            metadata(schema_string=schema(field("id", nullable=False), field("day", "date"))),
+            "may no longer be null",
+        ),
+        (
+            metadata(NARROW, schema_string=schema(mapped("id", 1), mapped("day", 2, kind="date"))),
+            "drops `id`",
+        ),
+    ],
+    ids=["another type", "an unmapped drop", "partitioning", "not null", "other names in files"],
+)
+def test_other_columns_come_only_where_every_live_file_goes(wanted: Metadata, told: str) -> None:
+    staged = stage(wanted, upon=base(MAPPED))
+    for seen in (staged, looking(staged), looking(staged, "WriteSerializable")):
+        assert any(told in text or "physical name" in text for text in texts(seen))
+    assert texts(replacing(staged)) == []
+    assert texts(replacing(staged, add("a"), add("b", deletion_vector=vector()))) == []
+    # a restore brings the files back that were written so
+    assert texts(going_back(staged)) == []
+    deaf = replace(staged.provenance, isolation_level="SnapshotIsolation")
+    assert texts(replace(going_back(staged), provenance=deaf))
+
+
+def test_only_who_looked_and_hears_of_new_files_makes_a_table_convertible() -> None:
     listed = features("icebergCompatV1", readers=["columnMapping"])
     enabled = {"delta.enableIcebergCompatV1": "true"}
     staged = stage(ids(1, mapped("id", 1), **enabled), upon=base(listed, ids(1, mapped("id", 1))))
-    assert texts(anew(staged)) == []
-    assert "nobody looked whether" in only(deaf(staged))
+    told = Promises(validated=frozenset({ValidatedRule(key=next(iter(enabled)), expression="")}))
+    seen = replace(staged, promises=told)
+    assert texts(looking(seen)) == texts(replacing(staged)) == texts(going_back(staged)) == []
+    for unseen in (staged, seen, looking(staged), looking(seen, "SnapshotIsolation")):
+        assert "nobody looked whether" in only(unseen)
 
 
 def ids(highest: int, *fields: dict[str, Any], mode: str = "name", **more: str) -> Metadata:
@@ -67,12 +97,18 @@ def test_no_new_column_gets_the_id_of_one_that_was_dropped(mode: str) -> None:
     read = base(MAPPED, ids(2, mapped("id", 1), mode=mode))
     late = stage(ids(2, mapped("id", 1), mapped("bonus", 2, "col-b"), mode=mode), upon=read)
     assert "`bonus` is new and has the id 2; ids up to 2 were given out" in only(late)
-    assert texts(anew(late)) == []
+    # older versions, and the change feed, still lead to files with the other column
+    assert "`bonus` is new and has the id 2" in only(replacing(late))
     fresh = stage(ids(3, mapped("id", 1), mapped("bonus", 3), mode=mode), upon=read)
-    assert texts(fresh) == []
+    assert texts(fresh) == texts(replacing(fresh)) == []
     inner = {"type": "struct", "fields": [mapped("bonus", 2, "col-b")]}
     nested = stage(ids(3, mapped("id", 1), mapped("s", 3, kind=inner), mode=mode), upon=read)
     assert "`s.bonus` is new and has the id 2" in only(nested)
+    assert "`s.bonus` is new and has the id 2" in only(replacing(nested))
+    # a struct in place of a number has columns that were not there
+    inside = stage(ids(3, mapped("id", 1, kind=inner), mode=mode), upon=read)
+    assert "`id.bonus` is new and has the id 2" in only(replacing(inside))
+    assert texts(going_back(late)) == []
 
 
 def test_no_new_column_gets_an_id_below_those_in_use_where_nobody_kept_the_mark() -> None:
@@ -85,11 +121,13 @@ def test_a_column_keeps_its_id() -> None:
     read = base(MAPPED, ids(2, mapped("id", 1), mapped("pay", 2, "pay"), mode="id"))
     moved = stage(ids(3, mapped("id", 1), mapped("pay", 3, "pay"), mode="id"), upon=read)
     assert "changes the id of `pay` from 2 to 3" in only(moved)
-    assert texts(anew(moved)) == []
+    assert texts(replacing(moved)) == []
     called = stage(ids(2, mapped("id", 1), mapped("wages", 2, "pay"), mode="id"), upon=read)
     assert texts(called) == []
     swapped = stage(ids(2, mapped("id", 2, "col-1"), mapped("pay", 1, "pay"), mode="id"), upon=read)
-    assert len(texts(swapped)) == 2
+    assert len(texts(swapped)) == len(texts(replacing(swapped))) == 2
+    lower = stage(ids(1, mapped("id", 1), mode="id"), upon=read)
+    assert "`delta.columnMapping.maxColumnId` is 1" in only(replacing(lower))
     dropped = stage(ids(2, mapped("id", 1), mode="id"), upon=read)
     assert texts(dropped) == []
 
@@ -125,7 +163,7 @@ def test_a_table_without_mapping_keeps_its_columns(fields: list[dict], told: str
     else:
         assert told in only(staged)
     # where every file is written anew, no file holds what is gone
-    assert texts(anew(staged)) == []
+    assert texts(replacing(staged)) == []
     # and a table that maps its columns may drop and rename them
     names = {"id": 1, "s": 2}
     before = ids(2, *(mapped(name, number, name) for name, number in names.items()))
@@ -172,7 +210,7 @@ def test_what_was_recorded_of_a_type_stays_so(told: list[dict], refused: bool) -
     for name in ("n", "m"):  # a renamed column, too
         staged = stage(widened("long", *told, name=name), upon=read)
         assert ["takes back what is recorded" in text for text in texts(staged)] == [True] * refused
-        assert texts(anew(staged)) == []
+        assert texts(replacing(staged)) == []
     # without the feature nobody reads it
     unsupported = base(features(readers=["columnMapping"]), widened("long", FIRST))
     plain = ids(1, mapped("n", 1, kind="long"))
@@ -210,15 +248,15 @@ def test_a_table_for_iceberg_makes_no_change_that_iceberg_does_not_know(
     read = base(WIDENING, widened(before))
     # supported is enough, and a file that is written anew changes nothing of what is recorded
     staged = stage(widened(after, step), upon=read)
-    for made in (staged, anew(staged)):
+    for made in (staged, replacing(staged)):
         assert ["Iceberg does not know" in text for text in texts(made)] == [True] * (not known)
-    assert texts(replace(anew(staged), promises=AGAIN)) == []
+    assert texts(going_back(staged)) == []
     other = features(readers=["typeWidening", "columnMapping", "timestampNtz"])
     assert texts(stage(widened(after, step), upon=base(other, widened(before)))) == []
     # what was made before its rules stands in the way of these, and of nothing else
     held = base(WIDENING, widened(after, step))
     assert texts(stage(widened(after, step, name="m"), upon=held)) == []
-    begun = anew(stage(widened(after, step, **ICEBERG), upon=held))
+    begun = replacing(stage(widened(after, step, **ICEBERG), upon=held))
     assert ["Iceberg does not know" in text for text in texts(begun)] == [True] * (not known)
     active = base(WIDENING, widened(after, step, **ICEBERG))
     assert texts(stage(widened(after, step, name="m", **ICEBERG), upon=active)) == []
@@ -237,7 +275,7 @@ def test_a_column_of_a_type_that_nothing_brings_is_not_added(kind: str) -> None:
     id_and = metadata(schema_string=schema(field("id"), field("day", "date"), field("v", kind)))
     told = "types that the table cannot have: `v: "
     assert told in only(stage(id_and))
-    assert told in only(anew(stage(id_and)))
+    assert told in only(replacing(stage(id_and)))
     assert told in only(stage(PLAIN, id_and, upon=NO_TABLE))
     array = {"type": "array", "elementType": kind, "containsNull": True}
     inner = {"type": "struct", "fields": [field("x", array)]}
@@ -271,7 +309,7 @@ def test_partition_columns_are_told_once_and_leave_one_to_the_files(
     columns: tuple[str, ...], told: str | None
 ) -> None:
     wanted = metadata(partition_columns=columns)
-    for staged in (anew(stage(wanted)), stage(PLAIN, wanted, upon=NO_TABLE)):
+    for staged in (replacing(stage(wanted)), stage(PLAIN, wanted, upon=NO_TABLE)):
         if told is None:
             assert texts(staged) == []
         else:
@@ -280,7 +318,7 @@ def test_partition_columns_are_told_once_and_leave_one_to_the_files(
     more = replace(wanted, schema_string=schema(field("id"), field("day", "date"), field("x")))
     for other in (replace(wanted, name="n"), more):
         assert texts(stage(other, upon=base(PLAIN, wanted))) == []
-    assert texts(anew(stage(wanted, promises=AGAIN))) == []
+    assert texts(going_back(stage(wanted))) == []
 
 
 def test_the_last_column_of_the_files_is_not_dropped() -> None:

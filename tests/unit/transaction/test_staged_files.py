@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.columns import batch_of
+from explorer.log.actions.columns import batch_of
 from explorer.transaction.staged_files import complete, render_batch
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -8,6 +8,7 @@ import pytest
 
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.commit_json import Action
+from explorer.protocol.features.evolution import with_features
 from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.rules.clustering_rules import statistics_found
 from explorer.transaction.staged import Promises
@@ -225,3 +226,30 @@ def test_columns_of_two_structs_may_be_called_alike_in_files() -> None:
     named = {**MAPPING, "delta.columnMapping.maxColumnId": "4"}
     table = metadata(named, schema_string=schema(holding("a", 1), holding("b", 3)))
     assert texts(stage(MAPPED, table, upon=NO_TABLE)) == []
+
+
+_HALF = replace(features("columnMapping", "icebergCompatV1"), min_reader_version=3)
+
+
+@pytest.mark.rule("feature-reader-in-both-lists")
+@pytest.mark.parametrize(
+    "half",
+    [
+        replace(_HALF, reader_features=()),
+        replace(features("columnMapping"), min_reader_version=1),
+        replace(features(), min_reader_version=3, reader_features=("columnMapping",)),
+        replace(features(), min_reader_version=3, reader_features=("deletionVectors",)),
+        replace(features("deletionVectors"), min_reader_version=3, reader_features=()),
+        features("vacuumProtocolCheck"),
+    ],
+    ids=str,
+)
+def test_nothing_is_committed_before_a_protocol_lists_a_feature_in_both_lists(
+    half: Protocol,
+) -> None:
+    read = base(half)
+    told = [text for text in texts(stage(add(), upon=read)) if "two lists alone" in text]
+    assert len(told) == 1
+    mended = with_features(half, ())
+    assert texts(stage(mended, upon=read)) == []
+    assert texts(stage(add(), upon=base(mended))) == []

@@ -10,12 +10,12 @@ import orjson
 import pytest
 
 from explorer.errors import CancelledError, CorruptLogError
-from explorer.log import lines_ahead
-from explorer.log.line_columns import read_line_columns
+from explorer.log.commits import lines_ahead
+from explorer.log.commits.line_columns import read_line_columns
 from explorer.progress import Cancel, Progress, Watch
 from explorer.storage.open import open_read_store
-from explorer.transaction import winner as winners
-from explorer.transaction.winner import SHOWN, WinningCommit, parse_winner, read_winners
+from explorer.transaction import concurrent_commit as winners
+from explorer.transaction.concurrent_commit import SHOWN, WinningCommit, parse_winner, read_winners
 from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove, vector
 
 INFO: Action = {"commitInfo": {"operation": "MERGE", "userName": "ann", "timestamp": 5}}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import widgets.services.work
+import widgets.session.work
 from explorer.errors import Problem
 from explorer.maintenance import StateFolder
 from tests.unit.widgets.orders import Orders
@@ -19,7 +19,7 @@ def no_surprises(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(error: Exception) -> Problem:
         raise AssertionError("not foreseen") from error
 
-    monkeypatch.setattr(widgets.services.work, "unexpected", fail)
+    monkeypatch.setattr(widgets.session.work, "unexpected", fail)
 
 
 @pytest.fixture

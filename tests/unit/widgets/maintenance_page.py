@@ -9,15 +9,15 @@ from functools import partial
 
 from explorer.maintenance import StateFolder
 from tests.unit.widgets.orders import Orders
-from widgets.components.live_html import LiveHtml
-from widgets.services.access import Access
-from widgets.services.desk import Desk, Shelf
-from widgets.services.maintenance import Maintenance
-from widgets.services.recents import Recents
-from widgets.services.runs import Runs
-from widgets.services.work import Done, Failed, InlineRunner, Runner, T
+from widgets.page.explorer import Explorer
+from widgets.session.access import Access
+from widgets.session.desk import Desk, Shelf
+from widgets.session.maintenance import Maintenance
+from widgets.session.recents import Recents
+from widgets.session.runs import Runs
+from widgets.session.work import Done, Failed, InlineRunner, Runner, T
 from widgets.state import Address, PageState
-from widgets.views.explorer import Explorer
+from widgets.ui.live_html import LiveHtml
 
 
 class Beside(InlineRunner):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import explorer
 from tests.tables import PROTOCOL, Action, LogFolder, add, metadata, remove
-from widgets.services.tables import TableService
+from widgets.session.tables import TableService
 
 DAY_MS = 86_400_000
 

@@ -15,13 +15,13 @@ from explorer.progress import Cancel, Watch
 from explorer.table.times import render_time
 from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata
 from tests.unit.maintenance.lake import NOW_MS, Lake
-from tests.unit.widgets.test_vectors import inline
-from widgets.components.reach import build_window_row, render_axis
-from widgets.components.records import read_records
+from tests.unit.widgets.screens.vectors.test_vectors import inline
 from widgets.figures.commits import build_live, read_commits
-from widgets.services.tables import TableService
-from widgets.services.vectors import read_vectors
-from widgets.services.windows import HistoryPart, Listener, read_history
+from widgets.screens.reach._parts import build_window_row, render_axis
+from widgets.screens.timeline._ask import HistoryPart, Listener, read_history
+from widgets.screens.vectors._ask import read_vectors
+from widgets.session.tables import TableService
+from widgets.ui.records import read_records
 
 _FAR = 2**62 + 1
 _FAR_MS = 10**18

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+import explorer
 from explorer.maintenance import StateFolder
 from tests.tables import FEATURE_PROTOCOL, add, metadata
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders
-from widgets.components.live_html import LiveHtml
-from widgets.services.operations import OPERATIONS
+from widgets.session.operations import OPERATIONS
 from widgets.state import Address
+from widgets.ui.live_html import LiveHtml
 
 EVIL = "<img src=/evil onerror=window.ran=1>"
 
@@ -161,6 +162,28 @@ def test_a_restore_names_its_way_back_and_plans_it(page: Page, orders: Orders) -
     page.do("undo")
     assert "Makes version 1 the newest one again" in page.html
     assert ">Restore version 1</button>" in page.html
+
+
+def latest(orders: Orders) -> int:
+    return explorer.open_table(orders.root).latest_version()
+
+
+def test_a_restore_that_removes_rows_says_so_first_and_asks_for_the_name(
+    page: Page, orders: Orders
+) -> None:
+    orders.commit(2, [add("more", stats='{"numRecords":41}')], days=0.001)
+    page.explorer.reload()
+    page.do("choose", "restore")
+    page.do("plan", json.dumps({"version": "1"}))
+    assert ">41 rows are removed and 0 return. Makes version 1" in page.html
+    assert "<dt>Rows removed</dt><dd>41</dd>" in page.html
+    assert "To approve it, type the table's name: <code>orders</code>" in page.html
+    page.approve(reason="a mistake")
+    assert "name was not typed" in page.html
+    page.approve(table_name="orders")
+    assert latest(orders) == 2
+    page.approve(table_name="orders", reason="a mistake")
+    assert latest(orders) == 3
 
 
 def test_answers_that_cannot_be_meant_stay_in_the_form(page: Page) -> None:

@@ -16,7 +16,7 @@ from bokeh.models import ColumnDataSource
 from panel.io import document as sending
 from panel.io.state import set_curdoc
 
-from tests.unit.widgets.test_explorer_view import Page, shop
+from tests.unit.widgets.page.test_explorer_view import Page, shop
 
 
 class SlowBrowser:

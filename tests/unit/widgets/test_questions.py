@@ -18,7 +18,7 @@ import pytest
 from explorer.protocol.deletion_vectors import build_inline_descriptor, render_descriptor
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, Action, LogFolder, add, metadata, remove
 from tests.unit.widgets.orders import days_ago
-from tests.unit.widgets.test_explorer_view import Page
+from tests.unit.widgets.page.test_explorer_view import Page
 
 Build = Callable[[LogFolder], None]
 CLUSTERED = [(0, 9), (10, 19), (20, 29), (30, 39)]

@@ -1,0 +1,339 @@
+"""What every commit did to files: adds, removes and change files, as columns.
+
+The commits are read whole, from the oldest that an unbroken log has on, and each line by
+pyarrow's reader, so that a state worked out of them is another way to the same answer as
+the newest checkpoint and the commits after it: nothing is shared with
+`explorer.log.reconcile.tail` and `explorer.log.state.reconciled_files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import CorruptLogError, DeltaError
+from explorer.files._event_lines import LINES, VECTOR, read_json, read_lines, unreadable
+from explorer.files.name_index import codes_of
+from explorer.files.store_paths import Places, file_of_each, places_of
+from explorer.log.actions.columns import DELETION_VECTOR, string_column
+from explorer.log.folder.listing import CheckpointFiles, LogListing
+from explorer.log.plain_arrays import build_array, in_one_piece, read_values
+from explorer.log.text_bytes import holds_byte, may_begin_with
+from explorer.progress import UNWATCHED, Watch
+from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
+from explorer.protocol.paths import decode_path, is_absolute
+from explorer.storage.at_once import at_once
+from explorer.storage.ports import ReadStore
+from explorer.table.table import contiguous_run
+
+ADD, REMOVE, CHANGE = 0, 1, 2
+"""What `kind` says: a file was added, removed, or holds the rows that a commit changed."""
+
+EVENTS = pa.schema(
+    [
+        ("version", pa.int64()),
+        ("kind", pa.int8()),
+        ("path", pa.string()),
+        ("deletion_vector", DELETION_VECTOR),
+        ("size", pa.int64()),
+        ("time", pa.int64()),
+        ("data_change", pa.bool_()),
+    ]
+)
+
+_BLOCK = 4 * 2**20
+_PARSERS = 2
+"""Blocks that are parsed at once: splitting and joining columns leave pyarrow's threads idle."""
+
+_Block = tuple[list[bytes], npt.NDArray[np.int64]]
+"""Whole commits, and their versions."""
+
+_KINDS = {ADD: "add", REMOVE: "remove", CHANGE: "cdc"}
+_TIMES = {ADD: "modificationTime", REMOVE: "deletionTimestamp", CHANGE: None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileEvents:
+    """What versions `first` to `last` did to files, in the order of the log, as `EVENTS`.
+
+    `time` is an add's modification time or a remove's deletion timestamp, in milliseconds.
+    Where the log does not begin with version 0, `first` is that of a checkpoint, and what
+    it holds stands before everything else, as of its version. `root` is the table's place.
+    """
+
+    first: int
+    last: int
+    table: pa.Table
+    root: str
+
+    @cached_property
+    def files(self) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
+        """`file_of_each` of all rows."""
+        return file_of_each(self.table, self.root)
+
+    @cached_property
+    def file_codes(self) -> npt.NDArray[np.int64]:
+        """A number for each logical file (path and deletion vector) of each row."""
+        return _codes(self.table)
+
+    @cached_property
+    def newest_rows(self) -> npt.NDArray[np.int64]:
+        """Where the last event of each logical file stands, change files left out."""
+        codes, order = self.file_codes, np.arange(self.table.num_rows)
+        files = read_values(self.table.column("kind")) != CHANGE
+        last = np.full(int(codes.max(initial=-1)) + 1, -1, np.int64)
+        last[codes[files]] = order[files]  # of equal codes, the last one stays
+        return np.sort(last[last >= 0])
+
+    @property
+    def newest(self) -> pa.Table:
+        """The last event of each logical file, change files left out."""
+        return self._at(self.table, self.newest_rows)
+
+    def places(self, rows: npt.NDArray[np.int64]) -> Places:
+        """`places_of` the files of some rows."""
+        names = self.files[0]
+        if len(rows) < len(names):
+            names = names.take(build_array(rows))
+        return places_of(self._at(self.table, rows), self.root, names)
+
+    def _at(self, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
+        # a table without removals has them all, and to take them would copy all of it
+        return table if len(rows) == table.num_rows else table.take(build_array(rows))
+
+
+def read_events(
+    store: ReadStore,
+    listing: LogListing,
+    watch: Watch = UNWATCHED,
+    keep: Callable[[pa.Table], pa.Table] | None = None,
+) -> FileEvents:
+    """Read every commit that an unbroken log has, up to its newest version.
+
+    `keep` takes from some events, as `EVENTS`, those that are wanted: the others are held no
+    longer. It must take all events of a logical file or none of them.
+
+    Raises `CorruptLogError` where neither version 0 nor a usable checkpoint begins it.
+    """
+    run = contiguous_run(listing.commits)
+    newest = listing.latest_version
+    if newest is None:
+        raise _no_beginning("The log is empty.")
+    if run and run[0] == 0 and run[-1] == newest:
+        return _events(store, (0, newest), [], _kept(_read_commits(store, run, watch), keep))
+    lowest = run[0] - 1 if run and run[-1] == newest else newest
+    reason = "No checkpoint is there."
+    for found in listing.checkpoints:
+        if found.version < lowest:
+            continue
+        try:
+            base = list(_kept(_read_checkpoint(store, found), keep))
+        except (DeltaError, pa.ArrowException, KeyError, TypeError) as error:
+            reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
+            continue
+        versions = [version for version in run if version > found.version]
+        newer = _kept(_read_commits(store, versions, watch), keep)
+        return _events(store, (found.version, newest), base, newer)
+    raise _no_beginning(reason)
+
+
+def _kept(
+    events: Iterator[pa.Table], keep: Callable[[pa.Table], pa.Table] | None
+) -> Iterator[pa.Table]:
+    return events if keep is None else map(keep, events)
+
+
+def _events(
+    store: ReadStore, span: tuple[int, int], base: Sequence[pa.Table], newer: Iterable[pa.Table]
+) -> FileEvents:
+    table = pa.concat_tables([pa.Table.from_batches([], EVENTS), *base, *newer])
+    return FileEvents(first=span[0], last=span[1], table=table, root=store.uri)
+
+
+def _read_commits(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[pa.Table]:
+    blocks = _blocks(store, versions, watch)
+    yield from at_once(lambda block: _parse(*block), blocks, _PARSERS)
+
+
+def _blocks(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[_Block]:
+    block: list[bytes] = []
+    first, held = 0, 0
+    files = store.read_many(map(render_commit_path, versions))
+    for done, data in enumerate(files):
+        watch.step(done, len(versions), "Reading every commit once more")
+        block.append(data if not data or data.endswith(b"\n") else data + b"\n")
+        held += len(data)
+        if held >= _BLOCK or done + 1 == len(versions):
+            numbers = np.asarray(versions[first : done + 1], np.int64)
+            # what was read need not be held twice while it is parsed
+            whole, block, first, held = block, [], done + 1, 0
+            yield whole, numbers
+
+
+def _parse(block: list[bytes], versions: npt.NDArray[np.int64]) -> pa.Table:
+    """The events of whole commits, whose versions these are."""
+    table, counts = read_lines(block)
+    return _as_events(table, build_array(np.repeat(versions, counts)))
+
+
+def _as_events(lines: pa.Table, versions: pa.Array) -> pa.Table:
+    """The events of lines, in their order."""
+    found, start = [pa.Table.from_batches([], EVENTS)], 0
+    for batch in lines.to_batches():
+        found += _of_batch(batch, versions.slice(start, batch.num_rows))
+        start += batch.num_rows
+    return pa.concat_tables(found)
+
+
+def _of_batch(lines: pa.RecordBatch, versions: pa.Array) -> list[pa.Table]:
+    parts: list[tuple[npt.NDArray[np.int64], pa.Table]] = []
+    for kind, name in _KINDS.items():
+        column = lines.column(name)
+        if column.null_count == len(column):
+            continue
+        at = np.flatnonzero(read_values(column.is_valid()))
+        first, count = int(at[0]), len(at)
+        is_run = at[-1] - first + 1 == count
+        # nearly always one run, which need not be copied
+        bodies = column.slice(first, count) if is_run else column.drop_null()
+        numbers = versions.slice(first, count) if is_run else versions.take(build_array(at))
+        parts.append((at, _of_kind(kind, bodies, numbers)))
+    parts.sort(key=lambda part: int(part[0][0]))
+    tables = [table for _, table in parts]
+    places = np.concatenate([np.zeros(0, np.int64), *(at for at, _ in parts)])
+    if (np.diff(places) > 0).all():
+        return tables
+    return [pa.concat_tables(tables).take(build_array(np.argsort(places)))]
+
+
+def _of_kind(kind: int, bodies: pa.StructArray, versions: pa.Array) -> pa.Table:
+    count, time = len(bodies), _TIMES[kind]
+    paths = pc.struct_field(bodies, "path")
+    if paths.null_count:
+        raise unreadable("an action has no path")
+    arrays = [
+        versions,
+        build_array(np.full(count, kind, np.int8)),
+        paths,
+        _vectors(pc.struct_field(bodies, "deletionVector")),
+        pc.struct_field(bodies, "size"),
+        pa.nulls(count, pa.int64()) if time is None else pc.struct_field(bodies, time),
+        pc.struct_field(bodies, "dataChange"),
+    ]
+    return pa.Table.from_arrays(arrays, schema=EVENTS)
+
+
+def _vectors(vectors: pa.StructArray) -> pa.StructArray:
+    """The same under the names of `DELETION_VECTOR`."""
+    if vectors.null_count == len(vectors):
+        return pa.nulls(len(vectors), DELETION_VECTOR)  # its fields share their memory
+    return pa.StructArray.from_arrays(
+        [pc.struct_field(vectors, field.name) for field in VECTOR],
+        fields=list(DELETION_VECTOR),
+        mask=vectors.is_null(),
+    )
+
+
+def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Table]:
+    """What a checkpoint holds, as events of its version."""
+    sidecars: list[str] = []
+    for name in files.names:
+        path = f"{LOG_FOLDER}/{name}"
+        rows = read_json(store.read(path)) if name.endswith(".json") else _read_parquet(store, path)
+        named = pc.struct_field(rows.column("sidecar").combine_chunks(), "path").drop_null()
+        sidecars += pc.unique(named).to_pylist()
+        yield _at(rows, files.version)
+    for sidecar in sidecars:
+        decoded = decode_path(sidecar)
+        place = decoded if is_absolute(sidecar) else f"{SIDECAR_FOLDER}/{decoded}"
+        yield _at(_read_parquet(store, place), files.version)
+
+
+def _at(rows: pa.Table, version: int) -> pa.Table:
+    return _as_events(rows, build_array(np.full(rows.num_rows, version, np.int64)))
+
+
+def _read_parquet(store: ReadStore, path: str) -> pa.Table:
+    import pyarrow.parquet as pq  # only where all commits are read
+
+    with store.open_input(path) as source, pq.ParquetFile(source) as file:
+        found = file.schema_arrow
+        columns, kinds = [], []
+        for field in LINES:
+            at = found.get_field_index(field.name)
+            if at < 0:
+                continue
+            held = {inner.name for inner in found.field(at).type}
+            kinds.append(field.name)
+            columns += [f"{field.name}.{inner.name}" for inner in field.type if inner.name in held]
+        rows = file.read(columns=columns)
+    arrays = [
+        _fitted(rows.column(field.name), field.type)
+        if field.name in kinds
+        else pa.chunked_array([pa.nulls(rows.num_rows, field.type)])
+        for field in LINES
+    ]
+    return pa.Table.from_arrays(arrays, schema=LINES)
+
+
+def _fitted(column: pa.ChunkedArray, wanted: pa.StructType) -> pa.ChunkedArray:
+    """A struct with exactly the fields of `wanted`, absent ones null."""
+    return pa.chunked_array([_fit(chunk, wanted) for chunk in column.chunks], wanted)
+
+
+def _fit(structs: pa.StructArray, wanted: pa.StructType) -> pa.StructArray:
+    held = {field.name for field in structs.type}
+    children = []
+    for field in wanted:
+        if field.name not in held:
+            children.append(pa.nulls(len(structs), field.type))
+            continue
+        child = pc.struct_field(structs, field.name)
+        is_struct = pa.types.is_struct(field.type)
+        children.append(_fit(child, field.type) if is_struct else child.cast(field.type))
+    return pa.StructArray.from_arrays(children, fields=list(wanted), mask=structs.is_null())
+
+
+def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
+    paths = table.column("path")
+    # looking for one character is many times cheaper than an expression
+    if any(may_begin_with(chunk, "/") or holds_byte(chunk, ":") for chunk in paths.chunks):
+        local = pc.match_substring_regex(paths, r"^(?:/|(?i:file):)")
+        plain = pc.replace_substring_regex(paths, r"^(?i:file:)?/*", "file:/")
+        paths = pc.if_else(local, plain, paths)
+    codes = codes_of(paths)
+    vectors = in_one_piece(table.column("deletion_vector"))
+    if vectors.null_count == len(vectors):
+        return codes
+    one, two, three = (
+        pc.coalesce(pc.cast(pc.struct_field(vectors, name), pa.string()), _NOTHING)
+        for name in ("storage_type", "path_or_inline_dv", "offset")
+    )
+    unique = pc.dictionary_encode(pc.binary_join_element_wise(one, two, three, _BETWEEN))
+    marks = _indices(unique)
+    both = codes * (len(unique.dictionary) + 1) + marks
+    return _indices(pc.dictionary_encode(build_array(both)))
+
+
+def _indices(encoded: pa.DictionaryArray) -> npt.NDArray[np.int64]:
+    found: npt.NDArray[np.int64] = read_values(encoded.indices).astype(np.int64)
+    return found
+
+
+_NOTHING, _BETWEEN = (string_column(["", "\0"])[at] for at in range(2))
+
+
+def _no_beginning(reason: str) -> CorruptLogError:
+    return CorruptLogError(
+        "The log cannot be replayed from a beginning.",
+        reason=reason,
+        remedy="Restore the missing log files from a backup.",
+        kind="log_gap",
+        spec="Action Reconciliation",
+    )

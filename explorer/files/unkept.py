@@ -1,0 +1,273 @@
+"""What may happen to the files below a table's root that no kept version references
+(spec: Add File and Remove File, Data Files, Change Data Files).
+
+- removed from the table longer ago than the retention: may go
+- stray (see `explorer.files.listed`) and older than the retention: may go
+- under the name that a writer of this package gives a file before it is finished, and older
+  than the retention: that writer was killed, and the file may go
+- one of these, and younger: stays, with the time from which it may go
+- everything else that no version references is foreign: never touched, the files of
+  another table below this one's root among it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.files.events import ADD, CHANGE, REMOVE, FileEvents
+from explorer.files.kept import KeptFiles
+from explorer.files.listed import (
+    CHANGE_FOLDER,
+    is_hidden,
+    is_older,
+    is_stray_by_name,
+    lie_below,
+)
+from explorer.files.store_paths import NOWHERE, Places, data_places, file_of_each
+from explorer.log.folder.listing import LogListing
+from explorer.log.plain_arrays import build_array, read_values
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.protocol.filenames import TEMPORARY_NAME
+from explorer.table.commit_times import commit_times
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import contiguous_run
+from explorer.table.times import in_commit_times
+
+Flags = npt.NDArray[np.bool_]
+
+REMOVED = "removed from the table, and its retention has passed"
+STRAY = "no version knows it, and it is older than the retention"
+OLD_CHANGES = "change data of commits that are older than the retention"
+UNFINISHED = "a writer began it and never finished it, and it is older than the retention"
+STILL_KEPT = "removed from the table, and kept until its retention has passed"
+UNDECIDED = "no version knows it, and for how long the table keeps files cannot be read"
+YOUNG = "no version knows it, and it may belong to a writer that has not committed yet"
+HIDDEN = "foreign: below a folder, or with a name, that hides it"
+OTHER_TABLE = "foreign: below a folder that is a table of its own"
+THEIR_DANGER = (
+    "foreign: below a folder that is a table of its own, and old enough that the reference "
+    "would delete it"
+)
+FOREIGN = "foreign: not a file of a table"
+REFERENCE = "foreign: not a file of a table, and old enough that the reference would delete it"
+ODD = "foreign: no plain file, or a name that is no text"
+UNKNOWN_AGE = "foreign: nobody knows how old it is"
+
+REASONS = (
+    REMOVED,
+    STRAY,
+    OLD_CHANGES,
+    UNFINISHED,
+    HIDDEN,
+    THEIR_DANGER,
+    OTHER_TABLE,
+    UNKNOWN_AGE,
+    UNDECIDED,
+    YOUNG,
+    REFERENCE,
+    FOREIGN,
+)
+"""What `UnkeptFiles.reasons` count."""
+MAY_GO = 4
+"""Reasons before this one say that a file may go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ages:
+    """What decides by age: files removed, or written, at or before `cutoff_ms` may go;
+    `retention_ms` later than that, one may."""
+
+    cutoff_ms: int
+    retention_ms: int
+
+
+NEVER_OLD: Final = Ages(cutoff_ms=-(2**62), retention_ms=2**62)
+"""Where the table asks for a retention that cannot be read: nothing may go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnkeptFiles:
+    """The fate of files, row by row of `files` (path, bytes, modified in milliseconds):
+    positions in `REASONS`, the time from which each may go in milliseconds, which of them
+    no vacuum touches as things are, which no version knows (`is_stray`), and which have a
+    name that hides them from the reference's vacuum."""
+
+    files: pa.Table
+    reasons: npt.NDArray[np.int64]
+    since_ms: npt.NDArray[np.int64]
+    never: Flags
+    is_stray: Flags
+    is_hidden: Flags
+
+    @property
+    def may_go(self) -> Flags:
+        """Which of them a vacuum may delete."""
+        found: Flags = self.reasons < MAY_GO
+        return found
+
+    @property
+    def youngest_ms(self) -> int | None:
+        """The newest time among those that no version knows; None without any."""
+        found = numbers_of(self.files.column("modified"))[self.is_stray]
+        return int(found.max()) if len(found) else None
+
+
+def judge_unkept(
+    files: pa.Table,
+    root: str,
+    removals: Sequence[pa.Table],
+    partition_columns: Sequence[str],
+    ages: Ages,
+    tables: Sequence[str] = (),
+) -> UnkeptFiles:
+    """The fate of `files`, none of which a kept version references; what lies below the folders
+    `tables` belongs to others.
+
+    `removals` say what left the table and when: tables with path, deletion_vector and
+    deletion_timestamp.
+    """
+    paths, times = files.column("path"), files.column("modified")
+    unseen = flags_of(is_hidden(paths, partition_columns))
+    unfinished = unseen & _is_unfinished(paths, partition_columns)
+    hidden = unseen & ~unfinished
+    removed_at = _removal_times(paths, removals, root)
+    removed = ~hidden & (removed_at >= 0)
+    theirs = ~hidden & ~removed & flags_of(lie_below(paths, tables))
+    like_ours = unfinished | flags_of(is_stray_by_name(paths))
+    stray = ~hidden & ~removed & ~theirs & like_ours
+    old = flags_of(is_older(times, ages.cutoff_ms))
+    dated = numbers_of(times) != 0
+    changes = flags_of(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
+    goes = removed | (stray & old)
+    cases = {
+        REMOVED: removed,
+        UNFINISHED: goes & unfinished,
+        OLD_CHANGES: goes & changes,
+        STRAY: goes,
+        HIDDEN: hidden,
+        THEIR_DANGER: theirs & old & ~unfinished,
+        OTHER_TABLE: theirs,
+        UNKNOWN_AGE: stray & ~dated,
+        UNDECIDED if ages is NEVER_OLD else YOUNG: stray,
+        REFERENCE: old,
+    }
+    codes = [REASONS.index(reason) for reason in cases]
+    return UnkeptFiles(
+        files=files,
+        reasons=np.select([*cases.values()], codes, REASONS.index(FOREIGN)),
+        since_ms=np.where(removed, removed_at, numbers_of(times)) + ages.retention_ms,
+        never=~goes & (~stray | ~dated | (ages is NEVER_OLD)),
+        is_stray=stray,
+        is_hidden=unseen,
+    )
+
+
+def _is_unfinished(paths: pa.ChunkedArray, partition_columns: Sequence[str]) -> Flags:
+    """Which files nothing hides but the name that a writer of this package gave them before
+    they were finished."""
+    named = pc.match_substring_regex(paths, _UNFINISHED)
+    if not pc.any(named).as_py():
+        return np.zeros(len(paths), np.bool_)
+    shown = pc.replace_substring_regex(paths, _UNFINISHED, r"\1tmp")
+    return flags_of(named) & ~flags_of(is_hidden(shown, partition_columns))
+
+
+def partition_names(snapshot: Snapshot) -> list[str]:
+    """The partition columns under all their names."""
+    metadata = snapshot.metadata
+    mode = column_mapping_mode(snapshot.protocol, metadata.configuration)
+    names = list(metadata.partition_columns)
+    fields = snapshot.schema.fields if mode != "none" and names else ()
+    return names + [physical_name(field, mode) for field in fields if field.name in names]
+
+
+def removals_of(events: FileEvents | None, kept: KeptFiles) -> list[pa.Table]:
+    """What left the table for good: what the commits removed, also where a checkpoint has
+    dropped the tombstone; without commits, the expired tombstones."""
+    if events is None:
+        return [kept.expired]
+    return [removals_by_commits(events)]
+
+
+def removals_by_commits(events: FileEvents) -> pa.Table:
+    """What the commits removed for good, as `judge_unkept` takes it."""
+    last = events.newest
+    removed = last.filter(build_array(read_values(last.column("kind")) == REMOVE))
+    return removed.rename_columns({"time": "deletion_timestamp"})
+
+
+def kept_by_commits(events: FileEvents, cutoff_ms: int) -> Places:
+    """What all commits keep: files that are live, and those removed after `cutoff_ms`."""
+    return events.places(rows_kept_by_commits(events, cutoff_ms))
+
+
+def rows_kept_by_commits(events: FileEvents, cutoff_ms: int) -> npt.NDArray[np.int64]:
+    """Which events say so."""
+    rows = events.newest_rows
+    kinds = read_values(events.table.column("kind"))[rows]
+    times = numbers_of(events.table.column("time"))[rows]
+    found: npt.NDArray[np.int64] = rows[(kinds == ADD) | ((kinds == REMOVE) & (times > cutoff_ms))]
+    return found
+
+
+def young_changes(
+    snapshot: Snapshot, listing: LogListing, events: FileEvents | None, cutoff_ms: int
+) -> Places:
+    """The change files of commits after `cutoff_ms`, and of commits whose time is unknown."""
+    if events is None:
+        return NOWHERE
+    kinds = read_values(events.table.column("kind"))
+    changes = events.table.filter(build_array(kinds == CHANGE))
+    if not changes.num_rows:
+        return NOWHERE
+    run = contiguous_run(listing.commits)
+    active = in_commit_times(snapshot.protocol, snapshot.metadata)
+    times = commit_times(snapshot.store, listing, run, active)
+    old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
+    young = ~np.isin(read_values(changes.column("version")), old)
+    found = NOWHERE
+    for chunk in changes.filter(build_array(young)).column("path").chunks:
+        found = found.joined(data_places(chunk, snapshot.uri))
+    return found
+
+
+def flags_of(values: pa.Array | pa.ChunkedArray) -> Flags:
+    """Truth values of a column without nulls."""
+    found: Flags = read_values(values)
+    return found
+
+
+def numbers_of(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """64-bit integers, 0 for null."""
+    filled = pc.fill_null(values, _ZERO)
+    found: npt.NDArray[np.int64] = read_values(filled)
+    return found
+
+
+def _removal_times(
+    paths: pa.ChunkedArray, removals: Sequence[pa.Table], root: str
+) -> npt.NDArray[np.int64]:
+    """When each file left the table, in milliseconds: 0 where its tombstone does not say,
+    -1 where none of the tombstones names it."""
+    found = np.full(len(paths), -1, np.int64)
+    for removed in removals:
+        if not len(paths) or not removed.num_rows:
+            continue
+        stamps = numbers_of(removed.column("deletion_timestamp").cast(pa.int64()))
+        for names in file_of_each(removed, root):
+            if names is not None:
+                at = pc.index_in(paths, value_set=names)
+                known = flags_of(at.is_valid())
+                found[known] = np.maximum(found[known], stamps[read_values(at.drop_null())])
+    return found
+
+
+_UNFINISHED = rf"(^|/){TEMPORARY_NAME}$"
+_ZERO = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))])[0]

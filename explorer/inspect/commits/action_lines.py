@@ -1,0 +1,132 @@
+"""Every action of one commit with its line (spec: Actions)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import CorruptLogError
+from explorer.inspect.commits.commit_lines import read_commit, split_lines
+from explorer.inspect.commits.commit_summary import count_records
+from explorer.inspect.frames import Column, build_batch, schema_of
+from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.commits.commit_file import parse_action
+from explorer.table.table import Table
+
+RAW_LIMIT = 16 * 1024
+"""Bytes of a line that are shown: enough for any statistics, and bounded."""
+
+UNREADABLE = "unreadable"
+"""The action of a line that is none; its summary says why."""
+
+_BATCH_ROWS = 4096
+
+COLUMNS: dict[str, Column] = {
+    "line": (int64_column, pa.int64()),
+    "action": (string_column, pa.string()),
+    "path": (string_column, pa.string()),
+    "summary": (string_column, pa.string()),
+    "size": (int64_column, pa.int64()),
+    "num_records": (int64_column, pa.int64()),
+    "data_change": (bool_column, pa.bool_()),
+    "json": (string_column, pa.string()),
+    "file": (string_column, pa.string()),
+}
+
+
+def commit_actions(table: Table, version: int) -> pa.Table:
+    """One row per line of the commit, in its order.
+
+    - `line` (1-based) of `file`, the name of the log file
+    - `action`: the key of the line, such as add, remove, commitInfo, metaData;
+      `unreadable` for a line that is no action
+    - `path` as in the log, for actions on files; `summary`: the path, or what
+      the action says in a few words
+    - `size` in bytes, `num_records` (physical rows by statistics), `data_change`:
+      null where the action does not say
+    - `json`: the line itself, cut at `RAW_LIMIT` bytes
+
+    Raises `NotFoundError` (version_not_found) where the commit is not there.
+    """
+    name, data = read_commit(table.store, version)
+    batches = list(_batches(data, name))
+    return pa.Table.from_batches(batches, schema_of(COLUMNS))
+
+
+def _batches(data: bytes, name: str) -> Iterator[pa.RecordBatch]:
+    rows: list[tuple[Any, ...]] = []
+    for number, line in split_lines(data):
+        rows.append((number, *_describe_line(line, name, number), name))
+        if len(rows) == _BATCH_ROWS:
+            yield build_batch(COLUMNS, rows)
+            rows = []
+    if rows:
+        yield build_batch(COLUMNS, rows)
+
+
+def _describe_line(line: memoryview, name: str, number: int) -> tuple[Any, ...]:
+    raw = bytes(line[:RAW_LIMIT]).decode(errors="replace")
+    try:
+        action = parse_action(line, name, number)
+    except CorruptLogError as error:
+        return (UNREADABLE, None, error.reason, None, None, None, raw)
+    kind, body = next(iter(action.items()), ("", None))
+    if not isinstance(body, dict):
+        return (kind, None, "", None, None, None, raw)
+    path = _text(body.get("path"))
+    change = body.get("dataChange")
+    return (
+        kind,
+        path,
+        _summarise(kind, body) if path is None else path,
+        _size(body.get("size", body.get("sizeInBytes"))),
+        count_records(body.get("stats")),
+        change if isinstance(change, bool) else None,
+        raw,
+    )
+
+
+def _summarise(kind: str, body: Mapping[str, Any]) -> str:
+    summarise = _SUMMARIES.get(kind)
+    return "" if summarise is None else summarise(body)
+
+
+def _summarise_protocol(body: Mapping[str, Any]) -> str:
+    return f"reader {body.get('minReaderVersion')}, writer {body.get('minWriterVersion')}"
+
+
+def _summarise_metadata(body: Mapping[str, Any]) -> str:
+    return _text(body.get("name")) or _text(body.get("id")) or ""
+
+
+def _summarise_transaction(body: Mapping[str, Any]) -> str:
+    return f"{body.get('appId')} at {body.get('version')}"
+
+
+def _summarise_domain(body: Mapping[str, Any]) -> str:
+    state = " removed" if body.get("removed") is True else ""
+    return f"{body.get('domain')}{state}"
+
+
+def _summarise_commit_info(body: Mapping[str, Any]) -> str:
+    return _text(body.get("operation")) or ""
+
+
+_SUMMARIES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "commitInfo": _summarise_commit_info,
+    "domainMetadata": _summarise_domain,
+    "metaData": _summarise_metadata,
+    "protocol": _summarise_protocol,
+    "txn": _summarise_transaction,
+}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _size(value: Any) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return value if whole else None

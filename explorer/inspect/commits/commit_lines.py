@@ -1,0 +1,78 @@
+"""The lines of a commit file from first to last (spec: Delta Log Entries)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from explorer.errors import DeltaError, NotFoundError
+from explorer.log.commits.commit_file import holds_escapes
+from explorer.protocol.filenames import render_commit_name, render_commit_path
+from explorer.storage.ports import ReadStore
+
+
+def split_lines(data: bytes) -> Iterator[tuple[int, memoryview]]:
+    """Number (1-based) and content of each line that holds something.
+
+    The lines are views, so that a commit of 200 MB is not copied to be cut up.
+    """
+    view, size = memoryview(data), len(data)
+    start, number = 0, 1
+    while start < size:
+        end = data.find(b"\n", start)
+        if end < 0:
+            end = size
+        # the first bytes tell, unless a line begins with much white space
+        if data[start : min(end, start + 64)].strip() or data[start:end].strip():
+            yield number, view[start:end]
+        start, number = end + 1, number + 1
+
+
+def find_lines(data: bytes, word: bytes) -> Iterator[tuple[int, memoryview]]:
+    """The lines that may hold `word`, which is printable ASCII, without cutting up the others:
+    those that contain it, and those that write such characters as escapes."""
+    if holds_escapes(data):
+        for number, line in split_lines(data):
+            if word in bytes(line) or holds_escapes(line):
+                yield number, line
+        return
+    view, number, counted = memoryview(data), 1, 0
+    found = data.find(word)
+    while found >= 0:
+        start = data.rfind(b"\n", 0, found) + 1
+        end = data.find(b"\n", found)
+        end = len(data) if end < 0 else end
+        number += data.count(b"\n", counted, start)
+        counted = start
+        yield number, view[start:end]
+        found = data.find(word, end)
+
+
+def read_commit(store: ReadStore, version: int) -> tuple[str, bytes]:
+    """Name and bytes of a commit file; `NotFoundError` (version_not_found) without it."""
+    name = render_commit_name(version)
+    try:
+        return name, store.read(render_commit_path(version))
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"The commit of version {version} is not in the log.",
+            reason=f"There is no file {name}: the version never was, or its log was cleaned up.",
+            remedy="Ask for a version that the list of log files shows as a commit.",
+            kind="version_not_found",
+            spec="Delta Log Entries",
+        ) from error
+
+
+def read_commits(store: ReadStore, versions: Iterable[int]) -> Iterator[bytes | DeltaError]:
+    """The bytes of several commits, in order; where one cannot be read, why."""
+    wanted = list(versions)
+    while wanted:
+        done = 0
+        try:
+            for data in store.read_many(render_commit_path(version) for version in wanted):
+                done += 1
+                yield data
+            return
+        except DeltaError as error:
+            # the store stops at the first failure; the others may still be there
+            yield error
+            wanted = wanted[done + 1 :]

@@ -1,0 +1,170 @@
+"""Why a file is still here, and from when on it may be deleted (spec: Add File and Remove
+File, Data Files, Deletion Vector File Storage Format, Change Data Files)."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.files.kept import is_kept, kept_files, names_through_links
+from explorer.files.listed import list_files
+from explorer.files.store_paths import NOWHERE, data_places
+from explorer.inspect.files._file_mentions import Wanted, find_mentions
+from explorer.inspect.files._log_file_reasons import reason_of_log_file
+from explorer.inspect.files.file_fates import (
+    COLUMNS,
+    FileLook,
+    FileReason,
+    judge_file,
+    moment_in_words,
+)
+from explorer.inspect.frames import build_frame
+from explorer.log.actions.columns import string_column
+from explorer.log.folder.listing import LogListing
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.protocol.paths import decode_path, is_absolute
+from explorer.storage.ports import ObjectInfo, ReadStore, offers
+from explorer.storage.tree import LinkStore
+from explorer.table.retention import milliseconds, retention_floor
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+from explorer.table.times import parse_timestamp, render_time
+
+
+def why_here(
+    table: Table,
+    file: str,
+    *,
+    now: datetime | str | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> FileReason:
+    """Why `file` is here: a path below the table's root, as it lies there or as the log has
+    it, or an absolute path.
+
+    All commits that are left are searched. Raises what `Table.snapshot` raises.
+    """
+    watch = Watch(progress=progress, cancel=cancel)
+    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    name, info = _find(table, file)
+    listing = table.listing()
+    if name == LOG_FOLDER or name.startswith(f"{LOG_FOLDER}/"):
+        return _in_log(table, name, info, listing, watch)
+    snapshot = table.snapshot(progress=progress, cancel=cancel)
+    wanted = Wanted(name=name, root=table.uri)
+    if not wanted.tokens[0]:
+        raise InvalidArgumentError(
+            f"{file[:200]!r} is no name of a file.",
+            reason="Nothing in it can be searched for.",
+            remedy="Give a path below the table's folder, as `files` or `foreign` shows it.",
+        )
+    mentions = tuple(find_mentions(table.store, listing.commits, wanted, watch))
+    live = _matching(snapshot.physical_files("add", ["path", "deletion_vector"]), wanted)
+    every = snapshot.physical_files("remove", ["path", "deletion_vector", "deletion_timestamp"])
+    as_numbers = every.column("deletion_timestamp").cast(pa.int64())
+    removed = _matching(every.set_column(2, "deletion_timestamp", as_numbers), wanted)
+    is_unknown = info is not None and not (live or removed or mentions)
+    look = FileLook(
+        snapshot=snapshot,
+        listing=listing,
+        wanted=wanted,
+        info=info,
+        mentions=mentions,
+        live=live,
+        removed=removed,
+        is_behind_link=is_unknown and _is_behind_link(snapshot, name, now_ms, watch),
+        now_ms=now_ms,
+    )
+    return judge_file(look)
+
+
+def _is_behind_link(snapshot: Snapshot, name: str, now_ms: int, watch: Watch) -> bool:
+    """Whether a link may lead to this file by the path of one that vacuum keeps."""
+    if is_absolute(name) or not offers(snapshot.store, LinkStore):
+        return False
+    links = list_files(snapshot.store, watch).others
+    cutoff_ms = now_ms - milliseconds(retention_floor(snapshot.metadata.configuration))
+    names = kept_files(snapshot, cutoff_ms).places.names if links else NOWHERE.names
+    led_to = names_through_links(snapshot.store, links, names)
+    return bool(is_kept(pa.chunked_array([[name]], pa.string()), led_to)[0].as_py())
+
+
+def _find(table: Table, file: str) -> tuple[str, ObjectInfo | None]:
+    """The name below the root, and what the store says of it; an absolute path elsewhere
+    stays as it is, and nobody looks there."""
+    if is_absolute(file):
+        places = data_places(string_column([file]), table.uri)
+        inside = places.inside.to_pylist()
+        names = list(dict.fromkeys(name for name in inside if name is not None))
+        if not names:
+            return file, None
+    else:
+        names = [file.removeprefix("./")]
+        with contextlib.suppress(UnicodeDecodeError):
+            names.append(decode_path(names[0]))
+    if any(".." in name.split("/") for name in names):
+        raise InvalidArgumentError(
+            f"{file[:200]!r} leaves the table's folder.",
+            reason="A part of it is `..`.",
+            remedy="Give a path below the table's folder.",
+        )
+    for name in names:
+        info = _stat(table.store, name)
+        if info is not None:
+            return name, info
+    return names[-1], None
+
+
+def _stat(store: ReadStore, name: str) -> ObjectInfo | None:
+    try:
+        return store.stat(name)
+    except DeltaError:
+        return None
+
+
+def _matching(files: pa.Table, wanted: Wanted) -> list[dict[str, Any]]:
+    """The rows that name the file, each with its role."""
+    found = []
+    for row in wanted.among(files).to_pylist():
+        vector = row["deletion_vector"]
+        stored = vector and {
+            "storageType": vector["storage_type"],
+            "pathOrInlineDv": vector["path_or_inline_dv"],
+        }
+        if wanted.is_data(row["path"]):
+            found.append({**row, "role": "data"})
+        elif wanted.is_vector(stored):
+            found.append({**row, "role": "deletion vector"})
+    return found
+
+
+def _in_log(
+    table: Table, name: str, info: ObjectInfo | None, listing: LogListing, watch: Watch
+) -> FileReason:
+    if info is None:
+        kind, text, frees = "unknown", f"There is no file {name} in the log folder.", None
+    else:
+        found = reason_of_log_file(
+            table.store, name, listing, table.metadata().configuration, watch
+        )
+        kind, frees = found.kind, found.deletable_from_ms
+        text = f"{name} is a {kind}: {found.why}"
+        text += f", from {moment_in_words(frees)}." if frees is not None else "."
+    return FileReason(
+        path=name,
+        is_there=info is not None,
+        size=None if info is None else info.size,
+        modified=None if info is None else render_time(info.modified_ms),
+        kind=kind,
+        sentence=text,
+        versions=(),
+        deletable_from=None if frees is None else render_time(frees),
+        reference_from=None if frees is None else render_time(frees),
+        evidence=build_frame(COLUMNS, []),
+    )

@@ -1,0 +1,112 @@
+"""What lies in the log folder, file by file (spec: File Types)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from explorer.errors import NotFoundError
+from explorer.inspect.frames import Column, build_frame
+from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.log.folder.last_checkpoint import read_hint
+from explorer.log.folder.listing import build_listing
+from explorer.protocol.filenames import (
+    LAST_CHECKPOINT,
+    LOG_FOLDER,
+    SIDECAR_FOLDER,
+    STAGED_COMMIT_FOLDER,
+    LogFileKind,
+    LogFileName,
+    parse_log_file_name,
+)
+from explorer.storage.ports import ObjectInfo, ReadStore
+from explorer.table.table import Table
+
+SIDECAR = "sidecar"
+STAGED_COMMIT = "staged commit"
+FOREIGN = "foreign"
+
+COLUMNS: dict[str, Column] = {
+    "name": (string_column, pa.string()),
+    "kind": (string_column, pa.string()),
+    "version": (int64_column, pa.int64()),
+    "size": (int64_column, pa.int64()),
+    "modified": (time_column, TIME),
+    "note": (string_column, pa.string()),
+}
+
+_Row = tuple[str, str, int | None, int, int, str | None]
+
+
+def log_files(table: Table) -> pa.Table:
+    """One row per file of the log folder and its two known subfolders, by name.
+
+    - `name` below the log folder
+    - `kind`: commit, checkpoint, checkpoint part, v2 checkpoint, sidecar,
+      compaction, checksum, last_checkpoint, staged commit, or foreign: a file
+      that is not part of the log and is ignored
+    - `version`: the only, or for a compaction the first, version; else null
+    - `size` in bytes, `modified` as the store says
+    - `note`: what else the name or `_last_checkpoint` says, or null
+    """
+    rows = list(_main_rows(table.store))
+    rows.extend(_folder_rows(table.store, SIDECAR_FOLDER, SIDECAR))
+    rows.extend(_folder_rows(table.store, STAGED_COMMIT_FOLDER, STAGED_COMMIT))
+    return build_frame(COLUMNS, rows)
+
+
+def _main_rows(store: ReadStore) -> Iterator[_Row]:
+    found = store.list_folder(LOG_FOLDER)
+    incomplete = {
+        name
+        for checkpoint in build_listing(info.name for info in found).incomplete_checkpoints
+        for name in checkpoint.names
+    }
+    for info in found:
+        parsed = parse_log_file_name(info.name)
+        note = _note(parsed)
+        if info.name in incomplete:
+            note = f"{note}; other parts are missing"
+        if info.name == LAST_CHECKPOINT:
+            note = _hint_note(store)
+        kind = FOREIGN if parsed is None else parsed.kind.value
+        yield _row(info.name, kind, None if parsed is None else parsed.version, info, note)
+
+
+def _note(parsed: LogFileName | None) -> str | None:
+    if parsed is None:
+        return "not part of the log"
+    if parsed.kind is LogFileKind.CHECKPOINT_PART:
+        return f"part {parsed.part} of {parsed.num_parts}"
+    if parsed.kind is LogFileKind.COMPACTION:
+        return f"versions {parsed.version} to {parsed.last_version}"
+    return None
+
+
+def _hint_note(store: ReadStore) -> str:
+    version = read_hint(store).version
+    return "not readable, and ignored" if version is None else f"points to version {version}"
+
+
+def _folder_rows(store: ReadStore, folder: str, kind: str) -> Iterator[_Row]:
+    try:
+        found = store.list_folder(folder)
+    except NotFoundError:
+        return
+    short = folder.removeprefix(f"{LOG_FOLDER}/")
+    for info in found:
+        yield _row(f"{short}/{info.name}", kind, _staged_version(kind, info.name), info, None)
+
+
+def _staged_version(kind: str, name: str) -> int | None:
+    digits = name[:20]
+    if kind == STAGED_COMMIT and len(digits) == 20 and digits.isascii() and digits.isdigit():
+        return int(digits) if int(digits) < 2**63 else None
+    return None
+
+
+def _row(name: str, kind: str, version: int | None, info: ObjectInfo, note: str | None) -> _Row:
+    # a file name need not be UTF-8; Arrow's strings are
+    shown = name.encode(errors="backslashreplace").decode()
+    return (shown, kind, version, info.size, info.modified_ms, note)

@@ -1,0 +1,171 @@
+"""Which files have a deletion vector, and which rows it hides (spec: Deletion Vectors)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import CorruptLogError, DeltaError, InvalidArgumentError
+from explorer.inspect.frames import Column, build_frame
+from explorer.log.actions.columns import float64_column, int64_column, string_column
+from explorer.log.state.file_columns import FileColumns
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.deletion_vectors import (
+    DeletionVectorDescriptor,
+    hidden_runs,
+    parse_file_path,
+)
+from explorer.protocol.paths import encode_path
+from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files
+from explorer.rows.data_file.deletion_vectors import read_deletion_vector
+from explorer.scan.plan import physical_counts
+from explorer.scan.watched import over_watched
+from explorer.table.row_counts import PARSED_NUM_RECORDS, render_cardinality
+from explorer.table.snapshot import Snapshot
+
+VECTOR_COLUMNS: dict[str, Column] = {
+    "path": (string_column, pa.string()),
+    "storage_type": (string_column, pa.string()),
+    "vector_path": (string_column, pa.string()),
+    "offset": (int64_column, pa.int64()),
+    "size_in_bytes": (int64_column, pa.int64()),
+    "cardinality": (int64_column, pa.int64()),
+    "num_records": (int64_column, pa.int64()),
+    "fraction_deleted": (float64_column, pa.float64()),
+    "problem": (string_column, pa.string()),
+}
+_READ = ("path", "deletion_vector")
+RANGE_COLUMNS: dict[str, Column] = {
+    "first": (int64_column, pa.int64()),
+    "last": (int64_column, pa.int64()),
+    "count": (int64_column, pa.int64()),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HiddenRows:
+    """The rows that one file's vector hides: `ranges` of them, of `total` ranges, and
+    how many rows they are together, of the `num_records` of the file if these are known."""
+
+    ranges: pa.Table
+    total: int
+    cardinality: int
+    num_records: int | None
+
+
+def deletion_vectors(
+    snapshot: Snapshot,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> pa.Table:
+    """One row per live file with a deletion vector, in the order of the log.
+
+    - `path` of the data file, as in the log
+    - `storage_type`: u (below the table), p (absolute path), i (in the log itself)
+    - `vector_path`: the vector's file, decoded, relative to the table or absolute;
+      null for one in the log
+    - `offset`, `size_in_bytes`, `cardinality` as in the log
+    - `num_records` of the data file by its statistics, else null
+    - `fraction_deleted`: cardinality by num_records, null where it is not known, and where
+      there cannot be so many
+    - `problem`: why the vector cannot be found or its cardinality cannot be, else null
+
+    No vector is read for it.
+    """
+    watch = Watch(progress=progress, cancel=cancel)
+    pieces = over_watched(
+        snapshot, _READ, [PARSED_NUM_RECORDS], _with_vector, watch, "Looking for deletion vectors"
+    )
+    rows = [
+        _vector_row(row["path"], row["deletion_vector"], row["num_records"])
+        for piece in pieces
+        for row in piece.to_pylist()
+    ]
+    return build_frame(VECTOR_COLUMNS, rows)
+
+
+def _with_vector(files: FileColumns) -> pa.Table:
+    """Those of some files that have a vector, with the rows that they hold."""
+    wanted = files.table.column("deletion_vector").is_valid()
+    found = files.table.filter(wanted)
+    counts = physical_counts(files, wanted) if found.num_rows else pa.nulls(0, pa.int64())
+    return found.append_column("num_records", counts)
+
+
+def hidden_rows(snapshot: Snapshot, path: str, limit: int | None = None) -> HiddenRows:
+    """Ranges of the positions, from 0, of the rows that the vector of the file `path` hides.
+
+    `path` is as in the log, or decoded. Each range has `first`, `last` and `count`;
+    `limit` leaves the first ones. Raises `InvalidArgumentError` where no such file is live,
+    and what `read_deletion_vector` raises.
+    """
+    file = _find(snapshot, path)
+    (found,) = data_files(file)
+    (num_records,) = file.column("num_records").to_pylist()
+    if found.deletion_vector is None:
+        empty = build_frame(RANGE_COLUMNS, [])
+        return HiddenRows(ranges=empty, total=0, cardinality=0, num_records=num_records)
+    vector = read_deletion_vector(snapshot.store, found.deletion_vector)
+    runs = hidden_runs(vector)
+    shown = [(first, last, last - first + 1) for first, last in islice(runs, limit)]
+    return HiddenRows(
+        ranges=build_frame(RANGE_COLUMNS, shown),
+        total=len(shown) + sum(1 for _ in runs),
+        cardinality=len(vector),
+        num_records=num_records,
+    )
+
+
+def _vector_row(path: str, body: Mapping[str, Any], num_records: int | None) -> tuple[Any, ...]:
+    place, problem = _place(body)
+    cardinality = body["cardinality"]
+    fits = cardinality is not None and cardinality >= 0
+    fits = fits and (num_records is None or cardinality <= num_records)
+    if problem is None and not fits:
+        problem = f"{render_cardinality(cardinality, num_records).capitalize()}: that cannot be."
+    return (
+        path,
+        body["storage_type"],
+        place,
+        body["offset"],
+        body["size_in_bytes"],
+        cardinality,
+        num_records,
+        cardinality / num_records if fits and num_records else None,
+        problem,
+    )
+
+
+def _place(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Where the vector's file is, or why that is not known."""
+    if any(value is None for name, value in body.items() if name != "offset"):
+        return None, "The log says that rows are deleted, but not which."
+    try:
+        return parse_file_path(DeletionVectorDescriptor(**body)), None
+    except DeltaError as error:
+        return None, f"{error.problem} {error.reason}"
+
+
+def _find(snapshot: Snapshot, path: str) -> pa.Table:
+    columns = [*FILE_COLUMNS, "num_records"]
+    for form in dict.fromkeys((path, encode_path(path))):
+        found = snapshot.file_state.find(form, columns)
+        if found.num_rows == 1:
+            return found
+        if found.num_rows > 1:
+            raise CorruptLogError(
+                f"The file {path[:200]} is live more than once.",
+                reason="The log adds it with one deletion vector and with another.",
+                remedy="Restore the table to an earlier version.",
+                spec="Add File and Remove File",
+            )
+    raise InvalidArgumentError(
+        f"There is no file {path[:200]} in version {snapshot.version}.",
+        reason="No live file has this path.",
+        remedy="Give a path as the verb files shows it.",
+    )

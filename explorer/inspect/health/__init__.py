@@ -1,0 +1,6 @@
+"""Whether a log is sound, what opening the table costs, and what would mend it.
+
+In: a table. Out: a `Health`: findings with evidence, rule and remedy, the gravest first.
+
+Read first: `table_health`, then `findings`.
+"""

@@ -1,0 +1,300 @@
+"""What a log's names, sizes and times tell about its health (spec: Delta Log Entries,
+Checkpoints, Metadata Cleanup, In-Commit Timestamps).
+
+No I/O: facts in, findings out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from explorer.inspect.health._clock_rules import judge_clock
+from explorer.inspect.health._log_facts import LogFacts
+from explorer.inspect.health.findings import Finding
+from explorer.inspect.reach.wording import versions_in_words
+from explorer.log.folder.segment import missing_versions
+from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.filenames import LAST_CHECKPOINT, is_temporary, render_commit_name
+from explorer.protocol.known_properties import CHECKPOINT_INTERVAL, LOG_CLEANUP, LOG_RETENTION
+from explorer.table.retention import log_cutoff_ms
+
+_LATE_CHECKPOINTS = 3
+"""Intervals without a checkpoint after which one is late."""
+_SHOWN = 3
+
+
+def judge_log(facts: LogFacts) -> Iterator[Finding]:
+    """Every finding that names, sizes and times give."""
+    yield from _gaps(facts)
+    yield from _beginning(facts)
+    yield from _checkpoints(facts)
+    yield from _hint(facts)
+    yield from _stray_names(facts)
+    yield from judge_clock(facts)
+    yield from _repeated(facts)
+    yield from _expired(facts)
+
+
+def _gaps(facts: LogFacts) -> Iterator[Finding]:
+    commits = facts.listing.commits
+    if not commits:
+        return
+    for gap in missing_versions(commits, commits[0], commits[-1]):
+        first, last = gap[0], gap[-1]
+        after = next(
+            (found.version for found in facts.listing.checkpoints if found.version >= last), None
+        )
+        end = commits[-1] if after is None else after - 1
+        reason = "No later checkpoint carries the table on: nothing after the gap can be read."
+        if after is not None:
+            reason = f"The checkpoint of version {after} carries the table on."
+        if end >= first:
+            reason += f" {versions_in_words([(first, end)]).capitalize()} cannot be travelled to."
+        yield Finding(
+            severity="error" if after is None else "warning",
+            finding="gap in the commits",
+            problem=f"The commits of {versions_in_words([(first, last)])} are missing.",
+            reason=reason,
+            evidence=render_commit_name(first),
+            spec="Delta Log Entries",
+            remedy="Restore the commits from a backup; a gap between others is no cleanup's work, "
+            "but that of a lost commit or a partial copy.",
+        )
+
+
+def _beginning(facts: LogFacts) -> Iterator[Finding]:
+    """Commits left at the old end that no checkpoint carries."""
+    commits = facts.listing.commits
+    if not commits or commits[0] == 0:
+        return
+    starts = [found.version for found in facts.listing.checkpoints]
+    carried = next((version for version in starts if version >= commits[0] - 1), None)
+    if carried is None:
+        yield Finding(
+            severity="error",
+            finding="no beginning",
+            problem=f"The log begins with version {commits[0]} and no checkpoint carries it.",
+            reason="What the table held before is gone with the commits and checkpoints that were "
+            "removed.",
+            evidence=render_commit_name(commits[0]),
+            spec="Metadata Cleanup",
+            remedy="Restore the removed commits, or a checkpoint, from a backup.",
+        )
+    elif carried > commits[0]:
+        yield Finding(
+            severity="warning",
+            finding="commits without a checkpoint",
+            problem=f"{versions_in_words([(commits[0], carried - 1)]).capitalize()} can no longer "
+            "be put together, though their commits are there.",
+            reason=f"A cleanup removed what is before version {commits[0]}; the oldest checkpoint "
+            f"that is left is that of version {carried}.",
+            evidence=render_commit_name(commits[0]),
+            spec="Metadata Cleanup",
+            remedy="Nothing later is lost. A log cleanup cuts at a checkpoint and takes them too.",
+            repair="clean-log",
+        )
+
+
+def _checkpoints(facts: LogFacts) -> Iterator[Finding]:
+    for found in facts.listing.incomplete_checkpoints:
+        yield Finding(
+            severity="warning",
+            finding="incomplete checkpoint",
+            problem=f"Of the checkpoint of version {found.version} only {len(found.names)} "
+            "parts are there.",
+            reason="Its writer did not finish, or a part was removed; readers must pass it over.",
+            evidence=found.names[0],
+            spec="Multi-part checkpoint",
+            remedy="Write another checkpoint; nothing is lost.",
+            repair="checkpoint",
+        )
+    several = [
+        version
+        for version, number in Counter(c.version for c in facts.listing.checkpoints).items()
+        if number > 1
+    ]
+    if several:
+        shown = ", ".join(map(str, several[:_SHOWN]))
+        names = [c.names[0] for c in facts.listing.checkpoints if c.version == several[0]]
+        yield Finding(
+            severity="note",
+            finding="several checkpoints of one version",
+            problem=f"There is more than one checkpoint of version {shown}"
+            + (" and others." if len(several) > _SHOWN else "."),
+            reason="Two writers made one each; readers may take either.",
+            evidence=names[-1],
+            spec="Checkpoints",
+            remedy="Nothing needs to be done.",
+        )
+    yield from _late_checkpoint(facts)
+
+
+def _late_checkpoint(facts: LogFacts) -> Iterator[Finding]:
+    if facts.segment is None or facts.cost is None:
+        return
+    interval = CHECKPOINT_INTERVAL.value_of(facts.configuration)
+    if facts.cost.commits <= _LATE_CHECKPOINTS * interval:
+        return
+    since = facts.segment.checkpoint
+    after = "No checkpoint is there" if since is None else f"The newest is of {since.version}"
+    engines = Counter(
+        str(body.get("engineInfo"))[:80]
+        for body in facts.provenance.values()
+        if isinstance(body.get("engineInfo"), str)
+    )
+    writers = ", ".join(name for name, _ in engines.most_common(_SHOWN))
+    yield Finding(
+        severity="warning",
+        finding="late checkpoint",
+        problem=f"Opening the table reads {facts.cost.commits:,} commits one by one "
+        f"({render_byte_size(facts.cost.commit_bytes)}).",
+        reason=f"{after}, and one is due every {interval} commits (delta.checkpointInterval)."
+        + (f" The newest commits were made by {writers}." if writers else ""),
+        evidence=LAST_CHECKPOINT if since is None else since.names[0],
+        spec="Checkpoints",
+        remedy="Write a checkpoint, and let the writers do so.",
+        repair="checkpoint",
+    )
+
+
+def _hint(facts: LogFacts) -> Iterator[Finding]:
+    newest = facts.listing.checkpoints[-1] if facts.listing.checkpoints else None
+    if newest is None or facts.hinted is None or facts.hinted >= newest.version:
+        if newest is not None and not facts.listing.has_last_checkpoint:
+            yield Finding(
+                severity="note",
+                finding="no hint",
+                problem="There is no _last_checkpoint, though there are checkpoints.",
+                reason="Readers must list the log to find the newest.",
+                evidence=newest.names[0],
+                spec="Last Checkpoint File",
+                remedy="The next checkpoint writes it.",
+                repair="checkpoint",
+            )
+        return
+    yield Finding(
+        severity="note",
+        finding="stale hint",
+        problem=f"_last_checkpoint names version {facts.hinted}, and there is a checkpoint of "
+        f"version {newest.version}.",
+        reason="Readers that trust it begin earlier than they need to; the table is the same.",
+        evidence=LAST_CHECKPOINT,
+        spec="Last Checkpoint File",
+        remedy="The next checkpoint replaces it.",
+        repair="checkpoint",
+    )
+
+
+def _stray_names(facts: LogFacts) -> Iterator[Finding]:
+    listing = facts.listing
+    unfinished = [name for name in listing.foreign if is_temporary(name)]
+    foreign = [name for name in listing.foreign if not is_temporary(name)]
+    if unfinished:
+        yield Finding(
+            severity="note",
+            finding="unfinished files in the log",
+            problem=f"{len(unfinished):,} files in the log folder were never finished.",
+            reason="A writer is at work just now, or one was killed before its file had its name.",
+            evidence=unfinished[0],
+            spec="File Types",
+            remedy="Readers pass them over; a log cleanup takes those that are a day old.",
+            repair="clean-log",
+        )
+    if foreign:
+        shown = ", ".join(name[:80] for name in foreign[:_SHOWN])
+        more = " and others" if len(foreign) > _SHOWN else ""
+        yield Finding(
+            severity="note",
+            finding="foreign files in the log",
+            problem=f"{len(foreign):,} files in the log folder are not part of the log: "
+            f"{shown}{more}.",
+            reason="Their names are none of the log's, so that readers pass them over.",
+            evidence=foreign[0],
+            spec="File Types",
+            remedy="Nothing needs to be done; no operation of this tool touches them.",
+        )
+    known = {*listing.commits, *(found.version for found in listing.checkpoints)}
+    lonely = [version for version in listing.checksums if version not in known]
+    if lonely:
+        yield Finding(
+            severity="note",
+            finding="checksum without a version",
+            problem=f"The checksum of version {lonely[0]} belongs to no version that is there"
+            + (f", and {len(lonely) - 1} others." if len(lonely) > 1 else "."),
+            reason="Its commit was removed, or never made.",
+            evidence=f"{lonely[0]:020}.crc",
+            spec="Version Checksum File",
+            remedy="Nothing is lost; a log cleanup takes those of removed versions.",
+            repair="clean-log",
+        )
+
+
+def _repeated(facts: LogFacts) -> Iterator[Finding]:
+    """Two commits of one transaction: a writer that saw no answer and committed again."""
+    seen: dict[str, int] = {}
+    for version, body in facts.provenance.items():
+        txn = body.get("txnId")
+        if not isinstance(txn, str) or not txn:
+            continue
+        if txn in seen:
+            yield Finding(
+                severity="error",
+                finding="transaction committed twice",
+                problem=f"Versions {seen[txn]} and {version} were made by one transaction.",
+                reason=f"Both carry the transaction id {txn[:60]!r}: a writer that saw no answer "
+                "committed again, or a store gave one name to two writers.",
+                evidence=render_commit_name(version),
+                spec="Commit Provenance Information",
+                remedy="Compare both versions; restore the one before if rows are there twice.",
+                repair=f"restore --version {version - 1}",
+            )
+            return
+        seen[txn] = version
+
+
+def _expired(facts: LogFacts) -> Iterator[Finding]:
+    """What a cleanup would remove now, by names and times; nothing where what the table asks for
+    cannot be read."""
+    if any(item.unread_in(facts.configuration) for item in (LOG_RETENTION, LOG_CLEANUP)):
+        return
+    cutoff_ms = log_cutoff_ms(facts.now_ms, LOG_RETENTION.value_of(facts.configuration))
+    old = [
+        version
+        for version in facts.listing.commits
+        if (time := facts.time_of(version)) is not None and time <= cutoff_ms
+    ]
+    cut = [found.version for found in facts.listing.checkpoints if old and found.version <= old[-1]]
+    names = [
+        name
+        for name in facts.sizes
+        if cut and name[:20].isascii() and name[:20].isdigit() and int(name[:20]) < cut[-1]
+    ]
+    if not names:
+        if len(old) > CHECKPOINT_INTERVAL.value_of(facts.configuration) and not cut:
+            yield Finding(
+                severity="note",
+                finding="nothing to cut the log at",
+                problem=f"{len(old):,} commits are past delta.logRetentionDuration and cannot be "
+                "removed.",
+                reason="The log is cut at a checkpoint, and none is that old.",
+                evidence=render_commit_name(old[0]),
+                spec="Metadata Cleanup",
+                remedy="Write checkpoints; once one is old enough, what is before it can go.",
+                repair="checkpoint",
+            )
+        return
+    size = render_byte_size(sum(facts.sizes[name] for name in names))
+    is_on = LOG_CLEANUP.value_of(facts.configuration)
+    yield Finding(
+        severity="note",
+        finding="expired log files",
+        problem=f"{len(names):,} files of the log ({size}) are past their retention.",
+        reason="No writer has removed them: many never do, and others only after a checkpoint."
+        if is_on
+        else "The table asks that its log is never cleaned up (delta.enableExpiredLogCleanup).",
+        evidence=min(names),
+        spec="Metadata Cleanup",
+        remedy=f"A log cleanup removes them; versions before {cut[-1]} can then not be opened.",
+        repair="clean-log",
+    )

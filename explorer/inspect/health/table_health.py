@@ -1,0 +1,358 @@
+"""Whether a table's log is sound, what opening it costs, and what would mend it
+(spec: Delta Log Entries, Checkpoints, Last Checkpoint File, Version Checksum File)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import DeltaError, Problem
+from explorer.inspect.files.log_folder import log_files
+from explorer.inspect.frames import Column, build_frame
+from explorer.inspect.health._log_facts import LogFacts
+from explorer.inspect.health._log_growth import log_growth
+from explorer.inspect.health._log_rules import judge_log
+from explorer.inspect.health._missing_files import THINGS, missing_files
+from explorer.inspect.health._null_files import NullFiles, judge_nulls, null_files
+from explorer.inspect.health._opening import cost_in_words, cost_of_opening, known_by_listing
+from explorer.inspect.health.findings import Finding, finding_of, findings_frame
+from explorer.inspect.health.version_checksum import validate_checksum
+from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.log.checkpoint.read import read_checkpoint
+from explorer.log.commits.commit_info import read_provenance
+from explorer.log.folder.last_checkpoint import read_hint, validate_hint
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
+from explorer.table.frames import sum_of
+from explorer.table.opening_cost import OpeningCost
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp, render_time
+
+BYTES: Final[dict[str, Column]] = {
+    "kind": (string_column, pa.string()),
+    "num_files": (int64_column, pa.int64()),
+    "bytes": (int64_column, pa.int64()),
+    "oldest": (time_column, TIME),
+    "newest": (time_column, TIME),
+}
+
+NEWEST_READ: Final = 1_000
+"""Commits whose provenance is read, the newest ones."""
+
+READ_WHOLE: Final = 32 * 2**20
+"""Bytes of a checkpoint up to which its content is read to see whether it can be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """What is wrong with a table's log, and what it costs.
+
+    - `version`: the latest, None where the log is empty; `opens`: whether it can be read;
+      `findings`: see `explorer.inspect.health.findings`, the gravest first
+    - `cost`: how many `commits` are read one by one, their `commit_bytes` and those of the
+      checkpoint; `checkpoint_version`, `checkpoint_kind` and `checkpoint_time`; all of it None
+      where the latest version cannot be put together
+    - `log_bytes`, a row per kind of log file: kind, num_files, bytes, oldest, newest;
+      `log_growth`: the same by the time at which the files came, see `log_growth`
+    - `is_checkpoint_read`: whether the checkpoint's content was read, which is left out where
+      it is large
+    - `missing`, a row per live file that is gone, or whose deletion vector is: `path` as in the
+      log, `file` below the root that is not there, `what` it is, `bytes` and `num_records` of
+      the data file; None where the files were not looked at
+    - `nulls`: files with nulls in columns that may have none, see `NullFiles`; None likewise
+    """
+
+    uri: str
+    version: int | None
+    opens: bool
+    findings: pa.Table
+    cost: dict[str, Any] | None
+    log_bytes: pa.Table
+    log_growth: pa.Table
+    is_checkpoint_read: bool
+    missing: pa.Table | None = None
+    nulls: NullFiles | None = None
+
+    @property
+    def has_listed(self) -> bool:
+        """Whether the files were looked at."""
+        return self.missing is not None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict."""
+        return _sentence(self)
+
+
+def log_health(
+    table: Table,
+    *,
+    now: datetime | str | None = None,
+    tell: Callable[[str], None] | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> Health:
+    """What the log alone can say; a table that cannot be opened answers too. `tell` hears what
+    opening costs by the listing, before it is opened."""
+    watch = Watch(progress=progress, cancel=cancel)
+    if tell is not None and (known := known_by_listing(table)):
+        tell(known)
+    return _build(_look(table, now, watch), READ_WHOLE)
+
+
+def files_health(
+    table: Table,
+    *,
+    now: datetime | str | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> Health:
+    """The same with the whole checkpoint read, and with a listing of everything below the
+    root: references to files that are gone; and files with nulls where none may be."""
+    watch = Watch(progress=progress, cancel=cancel)
+    look = _look(table, now, watch)
+    if look.snapshot is None:
+        return _build(look, None)
+    missing, nulls = missing_files(look.snapshot, watch), null_files(look.snapshot, watch)
+    return _build(look, None, _Files(missing=missing, nulls=nulls))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Files:
+    """What was found of the live files."""
+
+    missing: pa.Table
+    nulls: NullFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    table: Table
+    facts: LogFacts
+    files: pa.Table
+    snapshot: Snapshot | None
+    refusal: Problem | None
+    has_sidecars: bool
+
+
+def _look(table: Table, now: datetime | str | None, watch: Watch) -> _Look:
+    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    watch.step(0, None, "Listing the log")
+    listing = table.listing()
+    files = log_files(table)
+    snapshot, refusal = _open(table, watch)
+    watch.step(0, None, "Adding up what opening costs")
+    segment, cost = cost_of_opening(table, listing, snapshot)
+    names = files.column("name").to_pylist()
+    times = files.column("modified").cast(pa.int64()).to_pylist()
+    active, configuration = _in_force(table)
+    newest = listing.commits[-NEWEST_READ:]
+    watch.step(0, None, "Reading who committed, and when")
+    bodies = [body for body, _ in read_provenance(table.store, newest)]
+    return _Look(
+        table=table,
+        facts=LogFacts(
+            listing=listing,
+            segment=segment,
+            cost=cost,
+            configuration=configuration,
+            active=active,
+            sizes=dict(zip(names, files.column("size").to_pylist(), strict=True)),
+            modified=dict(zip(names, times, strict=True)),
+            provenance=dict(zip(newest, bodies, strict=True)),
+            hinted=read_hint(table.store).version,
+            now_ms=now_ms,
+        ),
+        files=files,
+        snapshot=snapshot,
+        refusal=refusal,
+        has_sidecars="sidecar" in files.column("kind").to_pylist(),
+    )
+
+
+def _open(table: Table, watch: Watch) -> tuple[Snapshot | None, Problem | None]:
+    try:
+        return table.snapshot(progress=watch.progress, cancel=watch.cancel), None
+    except DeltaError as error:
+        if error.kind == "cancelled":
+            raise
+        return None, Problem.of(error)
+
+
+def _in_force(table: Table) -> tuple[InCommitTimes | None, dict[str, str]]:
+    try:
+        protocol, metadata = table.protocol(), table.metadata()
+        return in_commit_times(protocol, metadata), dict(metadata.configuration)
+    except DeltaError:
+        return None, {}
+
+
+def _build(look: _Look, limit: int | None, files: _Files | None = None) -> Health:
+    facts, snapshot = look.facts, look.snapshot
+    checkpoint = None if facts.segment is None else facts.segment.checkpoint
+    names = () if checkpoint is None else checkpoint.names
+    sizes = sum(facts.sizes.get(name, 0) for name in names) + _sidecar_bytes(look.files)
+    is_read = snapshot is not None and (limit is None or sizes <= limit)
+    findings = [*_unopened(look), *judge_log(facts)]
+    findings += [
+        finding_of(problem, "wrong hint", repair="repair hint")
+        for problem in validate_hint(look.table.store, facts.listing)
+    ]
+    if snapshot is not None:
+        findings += _of_snapshot(look, snapshot, is_read=is_read)
+    if look.has_sidecars and is_read:
+        findings += _sidecars(look)
+    if snapshot is not None and files is not None:
+        findings += _dangling(snapshot.version, files.missing)
+        findings += judge_nulls(files.nulls)
+    latest = facts.listing.latest_version
+    return Health(
+        uri=look.table.uri,
+        version=latest,
+        opens=snapshot is not None,
+        findings=findings_frame(findings),
+        cost=_cost_document(facts),
+        log_bytes=_bytes_by_kind(look.files),
+        log_growth=log_growth(look.files),
+        is_checkpoint_read=is_read,
+        missing=None if files is None else files.missing,
+        nulls=None if files is None else files.nulls,
+    )
+
+
+def _unopened(look: _Look) -> Iterator[Finding]:
+    if look.refusal is not None:
+        kind = look.refusal.kind
+        refused = kind in {"unsupported_feature", "catalog_managed"}
+        finding = "refused table" if refused else "table that cannot be opened"
+        yield finding_of(look.refusal, finding, "note" if refused else "error")
+
+
+def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[Finding]:
+    checksums: list[Problem] = []
+    if is_read:
+        _ = snapshot.num_files  # reads the checkpoint, and finds what is broken in it
+        if snapshot.version in look.facts.listing.checksums:
+            checksums = validate_checksum(look.table.store, snapshot)
+    broken = {name for found in look.facts.listing.incomplete_checkpoints for name in found.names}
+    for problem in snapshot.problems:
+        if problem.place in broken:
+            continue  # told by the listing
+        if problem.kind == "checkpoint_unusable":
+            yield finding_of(problem, "broken checkpoint", repair="repair checkpoint")
+        else:
+            yield finding_of(problem, "odd log")
+    for problem in checksums:
+        yield finding_of(problem, "checksum that disagrees", "error")
+
+
+def _sidecars(look: _Look) -> Iterator[Finding]:
+    """Sidecars that no checkpoint names."""
+    named: set[str] = set()
+    for found in look.facts.listing.checkpoints:
+        try:
+            named |= read_checkpoint(look.table.store, found).sidecar_names
+        except DeltaError:
+            return  # of a broken one nobody knows which it named
+    files = look.files.select(["name", "kind", "size"])
+    rows = [row for row in files.to_pylist() if row["kind"] == "sidecar"]
+    free = [row for row in rows if row["name"].rpartition("/")[2] not in named]
+    if free:
+        size = render_byte_size(sum(row["size"] for row in free))
+        yield Finding(
+            severity="note",
+            finding="sidecars without a checkpoint",
+            problem=f"No checkpoint names {len(free):,} of the sidecars ({size}).",
+            reason="Their checkpoint was removed, or is being written just now.",
+            evidence=free[0]["name"],
+            spec="Sidecar Files",
+            remedy="A log cleanup removes them once they are a day old.",
+            repair="clean-log",
+        )
+
+
+def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
+    for what in THINGS:
+        rows = missing.filter(pc.equal(missing.column("what"), string_column([what])[0]))
+        if not rows.num_rows:
+            continue
+        counts = rows.column("num_records")
+        lost = "an unknown number of" if counts.null_count else f"{sum_of(counts):,}"
+        example = rows.column("file")[0].as_py()
+        files = f"The {what} of {rows.num_rows:,} live files is"
+        if rows.num_rows == 1:
+            files = f"The {what} of one live file is"
+        yield Finding(
+            severity="error",
+            finding=f"missing {what}",
+            problem=f"{files} gone: {lost} rows cannot be read.",
+            reason=f"Version {version} needs {example[:200]!r}, and nothing lies there.",
+            evidence=example,
+            spec="Add File and Remove File",
+            remedy="Restore them from a backup, or restore the table to a version that does not "
+            "need them; else the references can be removed, and the rows are lost.",
+            repair="repair files",
+        )
+
+
+def _sidecar_bytes(files: pa.Table) -> int:
+    sidecars = files.filter(pc.equal(files.column("kind"), string_column(["sidecar"])[0]))
+    return sum_of(sidecars.column("size"))
+
+
+def _bytes_by_kind(files: pa.Table) -> pa.Table:
+    """The log folder by kind, the heaviest first."""
+    found: dict[str, tuple[int, int, int, int]] = {}
+    times = files.column("modified").cast(pa.int64()).to_pylist()
+    every = zip(
+        files.column("kind").to_pylist(), files.column("size").to_pylist(), times, strict=True
+    )
+    for kind, size, at in every:
+        count, total, oldest, newest = found.get(kind, (0, 0, at, at))
+        found[kind] = (count + 1, total + size, min(oldest, at), max(newest, at))
+    rows = sorted(((kind, *values) for kind, values in found.items()), key=lambda row: -row[2])
+    return build_frame(BYTES, rows)
+
+
+def _cost_document(facts: LogFacts) -> dict[str, Any] | None:
+    if facts.cost is None or facts.segment is None:
+        return None
+    checkpoint = facts.segment.checkpoint
+    made = None if checkpoint is None else facts.modified.get(checkpoint.names[0])
+    return {
+        "commits": facts.cost.commits,
+        "commit_bytes": facts.cost.commit_bytes,
+        "checkpoint_bytes": facts.cost.checkpoint_bytes,
+        "checkpoint_version": None if checkpoint is None else checkpoint.version,
+        "checkpoint_kind": None if checkpoint is None else checkpoint.kind,
+        "checkpoint_time": None if made is None else render_time(made),
+    }
+
+
+def _sentence(health: Health) -> str:
+    counts = {
+        word: health.findings.column("severity").to_pylist().count(word)
+        for word in ("error", "warning", "note")
+    }
+    rows = health.findings.slice(0, 1).to_pylist()
+    cost = ""
+    if health.cost is not None:
+        names = ("commits", "commit_bytes", "checkpoint_bytes")
+        spent = OpeningCost(**{name: health.cost[name] for name in names})
+        cost = f"{cost_in_words(health.version, health.cost['checkpoint_version'], spent)}."
+    wrong = counts["error"] + counts["warning"]
+    if wrong:
+        more = {1: "", 2: " One more is below."}.get(wrong, f" {wrong - 1} more are below.")
+        return f"{rows[0]['problem']}{more} {cost}".strip()
+    things = "thing" if counts["note"] == 1 else "things"
+    known = f"; {counts['note']} {things} worth knowing" if counts["note"] else ""
+    whole = "" if health.is_checkpoint_read else ", as far as it was read"
+    there = " and every file is there" if health.has_listed else ""
+    return f"The log is sound{whole}{there}{known}. {cost}".strip()

@@ -1,0 +1,183 @@
+"""Whether a version's checksum file agrees with its log (spec: Version Checksum File)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError, brief
+from explorer.log.commits.commit_info import read_commit_info
+from explorer.log.small_file import LARGEST_CHECKSUM, read_small_file
+from explorer.protocol.actions import DomainMetadata, Protocol, Transaction
+from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name
+from explorer.protocol.known_properties import TRANSACTION_RETENTION
+from explorer.protocol.version_checksum import (
+    DELETED_RECORDS_FROM,
+    VersionChecksum,
+    parse_version_checksum,
+)
+from explorer.storage.ports import ReadStore
+from explorer.table.snapshot import Snapshot
+
+_SPEC = "Version Checksum File"
+
+# claim -> (figure of the snapshot, in words)
+_FIGURES = {
+    "num_files": ("num_files", "files"),
+    "table_size_bytes": ("size_in_bytes", "bytes"),
+    "num_deleted_records": ("num_deleted_rows", "rows hidden by deletion vectors"),
+    "num_deletion_vectors": ("num_deletion_vectors", "deletion vectors"),
+}
+
+
+def validate_checksum(store: ReadStore, snapshot: Snapshot) -> list[Problem]:
+    """What the checksum of the snapshot's version says otherwise than its log.
+
+    A version without one is fine; so is a figure that it leaves out. One that cannot
+    be read is a problem.
+    """
+    name = render_checksum_name(snapshot.version)
+    try:
+        data = read_small_file(store, f"{LOG_FOLDER}/{name}", LARGEST_CHECKSUM)
+        claims = parse_version_checksum(data, name)
+    except NotFoundError:
+        return []
+    except StorageError as error:
+        return [_unreadable(name, error.problem)]
+    except CorruptLogError as error:
+        return [_unreadable(name, error.reason)]
+    return [
+        _problem(
+            name, f"The checksum of version {snapshot.version} disagrees with the log.", reason
+        )
+        for reason in _differences(claims, snapshot, store)
+    ]
+
+
+def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) -> Iterator[str]:
+    for claim, (figure, words) in _FIGURES.items():
+        claimed, counted = getattr(claims, claim), getattr(snapshot, figure)
+        if claimed is not None and counted is not None and claimed != counted:
+            yield f"It claims {claimed} {words}; the log holds {counted}."
+    yield from _other_histogram(claims.deleted_record_counts, snapshot)
+    yield from _other_fields("protocol", _sorted(claims.protocol), _sorted(snapshot.protocol))
+    yield from _other_fields("metadata", claims.metadata, snapshot.metadata)
+    if claims.transactions is not None:
+        yield from _other_transactions(claims.transactions, snapshot)
+    if claims.domains is not None:
+        yield from _other_domains(claims.domains, snapshot.domains)
+    yield from _other_commit(claims, snapshot.version, store)
+
+
+def _other_histogram(claimed: tuple[int, ...] | None, snapshot: Snapshot) -> Iterator[str]:
+    if claimed is None:
+        return
+    from explorer.table.frames import count_by_size  # noqa: PLC0415  # brings Arrow
+
+    vectors = snapshot.files(["deletion_vector"]).column("deletion_vector")
+    counted = count_by_size(vectors, DELETED_RECORDS_FROM)
+    starts, ends = (0, *DELETED_RECORDS_FROM), (*DELETED_RECORDS_FROM, None)
+    for claim, count, first, end in zip(claimed, counted, starts, ends, strict=True):
+        if claim != count:
+            rows = _class(first, end)
+            yield f"It claims {claim} files with {rows} hidden rows; the log holds {count}."
+
+
+def _class(first: int, end: int | None) -> str:
+    if end is None:
+        return f"{first} or more"
+    return "no" if end == 1 else f"{first} to {end - 1}"
+
+
+def _sorted(protocol: Protocol | None) -> Protocol | None:
+    """The order of features says nothing, and writers change it."""
+    if protocol is None:
+        return None
+    lists = (protocol.reader_features, protocol.writer_features)
+    readers, writers = (None if names is None else tuple(sorted(names)) for names in lists)
+    return replace(protocol, reader_features=readers, writer_features=writers)
+
+
+def _other_fields(what: str, claimed: Any, held: Any) -> Iterator[str]:
+    if claimed is None:
+        return
+    for field in fields(claimed):
+        claim, value = getattr(claimed, field.name), getattr(held, field.name)
+        if claim != value:
+            claims, holds = _shown(claim), _shown(value)
+            yield f"Its {what} differs in {field.name}: {claims}; in the log {holds}."
+
+
+def _other_transactions(claimed: Iterable[Transaction], snapshot: Snapshot) -> Iterator[str]:
+    claims = {found.app_id: found for found in claimed}
+    held = snapshot.transactions
+    # writers leave out those that are expired, and when they looked is not known
+    expires = TRANSACTION_RETENTION.value_of(snapshot.metadata.configuration) is not None
+    for app_id in sorted(claims.keys() | held.keys()):
+        claim, value = claims.get(app_id), held.get(app_id)
+        if claim is None and expires and value is not None and value.last_updated is not None:
+            continue
+        if claim is None or value is None or claim.version != value.version:
+            yield (
+                f"Its transaction of {brief(app_id)} is at "
+                f"{_version(claim)}; in the log at {_version(value)}."
+            )
+
+
+def _version(found: Transaction | None) -> str:
+    return "no version" if found is None else f"version {found.version}"
+
+
+def _other_domains(
+    claimed: Iterable[DomainMetadata], held: Mapping[str, DomainMetadata]
+) -> Iterator[str]:
+    claims = {found.domain: found for found in claimed}
+    for name in sorted(claims.keys() | held.keys()):
+        claim, value = claims.get(name), held.get(name)
+        if claim is None or value is None or claim.configuration != value.configuration:
+            yield (
+                f"Its domain {brief(name)} is {_configuration(claim)}; "
+                f"in the log {_configuration(value)}."
+            )
+
+
+def _configuration(found: DomainMetadata | None) -> str:
+    return "absent" if found is None else brief(found.configuration)
+
+
+def _other_commit(claims: VersionChecksum, version: int, store: ReadStore) -> Iterator[str]:
+    """Whether it was made for this commit, as far as both say."""
+    if claims.txn_id is None and claims.in_commit_timestamp is None:
+        return
+    try:
+        info = read_commit_info(store, version)
+    except (NotFoundError, StorageError, CorruptLogError):
+        return  # the commit is gone from below its checkpoint, or cannot be had now
+    txn_id, moment = info.body.get("txnId"), info.in_commit_ms
+    if None not in (claims.txn_id, txn_id) and claims.txn_id != txn_id:
+        yield f"It was made for transaction {_shown(claims.txn_id)}, not {_shown(txn_id)}."
+    if None not in (claims.in_commit_timestamp, moment) and claims.in_commit_timestamp != moment:
+        yield f"It claims the in-commit timestamp {claims.in_commit_timestamp}, not {moment}."
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str, ensure_ascii=False)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _unreadable(name: str, reason: str) -> Problem:
+    return _problem(name, f"The checksum {name} cannot be read.", reason)
+
+
+def _problem(name: str, problem: str, reason: str) -> Problem:
+    return Problem(
+        kind="log_corrupt",
+        problem=problem,
+        reason=reason,
+        remedy="The log decides, and is what is shown here; report this to the writer of the "
+        "version, and check that no commit was lost.",
+        place=name,
+        spec=_SPEC,
+    )

@@ -1,0 +1,260 @@
+"""How large the files of a version are, and which partition is worth an OPTIMIZE first
+(spec: Add File and Remove File, Partition Value Serialization)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import InvalidArgumentError
+from explorer.log.actions.columns import STRING_MAP, int64_column, string_column, string_map_column
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
+from explorer.scan.watched import watched_files
+from explorer.table.counts import count
+from explorer.table.snapshot import Snapshot
+from explorer.table.target_size import target_file_size
+
+Numbers = npt.NDArray[np.int64]
+
+SIZES: Final = pa.schema(
+    [
+        ("from_bytes", pa.int64()),
+        ("below_bytes", pa.int64()),
+        ("num_files", pa.int64()),
+        ("bytes", pa.int64()),
+    ]
+)
+PARTITIONS: Final = pa.schema(
+    [
+        ("partition", STRING_MAP),
+        ("num_files", pa.int64()),
+        ("bytes", pa.int64()),
+        ("small_files", pa.int64()),
+        ("small_bytes", pa.int64()),
+        ("files_after", pa.int64()),
+        ("files_saved", pa.int64()),
+        ("saved_per_gib", pa.float64()),
+    ]
+)
+_GIB: Final = 2**30
+_LARGEST_CLAIM: Final = 2**50
+"""Bytes that a file is believed to have: a log may claim anything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Sizes of the live files of a version.
+
+    - `sizes`, a row per class of sizes that occurs, each twice as wide as the one before:
+      from_bytes, below_bytes, num_files, bytes
+    - `partitions`, a row each, those first that gain most per byte written again:
+      `partition` (by logical names; empty where the table has none), num_files, bytes;
+      small_files, those below the target, and small_bytes; files_after: as many as they
+      would fill; files_saved; saved_per_gib: files saved per GiB written again
+    - `target` in bytes and `target_source`; `median` in bytes, None without any file
+    """
+
+    version: int
+    num_files: int
+    size_in_bytes: int
+    target: int
+    target_source: str
+    median: int | None
+    sizes: pa.Table
+    partitions: pa.Table
+
+    @property
+    def sentence(self) -> str:
+        """Whether small files are a problem, and which partition comes first."""
+        return _sentence(self)
+
+
+def file_layout(
+    snapshot: Snapshot,
+    target: int | None = None,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> Layout:
+    """The sizes of a version against `target` bytes, by default the table's own."""
+    if target is not None and target <= 0:
+        raise InvalidArgumentError(
+            f"{target} is no size of a file.",
+            reason="Files have at least one byte.",
+            remedy="Give a number of bytes above zero.",
+        )
+    own, source = target_file_size(snapshot.metadata.configuration)
+    wanted = own if target is None else target
+    columns = list(snapshot.metadata.partition_columns)
+    named = ["size", "partition_values"] if columns else ["size"]
+    watch = Watch(progress=progress, cancel=cancel)
+    files = watched_files(snapshot, named, watch, "Reading sizes")
+    sizes = np.clip(_numbers(files.column("size")), 0, _LARGEST_CLAIM)
+    numbers, firsts = partition_numbers(files, columns)
+    return Layout(
+        version=snapshot.version,
+        num_files=len(sizes),
+        size_in_bytes=int(sizes.sum()),
+        target=wanted,
+        target_source=source if target is None else "the caller",
+        median=int(np.median(sizes)) if len(sizes) else None,
+        sizes=_histogram(sizes),
+        partitions=_partitions(files, sizes, numbers, firsts, wanted),
+    )
+
+
+def partition_numbers(files: pa.Table, columns: list[str]) -> tuple[Numbers, Numbers]:
+    """A number for the partition of each file, and for each number the position of a file in
+    it. `columns` are logical names; null and empty text are the same value."""
+    numbers, firsts = _dense(np.zeros(files.num_rows, np.int64))
+    for codes in _codes(files, columns):
+        numbers, firsts = _dense(numbers * (int(codes.max(initial=0)) + 1) + codes)
+    return numbers, firsts
+
+
+def _dense(values: Numbers) -> tuple[Numbers, Numbers]:
+    """The same numbers, none of them negative, without gaps, in their order; and the position
+    of the first of each."""
+    most = int(values.max(initial=0))
+    if most > 4 * len(values):
+        _, firsts, numbers = np.unique(values, return_index=True, return_inverse=True)
+        return numbers.astype(np.int64), firsts.astype(np.int64)
+    # few enough to be looked up, which takes a fraction of the time of sorting them
+    seen = np.zeros(most + 1, np.bool_)
+    seen[values] = True
+    numbers = (np.cumsum(seen) - 1)[values]
+    firsts = np.empty(int(seen.sum()), np.int64)
+    firsts[numbers[::-1]] = np.arange(len(values) - 1, -1, -1)  # the last one assigned stays
+    return numbers, firsts
+
+
+def _codes(files: pa.Table, columns: list[str]) -> Iterator[Numbers]:
+    """For each column a number for the value of each file."""
+    if not columns:
+        return
+    maps = files.column("partition_values").combine_chunks()
+    count, width = len(maps), len(columns)
+    lengths = np.diff(maps.offsets.to_numpy())
+    keys, items = maps.keys, maps.items
+    if count and len(keys) == count * width and (lengths == width).all():
+        # nearly always: the same keys in the same order, with nothing to be looked up
+        names = _numbers(pc.dictionary_encode(keys).indices.cast(pa.int64())).reshape(count, width)
+        if (names == names[0]).all():
+            encoded = pc.dictionary_encode(pc.fill_null(items, _NOTHING))
+            values = _numbers(encoded.indices.cast(pa.int64())).reshape(count, width)
+            yield from values.T
+            return
+    for name in columns:
+        found = pc.coalesce(pc.map_lookup(maps, string_column([name])[0], "first"), _NOTHING)
+        yield _numbers(pc.dictionary_encode(found).indices.cast(pa.int64()))
+
+
+def _partitions(
+    files: pa.Table, sizes: Numbers, numbers: Numbers, firsts: Numbers, target: int
+) -> pa.Table:
+    count = len(firsts)
+    small = sizes < target
+    num_small = np.bincount(numbers[small], minlength=count)
+    small_bytes = _sums(numbers[small], sizes[small], count)
+    after = np.minimum(-(-small_bytes // target), num_small)
+    after = np.where((num_small > 0) & (after == 0), 1, after)
+    saved = num_small - after
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(saved > 0, saved * _GIB / np.maximum(small_bytes, 1), 0.0)
+    order = np.lexsort((np.arange(count), -saved, -rate))
+    columns = [
+        np.bincount(numbers, minlength=count),
+        _sums(numbers, sizes, count),
+        num_small,
+        small_bytes,
+        after,
+        saved,
+    ]
+    return pa.Table.from_arrays(
+        [
+            _values(files, firsts[order]),
+            *(pa.array(column[order].astype(np.int64)) for column in columns),
+            pa.array(rate[order]),
+        ],
+        schema=PARTITIONS,
+    )
+
+
+def _values(files: pa.Table, at: Numbers) -> pa.Array:
+    if "partition_values" not in files.column_names:
+        return string_map_column([{} for _ in at])
+    maps: pa.Array = files.column("partition_values").take(pa.array(at)).combine_chunks()
+    return maps
+
+
+def _sums(numbers: Numbers, sizes: Numbers, count: int) -> Numbers:
+    found = np.zeros(count, np.int64)
+    np.add.at(found, numbers, sizes)
+    return found
+
+
+def _histogram(sizes: Numbers) -> pa.Table:
+    """By powers of two; the first class holds empty files too."""
+    classes = np.zeros(len(sizes), np.int64)
+    classes[sizes > 1] = np.floor(np.log2(sizes[sizes > 1])).astype(np.int64)
+    found = np.unique(classes)
+    masks = [classes == number for number in found]
+    return pa.Table.from_arrays(
+        [
+            int64_column([2 ** int(number) if number else 0 for number in found]),
+            int64_column([2 ** (int(number) + 1) for number in found]),
+            int64_column([int(mask.sum()) for mask in masks]),
+            int64_column([int(sizes[mask].sum()) for mask in masks]),
+        ],
+        schema=SIZES,
+    )
+
+
+def _numbers(values: pa.Array | pa.ChunkedArray) -> Numbers:
+    filled = pc.fill_null(values, _ZERO)
+    found: Numbers = filled.to_numpy() if len(filled) else np.zeros(0, np.int64)
+    return found
+
+
+def _sentence(layout: Layout) -> str:
+    if not layout.num_files:
+        return f"Version {layout.version} has no files."
+    target = f"the target of {render_byte_size(layout.target)} ({layout.target_source})"
+    saved = pc.sum(layout.partitions.column("files_saved")).as_py() or 0
+    small = pc.sum(layout.partitions.column("small_files")).as_py() or 0
+    files = count(layout.num_files, "file")
+    if not saved:
+        if small:
+            return (
+                f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}, but none "
+                "lies in a partition with another: there is nothing to put together."
+            )
+        return f"None of {files} is below {target}."
+    first: dict[str, Any] = layout.partitions.slice(0, 1).to_pylist()[0]
+    rewritten = render_byte_size(first["small_bytes"])
+    where = "" if not first["partition"] else f" Begin with {partition_in_words(first)}:"
+    gain = f" writing {rewritten} again makes {first['files_after']:,} of "
+    gain += f"{first['small_files']:,} small files."
+    text = gain if where else f" W{gain[2:]}"
+    return (
+        f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}; {saved:,} could be "
+        f"saved.{where}{text}"
+    )
+
+
+def partition_in_words(row: dict[str, Any]) -> str:
+    """`day=2026-11-01, country=DE` of a row of `partitions`."""
+    pairs = dict(row["partition"])
+    shown = [f"{name[:60]}={'null' if text is None else text[:60]}" for name, text in pairs.items()]
+    return ", ".join(shown)
+
+
+_NOTHING = string_column([""])[0]
+_ZERO = int64_column([0])[0]

@@ -1,0 +1,125 @@
+"""Reachability as a sentence: what can be read, what not and why, and what is not known."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from explorer.inspect.reach._retention_windows import UNREAD
+
+_SHOWN = 3
+
+
+def reach_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_listed: bool) -> str:
+    """The answer first; `ranges` and `windows` as in `Reachability`."""
+    # no times: one may lie where no calendar reaches
+    rows = ranges.select(["what", "first", "last", "state"]).to_pylist()
+    travel = _by_state([row for row in rows if row["what"] == "time travel"])
+    feed = _by_state([row for row in rows if row["what"] == "change feed"])
+    parts = [_travel(travel, latest, has_listed=has_listed)]
+    parts += [_feed(feed, latest, has_listed=has_listed)]
+    window = windows.select(["first_version", "value", "source"]).to_pylist()[0]
+    first = window["first_version"]
+    if window["source"] == UNREAD:
+        parts.append(
+            "For how long removed files stay nobody can tell: delta.deletedFileRetentionDuration "
+            "cannot be read."
+        )
+    elif latest and first != 0:
+        oldest = latest if first is None else first
+        parts.append(
+            f"Delta Spark 4.1 and newer travels back to version {oldest} at most, because of "
+            f"delta.deletedFileRetentionDuration ({window['value']}, {window['source']})."
+        )
+    return " ".join(part for part in parts if part)
+
+
+def versions_in_words(found: list[tuple[int, int]]) -> str:
+    """`version 3`, `versions 0–4, 7 and others`."""
+    shown = [str(a) if a == b else f"{a:,}–{b:,}" for a, b in found[:_SHOWN]]
+    more = " and others" if len(found) > _SHOWN else ""
+    single = len(found) == 1 and found[0][0] == found[0][1]
+    return f"version{'' if single else 's'} {', '.join(shown)}{more}"
+
+
+def _by_state(rows: list[dict[str, object]]) -> dict[str, list[tuple[int, int]]]:
+    found: dict[str, list[tuple[int, int]]] = {}
+    for row in rows:
+        first, last = row["first"], row["last"]
+        if isinstance(first, int) and isinstance(last, int):
+            found.setdefault(str(row["state"]), []).append((first, last))
+    return found
+
+
+def _travel(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: bool) -> str:
+    gone = [
+        f"{versions_in_words(found[state])} ({state})"
+        for state in ("log gone", "data gone", "deletion vector gone")
+        if state in found
+    ]
+    lost = f"{'; '.join(gone)} cannot be read" if gone else ""
+    if has_listed:
+        there = _joined(found, ("readable", "readable, unprotected", "promised", "unprotected"))
+        whole = not gone
+        text = "Every version can be read" if whole else ""
+        if not whole:
+            text = _first_letter(f"{lost}; {versions_in_words(there)} can" if there else lost)
+        if risky := found.get("readable, unprotected"):
+            verb = "stays" if _is_one(risky) else "stay"
+            text += f", and {versions_in_words(risky)} {verb} only until the next vacuum"
+        return f"{text}."
+    promised = found.get("promised", [])
+    text = f"{_first_letter(lost)}. " if lost else ""
+    if promised == [(0, latest)]:
+        return f"{text}Every version can be read, as far as the log tells."
+    if promised:
+        text += f"{_first_letter(versions_in_words(promised))} can be read, as far as the log tells"
+    if risky := found.get("unprotected"):
+        text += "; " if promised else ""
+        words = versions_in_words(risky)
+        text += f"{words if promised else _first_letter(words)} may have lost files to a vacuum, "
+        text += "which only a listing of the files tells"
+    return f"{text}." if text and not text.endswith(". ") else text.strip()
+
+
+def _feed(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: bool) -> str:
+    if found.get("not enabled") == [(0, latest)]:
+        return "The change feed is not enabled."
+    if "not read yet" in found:
+        return "Since when the change feed is enabled is known once the commits were read."
+    there = _joined(found, ("readable", "readable, unprotected", "promised", "unprotected"))
+    gone = [
+        f"{versions_in_words(found[state])} ({state})"
+        for state in ("log gone", "data gone", "deletion vector gone", "not enabled")
+        if state in found
+    ]
+    if not there:
+        return f"The change feed cannot be read: {'; '.join(gone)}."
+    left = f", not of {'; '.join(gone)}" if gone else ""
+    if has_listed:
+        return f"The change feed of {versions_in_words(there)} can be read{left}."
+    text = f"The change feed is recorded for {versions_in_words(there)}{left}"
+    if risky := found.get("unprotected"):
+        text += f"; of {versions_in_words(risky)} a vacuum may have deleted files"
+    return f"{text}."
+
+
+def _joined(
+    found: dict[str, list[tuple[int, int]]], states: tuple[str, ...]
+) -> list[tuple[int, int]]:
+    """The ranges of several states, neighbours put together."""
+    every = sorted(item for state in states for item in found.get(state, []))
+    joined: list[tuple[int, int]] = []
+    for first, last in every:
+        if joined and joined[-1][1] + 1 == first:
+            joined[-1] = (joined[-1][0], last)
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _is_one(found: list[tuple[int, int]]) -> bool:
+    return len(found) == 1 and found[0][0] == found[0][1]
+
+
+def _first_letter(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,428 @@
+"""When a row was written, changed or deleted: a search through all versions that reads only
+the files that may hold it (spec: Add CDC File, Deletion Vectors, Per-file Statistics)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+import pyarrow as pa
+
+from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.inspect.commits.commit_lines import read_commits
+from explorer.inspect.frames import Column, build_frame
+from explorer.inspect.reach.reachability import openable_versions
+from explorer.inspect.reach.wording import versions_in_words
+from explorer.inspect.rows._candidates import Candidates
+from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.log.commits.commit_info import read_commit_info
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.filenames import render_commit_name
+from explorer.rows.changes.change_actions import Change, RecordedChanges
+from explorer.rows.changes.change_range import CHANGE_COLUMNS, ChangeRange, TableState
+from explorer.rows.changes.feed import ChangeFeed, CommitChanges, read_change
+from explorer.rows.layout import layout_of
+from explorer.rows.python_values import plain_values
+from explorer.rows.read import RowScan
+from explorer.rows.request import RowRequest, build_request
+from explorer.scan.plan import plan_scan
+from explorer.scan.predicate.evaluation import evaluate
+from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.predicate.predicate import Predicate
+from explorer.table.counts import count
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table, contiguous_run
+
+MOST_FILES: Final = 1_000
+"""Files that are read unless the caller allows more."""
+MOST_ROWS: Final = 10_000
+"""Changes that are told: a condition that matches more is no search for a row."""
+
+VERSIONS: dict[str, Column] = {
+    "version": (int64_column, pa.int64()),
+    "timestamp": (time_column, TIME),
+    "inserted": (int64_column, pa.int64()),
+    "updated": (int64_column, pa.int64()),
+    "deleted": (int64_column, pa.int64()),
+    "operation": (string_column, pa.string()),
+    "user_name": (string_column, pa.string()),
+    "engine_info": (string_column, pa.string()),
+    "log_file": (string_column, pa.string()),
+}
+UNREAD: dict[str, Column] = {
+    "version": (int64_column, pa.int64()),
+    "path": (string_column, pa.string()),
+    "reason": (string_column, pa.string()),
+}
+_AT_A_TIME: Final = 512
+"""Commits whose files are judged together."""
+_TYPE, _ROW_ID = CHANGE_COLUMNS[0], "_row_id"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowHistory:
+    """What became of the rows that match a condition.
+
+    - `versions`, a row per version that changed one: version, timestamp; inserted, updated and
+      deleted rows; operation, user_name, engine_info; log_file
+    - `rows`: the rows, as `read_changes` gives them, with `_file_path`, `_row_index` and, where
+      the table tracks rows, `_row_id`. A row that a version only wrote anew is none of them
+    - `at_start`: matching rows of version `first - 1`, with which the search began; None where
+      it began with the table
+    - `first` to `last` were searched, `latest` is the newest version; `is_cut` says that a limit
+      ended it early. `num_files` counts the files that the first version has, and that commits
+      add, remove or record; `files_read` how often one was read, `bytes_read` their sizes as far
+      as the log says them
+    - `unread`: version, path and reason of what could not be read; what it holds is not known
+    """
+
+    where: str
+    first: int
+    last: int
+    latest: int
+    versions: pa.Table
+    rows: pa.Table
+    at_start: pa.Table | None
+    num_files: int
+    files_read: int
+    bytes_read: int
+    unread: pa.Table
+    is_cut: bool
+
+    @property
+    def sentence(self) -> str:
+        """When it happened, and what was searched."""
+        return row_sentence(self)
+
+
+def search_rows(  # what is searched for, where, how far, and who looks on
+    table: Table,
+    where: str,
+    *,
+    from_version: int | None = None,
+    most_files: int = MOST_FILES,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> RowHistory:
+    """The versions in which rows that match `where` came, went or changed.
+
+    The condition is over the latest schema, by which all files are read: a column that older
+    files do not have is null in their rows. The search begins
+    with the oldest version that the log still has, or with `from_version`. Raises what
+    `Table.snapshot` raises, `InvalidArgumentError` for a condition that cannot be understood.
+    """
+    watch = Watch(progress=progress, cancel=cancel)
+    end = table.snapshot(progress=progress, cancel=cancel)
+    predicate = parse_predicate(where, end.schema)
+    base = _base(table, end, from_version)
+    first = 0 if base is None else base.version + 1
+    search = _Search(table, end, predicate, range(first, end.version + 1), most_files)
+    at_start = None if base is None else search.begin(base, watch)
+    search.run(watch)
+    rows = pa.Table.from_batches(search.found, search.schema)
+    return RowHistory(
+        where=where,
+        first=first,
+        last=search.last,
+        latest=end.version,
+        versions=_versions(table, rows),
+        rows=rows,
+        at_start=at_start,
+        num_files=search.num_files,
+        files_read=search.files_read,
+        bytes_read=search.bytes_read,
+        unread=build_frame(UNREAD, sorted([*search.unread, *search.broken])),
+        is_cut=search.is_cut,
+    )
+
+
+def _base(table: Table, end: Snapshot, from_version: int | None) -> Snapshot | None:
+    """The version with which the search begins; None where it begins with the first commit."""
+    if from_version is not None:
+        if isinstance(from_version, bool) or not 0 <= from_version <= end.version:
+            raise InvalidArgumentError(
+                f"The search cannot begin with version {str(from_version)[:40]}.",
+                reason=f"The versions of this table are 0 to {end.version}.",
+                remedy="Begin with one of them.",
+            )
+        return None if from_version == 0 else table.snapshot(version=from_version - 1)
+    listing = table.listing()
+    run = contiguous_run(listing.commits)
+    if run and run[0] == 0:
+        return None
+    lowest = end.version if not run else run[0] - 1
+    opens = openable_versions(listing)
+    return table.snapshot(version=next(version for version in opens if version >= lowest))
+
+
+class _Search:
+    """A search on its way; lives for one call."""
+
+    def __init__(
+        self, table: Table, end: Snapshot, predicate: Predicate, versions: range, most_files: int
+    ) -> None:
+        layout = layout_of(end)
+        extra = ["_file_path", "_row_index", *([_ROW_ID] if layout.tracks_rows else [])]
+        names = end.schema.names
+        self.request: RowRequest = build_request(
+            layout, None, [name for name in extra if name not in names]
+        )
+        self.data: dict[int, bytes] = {}
+        state = TableState(protocol=end.protocol, metadata=end.metadata)
+        self.feed = ChangeFeed(
+            range=ChangeRange(
+                table=table,
+                listing=table.listing(),
+                versions=versions,
+                end=end,
+                states={versions.start: state},
+                kept=self.data,
+            ),
+            request=self.request,
+        )
+        self.schema = self.feed.schema
+        self.predicate = predicate
+        self.candidates = Candidates(predicate, end)
+        self.most_files = most_files
+        self.last = versions.stop - 1
+        self.found: list[pa.RecordBatch] = []
+        self.num_rows = self.num_base = self.files_read = self.bytes_read = 0
+        self.unread: list[tuple[int, str, str]] = []
+        self.is_cut = False
+
+    @property
+    def num_files(self) -> int:
+        """The files that were named, in the first version and by the commits after it."""
+        return self.num_base + self.candidates.num_actions
+
+    def begin(self, base: Snapshot, watch: Watch) -> pa.Table:
+        """The matching rows of the version with which it begins."""
+        self.candidates.begin_with(base)
+        request = build_request(
+            self.request.layout, None, self.request.metadata_columns, self.predicate
+        )
+        kept = plan_scan(base, self.predicate).kept
+        if kept.num_rows > self.most_files:
+            self.is_cut, self.last = True, base.version
+            return pa.Table.from_batches([], request.schema)
+        self.num_base = base.num_files
+        batches = []
+        for file in range(kept.num_rows):
+            watch.step(file, kept.num_rows, "Reading the version to begin with")
+            scan = RowScan(snapshot=base, request=request, files=kept.slice(file, 1))
+            path, size = (kept.column(name)[file].as_py() for name in ("path", "size"))
+            self._count(size)
+            try:
+                batches += list(scan.batches(limit=MOST_ROWS))
+            except DeltaError as error:
+                self._missed(base.version, path, error)
+        return pa.Table.from_batches(batches, request.schema)
+
+    def run(self, watch: Watch) -> None:
+        """Search commit by commit, until the end or a limit."""
+        versions = self.feed.range.versions
+        commits = zip(versions, read_commits(self.feed.range.table.store, versions), strict=True)
+        done = 0
+        while not self.is_cut and (some := list(islice(commits, _AT_A_TIME))):
+            watch.step(done, len(versions), "Searching versions")
+            done += len(some)
+            self._search_block(some, watch)
+
+    def _search_block(self, some: list[tuple[int, bytes | DeltaError]], watch: Watch) -> None:
+        self.data.clear()
+        for version, data in some:
+            if isinstance(data, DeltaError):
+                self._missed(version, render_commit_name(version), data)
+            else:
+                self.data[version] = data
+        for version in self.candidates.take(list(self.data.items())):
+            try:
+                commit = self.feed.commit(version)
+            except DeltaError as error:
+                self._missed(version, render_commit_name(version), error)
+                continue
+            wanted = [change for change in commit.changes if change.file.path in self.candidates]
+            if self.files_read + len(wanted) > self.most_files:
+                self.is_cut, self.last = True, version - 1
+                return
+            rows = self._changed(commit, wanted, watch)
+            if self.num_rows + rows.num_rows > MOST_ROWS:
+                self.is_cut, self.last = True, version - 1
+                return
+            self.num_rows += rows.num_rows
+            self.found += rows.to_batches()
+
+    def _changed(self, commit: CommitChanges, changes: list[Change], watch: Watch) -> pa.Table:
+        batches: list[pa.RecordBatch] = []
+        is_recorded = False
+        for change in changes:
+            is_recorded |= isinstance(change, RecordedChanges)
+            self._count(change.file.size)
+            try:
+                for batch in read_change(self.feed.range.table.store, change, commit, self.request):
+                    watch.step(self.files_read, None, "Reading files")
+                    batches.append(batch.filter(evaluate(self.predicate.condition, batch)))
+            except DeltaError as error:
+                self._missed(commit.version, change.file.path, error)
+        rows = pa.Table.from_batches(batches, self.schema)
+        return rows if is_recorded or not rows.num_rows else _net(rows, self.feed.range.end)
+
+    @property
+    def broken(self) -> list[tuple[int, str, str]]:
+        """Commits that cannot be parsed, as they stand among what was not read."""
+        found = self.candidates.broken
+        return [(version, render_commit_name(version), problem) for version, problem in found]
+
+    def _count(self, size: int | None) -> None:
+        self.files_read += 1
+        self.bytes_read += max(size or 0, 0)
+
+    def _missed(self, version: int, path: str, error: DeltaError) -> None:
+        if error.kind == "cancelled":
+            raise error
+        self.unread.append((version, path, error.problem))
+
+
+def _net(rows: pa.Table, end: Snapshot) -> pa.Table:
+    """The changes of one version without rows that it only wrote anew, and with both sides of
+    a row that kept its id as an update."""
+    types = rows.column(_TYPE).to_pylist()
+    if len(set(types)) < 2:
+        return rows
+    columns = [plain_values(rows.column(name)) for name in end.schema.names]
+    keys = [repr(row) for row in zip(*columns, strict=True)] if columns else [""] * len(types)
+    ids = rows.column(_ROW_ID).to_pylist() if _ROW_ID in rows.column_names else None
+    if ids is not None:
+        keys = [f"{number}:{key}" for number, key in zip(ids, keys, strict=True)]
+    same = _in_both(list(zip(types, keys, strict=True)))
+    kept = [at for at, is_same in enumerate(same) if not is_same]
+    if ids is not None:
+        moved = _updated([(types[at], ids[at]) for at in kept])
+        for at, is_update in zip(kept, moved, strict=True):
+            if is_update:
+                types[at] = "update_preimage" if types[at] == "delete" else "update_postimage"
+    named = rows.set_column(
+        rows.schema.get_field_index(_TYPE), rows.schema.field(_TYPE), string_column(types)
+    )
+    return named.take(int64_column(kept))
+
+
+def _in_both(keyed: list[tuple[str, str]]) -> list[bool]:
+    """Which of the (type, key) stand on both sides, one for one."""
+    counts = Counter(keyed)
+    pairs = {key: min(counts["insert", key], counts["delete", key]) for _, key in counts}
+    left: defaultdict[tuple[str, str], int] = defaultdict(int)
+    found = []
+    for kind, key in keyed:
+        left[kind, key] += 1
+        found.append(left[kind, key] <= pairs[key])
+    return found
+
+
+def _updated(keyed: list[tuple[str, int | None]]) -> Iterator[bool]:
+    """Which rows, by type and id, stand on both sides."""
+    sides: defaultdict[int | None, set[str]] = defaultdict(set)
+    for kind, number in keyed:
+        sides[number].add(kind)
+    return (number is not None and len(sides[number]) == 2 for _, number in keyed)
+
+
+def _versions(table: Table, rows: pa.Table) -> pa.Table:
+    counts: dict[int, Counter[str]] = {}
+    every = zip(
+        rows.column(CHANGE_COLUMNS[1]).to_pylist(), rows.column(_TYPE).to_pylist(), strict=True
+    )
+    for version, kind in every:
+        counts.setdefault(version, Counter())[kind] += 1
+    times = dict(
+        zip(
+            rows.column(CHANGE_COLUMNS[1]).to_pylist(),
+            rows.column(CHANGE_COLUMNS[2]).cast(pa.int64()).to_pylist(),
+            strict=True,
+        )
+    )
+    found = []
+    for version, kinds in counts.items():
+        told = _told(table, version)
+        found.append(
+            (
+                version,
+                times[version],
+                kinds["insert"],
+                max(kinds["update_preimage"], kinds["update_postimage"]),
+                kinds["delete"],
+                _text(told.get("operation")),
+                _text(told.get("userName")),
+                _text(told.get("engineInfo")),
+                render_commit_name(version),
+            )
+        )
+    return build_frame(VERSIONS, found)
+
+
+def _told(table: Table, version: int) -> dict[str, Any]:
+    try:
+        return dict(read_commit_info(table.store, version).body)
+    except DeltaError:
+        return {}
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+_SHOWN = 3
+
+
+def row_sentence(found: RowHistory) -> str:
+    """When something happened to the rows, and what was searched."""
+    # no times: one may lie where no calendar reaches
+    rows = found.versions.drop_columns(["timestamp"]).to_pylist()
+    if not rows:
+        text = "No version that was searched changed a row that matches."
+        if found.at_start is not None and found.at_start.num_rows:
+            number = found.at_start.num_rows
+            text += f" {_rows(number)} matched already in version {found.first - 1}."
+    else:
+        shown = rows if len(rows) <= _SHOWN else [rows[0], *rows[-(_SHOWN - 1) :]]
+        text = "; ".join(_event(row) for row in shown)
+        text = f"{text[:1].upper()}{text[1:]}."
+        if len(rows) > _SHOWN:
+            text = f"Rows that match changed in {len(rows):,} versions. First and last: {text}"
+        if found.at_start is not None and found.at_start.num_rows:
+            text += f" {_rows(found.at_start.num_rows)} matched before, in version "
+            text += f"{found.first - 1}."
+    return f"{text} {_searched(found)}"
+
+
+def _event(row: dict[str, Any]) -> str:
+    parts = [
+        f"{verb} {_rows(row[name])}"
+        for name, verb in (("inserted", "wrote"), ("updated", "changed"), ("deleted", "deleted"))
+        if row[name]
+    ]
+    by = "" if row["operation"] is None else f" ({row['operation'][:60]})"
+    return f"version {row['version']}{by} {' and '.join(parts)}"
+
+
+def _searched(found: RowHistory) -> str:
+    span = "nothing"
+    if found.last >= found.first:
+        span = versions_in_words([(found.first, found.last)])
+    text = f"Searched: {span}; of {found.num_files:,} files that were added or removed "
+    text += f"{found.files_read:,} had to be read ({render_byte_size(found.bytes_read)})."
+    if found.is_cut:
+        text += f" A limit ended the search: what came after version {found.last} is not known."
+    if found.unread.num_rows:
+        number = found.unread.num_rows
+        text += f" {count(number, 'file')} could not be read: what "
+        text += f"{'they hold' if number > 1 else 'it holds'} is not known."
+    return text
+
+
+def _rows(number: int) -> str:
+    return count(number, "row")

@@ -1,0 +1,376 @@
+"""One Parquet file of a checkpoint, or a sidecar (spec: Checkpoints, Sidecar Files).
+
+Only named columns are read, row group by row group. Whatever pyarrow says of a
+file that it cannot read becomes `UnusableCheckpointError`, because there is
+another way then: an older checkpoint, or the commits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.actions.columns import COLUMNS
+from explorer.log.actions.fields import FileAction
+from explorer.log.checkpoint._stored_types import as_type
+from explorer.log.checkpoint._unusable_file import (
+    too_many_sidecars,
+    unusable,
+    unusable_if_unreadable,
+)
+from explorer.log.small_file import MOST_SIDECARS
+from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
+from explorer.storage.parquet.file_bytes import ParquetBytes
+from explorer.storage.parquet.reader import ParquetReader
+from explorer.storage.ports import ReadStore
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+# without these a checkpoint would answer nulls where commits have values
+_REQUIRED: dict[FileAction, tuple[str, ...]] = {
+    "add": ("path", "partitionValues", "size", "modificationTime"),
+    "remove": ("path",),
+}
+
+ROWS_AT_ONCE = 2**14
+"""How many rows of a row group are decoded at a time where they are reduced as they come: with
+their statistics some megabytes. Fewer stay in nearer caches, but two threads get in each
+other's way then, because Python runs between any two steps."""
+
+_PATHS_AT_ONCE = 2**13
+"""The same for paths alone, which stay as they were decoded: what decodes them is used again
+and again, and a piece is cheap to copy where some of its rows are to go."""
+
+# rows in which to look for the few actions before looking at all
+_FIRST = 2**10
+
+_TOO_FEW = "a row group holds fewer rows than its footer says"
+
+# readers count the rows of a group in 32 bits
+_MAX_ROWS = 2**31
+
+FieldPath: TypeAlias = tuple[str, ...]
+"""Names of the log from an action to a field inside it."""
+
+# a leaf that is never null where the action is there: it tells which row groups matter
+_WITNESS = {
+    "protocol": "minReaderVersion",
+    "metaData": "id",
+    "txn": "appId",
+    "domainMetadata": "domain",
+    HIGH_WATER_MARK_ACTION: "highWaterMark",
+    "sidecar": "path",
+    "checkpointMetadata": "version",
+}
+
+# newer revisions do not know it: whatever its column holds, it is no obstacle
+_FORGOTTEN = frozenset({HIGH_WATER_MARK_ACTION})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParquetPart:
+    """An opened footer. `path` is relative to the table's root, or absolute."""
+
+    stored: ParquetBytes
+    path: str
+    size: int
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+
+    @property
+    def num_row_groups(self) -> int:
+        """How many row groups there are."""
+        return int(self.metadata.num_row_groups)
+
+    def has(self, action: str, field: str | None = None) -> bool:
+        """Whether the file has the column of an action, or one field of it."""
+        at = self.schema.get_field_index(action)
+        if at < 0:
+            return False
+        kind = self.schema.field(at).type
+        return field is None or (pa.types.is_struct(kind) and kind.get_field_index(field) >= 0)
+
+    def read_small(self) -> Iterator[dict[str, Any]]:
+        """The actions that are few, each as `{name: body}` like a line of a commit."""
+        leaves = self._witnesses()
+        if not leaves:
+            return
+        every = range(self.num_row_groups)
+        sidecars = 0
+        with self._open(every, [*leaves]) as file:
+            for group in every:
+                for action in self._read_small(file, group, leaves):
+                    sidecars += "sidecar" in action
+                    if sidecars > MOST_SIDECARS:
+                        raise too_many_sidecars(self.path)
+                    yield action
+
+    def read_first(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Those of these actions that are among the first rows, as `read_small` has them;
+        nearly all writers put the few actions there."""
+        names = [name for name in self._witnesses() if name in names]
+        if not names or not self.num_row_groups:
+            return []
+        with self._open([0], names) as file:
+            for table in self._stream(file, 0, names, _FIRST):
+                with unusable_if_unreadable(self.path):
+                    rows = [(name, _rows_with(table.column(name), name)) for name in names]
+                    return [{name: body} for name, found in rows for body in found.to_pylist()]
+        return []
+
+    def _witnesses(self) -> dict[str, str]:
+        """For each action that is few and has a column, the leaf that is never null."""
+        leaves = {name: f"{name}.{leaf}" for name, leaf in _WITNESS.items() if self.has(name)}
+        for name, leaf in [*leaves.items()]:
+            if not self.has(name, _WITNESS[name]):
+                if name not in _FORGOTTEN:
+                    raise unusable(self.path, f"it has no column {leaf}")
+                del leaves[name]
+        return leaves
+
+    def _read_small(
+        self, file: ParquetReader, group: int, leaves: Mapping[str, str]
+    ) -> Iterator[dict[str, Any]]:
+        witnesses = self._read(file, group, list(leaves.values()), use_threads=True)
+        with unusable_if_unreadable(self.path):
+            masks = {
+                name: pc.is_valid(pc.struct_field(witnesses.column(name), _WITNESS[name]))
+                for name in leaves
+            }
+            masks = {name: mask for name, mask in masks.items() if pc.any(mask).as_py()}
+            # before each of them becomes an object: a few bytes may stand for millions
+            if "sidecar" in masks and pc.sum(masks["sidecar"]).as_py() > MOST_SIDECARS:
+                raise too_many_sidecars(self.path)
+            last = max((_last(mask) for mask in masks.values()), default=-1)
+        start = 0
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in masks}
+        # nearly always they are the first of their row group, or of a group of their own
+        for table in self._stream(file, group, list(masks)) if masks else ():
+            with unusable_if_unreadable(self.path):
+                for name, mask in masks.items():
+                    here = mask.slice(start, table.num_rows)
+                    found[name] += table.column(name).filter(here).to_pylist()
+            start += table.num_rows
+            if start > last:
+                break
+        for name, bodies in found.items():
+            yield from ({name: body} for body in bodies)
+
+    def read_group(
+        self,
+        group: int,
+        action: FileAction,
+        columns: Sequence[str],
+        extra: Sequence[FieldPath] = (),
+    ) -> tuple[pa.Table, dict[FieldPath, pa.ChunkedArray]]:
+        """One row group's columns (public names of `columns.ADD_COLUMNS` or
+        `REMOVE_COLUMNS`), one row per row of the group, null where it is no such
+        action; and those of the further leaves in `extra` that the file has, each the
+        way into the action by names of the log (`("stats_parsed", "numRecords")`)."""
+        inner = [path for path in extra if self._has_leaf(action, path)]
+        leaves = self._leaves(action, columns, inner)
+        table: pa.Table | None = None
+        if leaves:
+            with self._open([group], leaves) as file:
+                table = self._read(file, group, leaves)
+        rows = self.metadata.row_group(group).num_rows
+        return (
+            self._columns(rows, action, columns, table),
+            self._inner(action, inner, table),
+        )
+
+    def stream_group(
+        self,
+        group: int,
+        action: FileAction,
+        columns: Sequence[str],
+        extra: Sequence[FieldPath] = (),
+    ) -> Iterator[tuple[slice, pa.Table, dict[FieldPath, pa.ChunkedArray]]]:
+        """What `read_group` answers, some thousand rows at a time, and which rows these are.
+        That fewer are there than the footer says is known only at their end."""
+        inner = [path for path in extra if self._has_leaf(action, path)]
+        leaves = self._leaves(action, columns, inner)
+        rows = self.metadata.row_group(group).num_rows
+        if not leaves:
+            for start in range(0, rows, ROWS_AT_ONCE):
+                end = min(start + ROWS_AT_ONCE, rows)
+                yield slice(start, end), self._columns(end - start, action, columns, None), {}
+            return
+        start = 0
+        with self._open([group], leaves) as file:
+            for table in self._stream(file, group, leaves):
+                end = start + table.num_rows
+                found = self._columns(table.num_rows, action, columns, table)
+                yield slice(start, end), found, self._inner(action, inner, table)
+                start = end
+
+    def _leaves(
+        self, action: FileAction, columns: Sequence[str], inner: Sequence[FieldPath]
+    ) -> list[str]:
+        names = [COLUMNS[action][name][0] for name in columns]
+        held = [(name,) for name in names if self.has(action, name)]
+        return [".".join((action, *path)) for path in [*held, *inner]]
+
+    def read_keys(self, group: int, action: FileAction) -> pa.Table:
+        """The column `path` of a row group and, where any of its files has a deletion
+        vector, `deletion_vector`, as `read_group` has them.
+
+        Whether there is one is asked of the values: pyarrow ends the process where the
+        statistics of a footer are broken, and a column of nulls costs nothing to read.
+        """
+        path, vector = f"{action}.path", f"{action}.deletionVector"
+        leaves = [path, vector] if self.has(action, "deletionVector") else [path]
+        with self._open([group], leaves) as file:
+            if vector in leaves and not self._has_vectors(file, group, action):
+                leaves = [path]
+            if len(leaves) == 1 and self.metadata.row_group(group).num_rows > ROWS_AT_ONCE:
+                return self._read_paths(file, group, action)
+            table = self._read(file, group, leaves)
+        names = ["path", "deletion_vector"][: len(leaves)]
+        return self._columns(table.num_rows, action, names, table)
+
+    def has_vectors(self, group: int, action: FileAction) -> bool:
+        """Whether any file of a row group has a deletion vector; see `read_keys`."""
+        if not self.has(action, "deletionVector"):
+            return False
+        with self._open([group], [f"{action}.deletionVector"]) as file:
+            return self._has_vectors(file, group, action)
+
+    def _read_paths(self, file: ParquetReader, group: int, action: FileAction) -> pa.Table:
+        """The column `path` of a large row group; decoded as a whole it would take twice the
+        memory that it needs."""
+        with unusable_if_unreadable(self.path):
+            return pa.concat_tables(
+                self._columns(table.num_rows, action, ["path"], table)
+                for table in self._stream(file, group, [f"{action}.path"], _PATHS_AT_ONCE)
+            )
+
+    def _has_vectors(self, file: ParquetReader, group: int, action: FileAction) -> bool:
+        column = self._read(file, group, [f"{action}.deletionVector.storageType"]).column(action)
+        with unusable_if_unreadable(self.path):
+            vectors = pc.struct_field(column, "deletionVector")
+            return bool(vectors.null_count < len(vectors))
+
+    def _columns(
+        self, rows: int, action: FileAction, columns: Sequence[str], table: pa.Table | None
+    ) -> pa.Table:
+        rules = COLUMNS[action]
+        arrays: list[pa.ChunkedArray] = []
+        with unusable_if_unreadable(self.path):
+            for name in columns:
+                log_name, _, data_type = rules[name]
+                if table is None or not self.has(action, log_name):
+                    arrays.append(pa.chunked_array([pa.nulls(rows, data_type)]))
+                    continue
+                found = pc.struct_field(table.column(action), log_name)
+                arrays.append(as_type(found, data_type))
+        return pa.Table.from_arrays(arrays, names=list(columns))
+
+    def _inner(
+        self, action: FileAction, paths: Sequence[FieldPath], table: pa.Table | None
+    ) -> dict[FieldPath, pa.ChunkedArray]:
+        if table is None:
+            return {}
+        with unusable_if_unreadable(self.path):
+            held = table.column(action)
+            return {path: pc.struct_field(held, list(path)) for path in paths}
+
+    def _has_leaf(self, action: FileAction, path: FieldPath) -> bool:
+        kind: pa.DataType = pa.struct(list(self.schema))
+        for name in (action, *path):
+            if not pa.types.is_struct(kind) or (at := kind.get_field_index(name)) < 0:
+                return False
+            kind = kind.field(at).type
+        return True
+
+    @contextlib.contextmanager
+    def _open(self, groups: Sequence[int], columns: Sequence[str]) -> Iterator[ParquetReader]:
+        """The file, to read these columns of these row groups."""
+        with unusable_if_unreadable(self.path), self.stored.open() as source:
+            if source.file.size() != self.size:
+                raise unusable(self.path, "it was replaced while it was being read")
+            leaves = source.stored.leaves(self.metadata.schema, columns)
+            source.expect(groups, leaves)
+            # what pages claim is asked of the system before it turns out wrong
+            source.check_pages(groups, leaves)
+            yield ParquetReader(source, self.metadata, buffered=True)
+
+    def _read(
+        self, file: ParquetReader, group: int, columns: list[str], *, use_threads: bool = False
+    ) -> pa.Table:
+        """All of a row group; `use_threads` where no other group is read beside it."""
+        with unusable_if_unreadable(self.path):
+            table = file.read_group(
+                group,
+                self.stored.leaves(self.metadata.schema, columns),
+                use_threads=use_threads or self.num_row_groups == 1,
+            )
+            # Parquet does not promise that text is UTF-8
+            table.validate(full=True)
+            if table.num_rows != self.metadata.row_group(group).num_rows:
+                raise unusable(self.path, _TOO_FEW)
+            return table
+
+    def _stream(
+        self, file: ParquetReader, group: int, columns: list[str], at_once: int = ROWS_AT_ONCE
+    ) -> Iterator[pa.Table]:
+        """As `_read`, in pieces; to be gone through inside of `_open`."""
+        left = self.metadata.row_group(group).num_rows
+        # a single column has nothing to do beside it
+        threads = self.num_row_groups == 1 and len(columns) > 1
+        leaves = self.stored.leaves(self.metadata.schema, columns)
+        for batch in file.stream_group(group, leaves, at_once, use_threads=threads):
+            batch.validate(full=True)
+            left -= batch.num_rows
+            if left < 0:
+                break
+            if batch.num_rows:
+                yield pa.Table.from_batches([batch])
+        if left:
+            raise unusable(self.path, _TOO_FEW)
+
+
+def open_part(
+    store: ReadStore, path: str, size: int | None = None, listed: int | None = None
+) -> ParquetPart:
+    """Read a footer; raises `UnusableCheckpointError` where that fails, or where the file
+    is not of the `size` in bytes that a checkpoint states. What a listing says of its size,
+    `listed`, only saves asking for it."""
+    stored = ParquetBytes(store, path, listed if size is None else size)
+    with unusable_if_unreadable(path), stored.open() as source:
+        length = source.file.size()
+        if size is not None and length != size:
+            raise unusable(path, f"it has {length} bytes, and the checkpoint says {size}")
+        source.check_footer()
+        file = ParquetReader(source, buffered=True)
+        part = ParquetPart(
+            stored=stored,
+            path=path,
+            size=length,
+            metadata=file.metadata,
+            schema=file.schema,
+        )
+        for group in range(part.num_row_groups):
+            if not 0 <= part.metadata.row_group(group).num_rows < _MAX_ROWS:
+                raise unusable(path, "its footer claims an impossible number of rows")
+        for action in COLUMNS:
+            for field in _REQUIRED[action] if part.has(action) else ():
+                if not part.has(action, field):
+                    raise unusable(path, f"it has no column {action}.{field}")
+        return part
+
+
+def _rows_with(actions: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """The rows that have such an action."""
+    return actions.filter(pc.is_valid(pc.struct_field(actions, _WITNESS[name])))
+
+
+def _last(mask: pa.ChunkedArray) -> int:
+    """The position of the last true value; there is one."""
+    return int(pc.max(pc.indices_nonzero(mask)).as_py())

@@ -1,0 +1,173 @@
+"""Replay of commits, newest first (spec: Action Reconciliation).
+
+What has been decided lives in columns of Arrow; where a commit is read line by line, a
+Python object per action exists only meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from explorer.errors import CorruptLogError, DeltaError, NotFoundError, Problem
+from explorer.log.actions.action_rows import ActionCollector, ActionRows
+from explorer.log.actions.fields import FileAction
+from explorer.log.commits.lines_ahead import columns_of, with_columns
+from explorer.log.folder.compactions import Step, UnusableCompactionError, plan_replay
+from explorer.log.folder.listing import Compaction
+from explorer.log.reconcile.replay import Replay
+from explorer.log.reconcile.small_actions import SmallActions
+from explorer.progress import UNWATCHED, Watch
+from explorer.protocol.filenames import LOG_FOLDER, render_commit_name, render_commit_path
+from explorer.storage.ports import ReadStore
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_PROGRESS_EVERY = 256
+_PROGRESS_BYTES = 4 * 2**20
+"""Few commits may be long ones."""
+
+# each costs a new beginning; a log with more of them is read commit by commit
+_MOST_UNUSABLE = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tail:
+    """What a run of commits, or the JSON of a checkpoint, decides.
+
+    `adds` and `removes` have the columns of `ADD_COLUMNS` and `REMOVE_COLUMNS`,
+    oldest first; no key stands twice. `sidecars`, and `checkpoint_versions` (what
+    `checkpointMetadata` says), mean nothing in commits.
+    """
+
+    add_rows: ActionRows
+    remove_rows: ActionRows
+    small: SmallActions
+    problems: tuple[Problem, ...] = ()
+    sidecars: tuple[Any, ...] = ()
+    checkpoint_versions: tuple[Any, ...] = ()
+
+    @property
+    def adds(self) -> pa.Table:
+        """The live files, as columns."""
+        return self.add_rows.table
+
+    @property
+    def removes(self) -> pa.Table:
+        """The tombstones, as columns."""
+        return self.remove_rows.table
+
+    @property
+    def decides_files(self) -> bool:
+        """Whether it speaks of any file."""
+        return bool(self.add_rows.num_rows or self.remove_rows.num_rows)
+
+
+EMPTY_TAIL = Tail(
+    add_rows=ActionRows("add"), remove_rows=ActionRows("remove"), small=SmallActions()
+)
+
+
+def replay_commits(
+    store: ReadStore,
+    versions: range,
+    watch: Watch = UNWATCHED,
+    compactions: Sequence[Compaction] = (),
+) -> Tail:
+    """Read the commits of `versions` (ascending) and reconcile them.
+
+    `compactions` are read in the place of the commits for which they stand; one that
+    cannot be used is a `Problem`, and its commits are read.
+
+    Raises `CorruptLogError` for a line that cannot be read, naming its place.
+    """
+    problems: list[Problem] = []
+    usable = tuple(compactions) if versions else ()
+    while usable:
+        try:
+            tail = _replay(store, plan_replay(versions, usable), watch)
+        except UnusableCompactionError as error:
+            if not isinstance(error.__cause__, NotFoundError):  # gone in a cleanup: no harm
+                problems.append(error.as_problem)
+            failed = error.compaction
+            enough = len(problems) >= _MOST_UNUSABLE
+            usable = () if enough else tuple(found for found in usable if found != failed)
+        else:
+            return replace(tail, problems=(*problems, *tail.problems))
+    tail = _replay(store, versions[::-1], watch) if versions else EMPTY_TAIL
+    return replace(tail, problems=(*problems, *tail.problems))
+
+
+def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tail:
+    builder = _TailBuilder()
+    files = with_columns(store.read_many(map(_path, newest_first)))
+    untold = 0
+    for done, step in enumerate(newest_first):
+        if done % _PROGRESS_EVERY == 0 or untold >= _PROGRESS_BYTES:
+            watch.step(done, len(newest_first), "Reading commits")
+            untold = 0
+        try:
+            data, columns = next(files)
+        except DeltaError as error:
+            if isinstance(step, Compaction):
+                raise UnusableCompactionError(step, error.problem) from error
+            if isinstance(error, NotFoundError):
+                raise _vanished(step) from error
+            raise
+        untold += len(data)
+        if isinstance(step, Compaction):
+            builder.read_compaction(data, step, columns)
+        else:
+            builder.read_commit(data, render_commit_name(step), columns)
+    return builder.build()
+
+
+def _path(step: Step) -> str:
+    if isinstance(step, Compaction):
+        return f"{LOG_FOLDER}/{step.name}"
+    return render_commit_path(step)
+
+
+def replay_json_checkpoint(data: bytes, name: str) -> Tail:
+    """The actions of a V2 checkpoint's JSON file (spec: V2 Checkpoint)."""
+    builder = _TailBuilder()
+    builder.read(data, name, columns_of(data))
+    return builder.build()
+
+
+class _TailBuilder(Replay):
+    """A replay whose actions become a `Tail`."""
+
+    def __init__(self) -> None:
+        self._rows: dict[FileAction, ActionCollector] = {
+            "add": ActionCollector("add"),
+            "remove": ActionCollector("remove"),
+        }
+        super().__init__(
+            self._rows["add"],
+            self._rows["remove"],
+            lambda action, rows: self._rows[action].add_rows(rows),
+        )
+
+    def build(self) -> Tail:
+        """What was decided."""
+        return Tail(
+            add_rows=self._rows["add"].rows(),
+            remove_rows=self._rows["remove"].rows(),
+            small=self.small,
+            problems=self.problems,
+            sidecars=tuple(self._sidecars),
+            checkpoint_versions=tuple(self._checkpoint_versions),
+        )
+
+
+def _vanished(version: int) -> CorruptLogError:
+    return CorruptLogError(
+        f"Commit {version} went away while the log was being read.",
+        reason="The listing named it and the store no longer has it: a log cleanup is running.",
+        remedy="Open the table again.",
+        kind="log_gap",
+        spec="Delta Log Entries",
+    )

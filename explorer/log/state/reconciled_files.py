@@ -1,0 +1,385 @@
+"""The reconciled files of one version (spec: Action Reconciliation).
+
+A checkpoint's rows are masked by what the commits after it decide; only masks
+are kept. Every question reads just the columns it needs, row group by row
+group, two at a time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.actions.columns import COLUMNS
+from explorer.log.actions.fields import FileAction
+from explorer.log.actions.record_counts import record_counts
+from explorer.log.checkpoint.parquet_part import FieldPath, ParquetPart, open_part
+from explorer.log.checkpoint.read import Checkpoint
+from explorer.log.reconcile.key_columns import (
+    GroupKeys,
+    decided_keys,
+    find_keys,
+    keys_of,
+    keys_of_arrays,
+    keys_of_rows,
+)
+from explorer.log.reconcile.tail import EMPTY_TAIL, Tail
+from explorer.log.state._later_columns import LaterColumns
+from explorer.log.state._live_groups import (
+    NUM_RECORDS,
+    STATS_PARSED_COUNT,
+    LiveGroup,
+    WantedColumns,
+    assemble,
+    find_live,
+    only_live,
+    select,
+)
+from explorer.log.state.file_columns import FileColumns
+from explorer.log.state.key_cache import KeyCache
+from explorer.storage.at_once import Answer, Job, at_once, each
+from explorer.storage.ports import RangeStore, ReadStore, offers
+
+_TYPES = {
+    action: {name: rule[2] for name, rule in rules.items()} for action, rules in COLUMNS.items()
+}
+_VECTOR = "deletion_vector"
+
+_NEWER_AT_ONCE = 32_768
+"""Files of commits, which whoever looks on hears of piece by piece."""
+
+# keys of commits: each look for them sorts them in anew, however few it looks at
+_FEW_DECIDED = 4_096
+
+# decoding releases Python's lock; more than two fight over memory instead
+_READERS = 2
+
+# where most of the time is waiting for the store
+_REMOTE_READERS = 8
+
+
+class LogState:
+    """The live files and the tombstones of one version; safe to share between threads."""
+
+    def __init__(
+        self, store: ReadStore, checkpoint: Checkpoint | None, tail: Tail, cache: KeyCache
+    ) -> None:
+        self._store = store
+        self._checkpoint = checkpoint
+        self._tail = tail
+        self._cache = cache
+        self._decided = decided_keys(tail) if checkpoint and tail.decides_files else None
+        self._lock = threading.RLock()
+        self._live: dict[FileAction, list[LiveGroup]] = {}
+        self._opened: list[ParquetPart] | None = None
+        self._readers = _REMOTE_READERS if offers(store, RangeStore) else _READERS
+
+    def count(self, action: FileAction) -> int:
+        """How many files are live ("add") or how many tombstones there are ("remove")."""
+        inline, tail = self._rows(action)
+        stored = sum(group.count for group in self._groups(action))
+        return int(stored + inline.num_rows + tail.num_rows)
+
+    def tables(self, action: FileAction, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """The files in force, a table per row group, then those of the commits.
+
+        `columns` are names of `ADD_COLUMNS` or `REMOVE_COLUMNS`, or `num_records`.
+        """
+        groups = [group for group in self._groups(action) if group.count]
+        yield from self._ahead(lambda group: self._read(group, action, columns).table, groups)
+        for rows in self._rows(action):
+            if rows.num_rows:
+                yield select(rows, columns)
+
+    def reduce_files(
+        self,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath],
+        reduce: Callable[[FileColumns], Answer],
+    ) -> Iterator[Answer]:
+        """What `reduce` makes of the live files, in the order of `tables`.
+
+        It gets some thousand files of a row group, or the files of the commits, at a
+        time, and runs in the threads that read, so that nothing needs to hold every file.
+        `columns` are as in `tables`, `leaves` are ways into an `add` action.
+        """
+        with self._lock:
+            found = self._live.get("add")
+        if found is None and {"path", _VECTOR} & set(columns):
+            # they are the keys, which are held for whoever asks next
+            found = self._groups("add")
+
+        def read(live: LiveGroup) -> tuple[LiveGroup, list[Answer]]:
+            return live, [reduce(piece) for piece in self._pieces(live, columns, leaves)]
+
+        def look(job: tuple[ParquetPart, int]) -> tuple[LiveGroup, list[Answer]]:
+            if not self._has_plain_keys(*job):
+                live = self._mask(*job, "add")
+                return read(live) if live.count else (live, [])
+            masks: list[pa.Array] = []
+            every = LiveGroup.of("add", *job, None)
+            answers = [reduce(found) for found in self._new_pieces(every, columns, leaves, masks)]
+            return LiveGroup.of("add", *job, pa.chunked_array(masks, pa.bool_())), answers
+
+        if found is None:
+            looked: list[LiveGroup] = []
+            for live, answers in self._ahead(look, self._row_groups("add")):
+                looked.append(live)
+                yield from answers
+            with self._lock:
+                self._live.setdefault("add", looked)
+        else:
+            for _, answers in self._ahead(read, [group for group in found if group.count]):
+                yield from answers
+        yield from map(reduce, self._newer("add", columns))
+
+    def stream(
+        self, action: FileAction, columns: Sequence[str], leaves: Sequence[FieldPath]
+    ) -> Iterator[FileColumns]:
+        """The files in force as `reduce_files` hands them on, read as they are asked for."""
+        with self._lock:
+            found = self._live.get(action)
+        groups = (self._mask(*job, action) for job in self._row_groups(action))
+        for live in groups if found is None else found:
+            if live.count:
+                yield from self._pieces(live, columns, leaves)
+        yield from self._newer(action, columns)
+
+    def _newer(self, action: FileAction, columns: Sequence[str]) -> Iterator[FileColumns]:
+        for rows in self._rows(action):
+            for start in range(0, rows.num_rows, _NEWER_AT_ONCE):
+                some = rows.slice(start, _NEWER_AT_ONCE)
+                yield FileColumns(table=select(some, columns), leaves={}, further=some.column)
+
+    def among(
+        self,
+        action: FileAction,
+        keys: pa.ChunkedArray,
+        columns: Sequence[str],
+        later: LogState | None = None,
+    ) -> Iterator[pa.Table]:
+        """Those files of `tables` whose key (see `key_columns`) is one of `keys`; of a
+        checkpoint, only row groups that hold one are read further than their keys.
+
+        The commits of `later`, where it is given, speak of every key. If it rests on the
+        same checkpoint, what it has masked there is all that must be looked at.
+        """
+        open_still = keys
+        if self._decided is not None:
+            open_still = keys.filter(pc.invert(pc.is_in(keys, value_set=self._decided)))
+        if len(open_still):
+            shared = later is not None and later._checkpoint is self._checkpoint
+            groups = self._row_groups(action)
+            masked = later._groups(action) if later is not None and shared else [None] * len(groups)
+            jobs = [
+                (group, live)
+                for group, live in zip(groups, masked, strict=True)
+                if live is None or live.mask is not None
+            ]
+
+            def read(job: tuple[tuple[ParquetPart, int], LiveGroup | None]) -> pa.Table | None:
+                return self._read_among(*job, action, open_still, columns)
+
+            at_hand = self._holds(action, jobs, columns)
+            found = map(read, jobs) if at_hand else self._ahead(read, jobs)
+            yield from (rows for rows in found if rows is not None)
+        for rows in self._rows(action):
+            kept = rows.filter(pc.is_in(keys_of(rows), value_set=keys)) if rows.num_rows else rows
+            if kept.num_rows:
+                yield select(kept, columns)
+
+    def _holds(
+        self,
+        action: FileAction,
+        jobs: Sequence[tuple[tuple[ParquetPart, int], LiveGroup | None]],
+        columns: Sequence[str],
+    ) -> bool:
+        """Whether these columns need no reading, so that threads would take longer to begin
+        than all the work does."""
+        held = [self._cache.get(*group, action) for group, _ in jobs]
+        return set(columns) <= {"path", _VECTOR} and all(
+            keys is not None and not keys.has_vectors for keys in held
+        )
+
+    def records(self, action: FileAction, name: str) -> bool:
+        """Whether the checkpoint, as far as it holds such actions, has the field that
+        answers `name`; without one a null says nothing."""
+        field = COLUMNS[action][name][0]
+        return all(part.has(action, field) for part in self._parts() if part.has(action))
+
+    def schema(self, action: FileAction, columns: Sequence[str]) -> pa.Schema:
+        """The schema of `tables`."""
+        types = _TYPES[action] | {NUM_RECORDS: pa.int64()}
+        return pa.schema([(name, types[name]) for name in columns])
+
+    def _ahead(self, work: Callable[[Job], Answer], jobs: Sequence[Job]) -> Iterator[Answer]:
+        return at_once(work, jobs, self._readers) if len(jobs) > 1 else map(work, jobs)
+
+    def _rows(self, action: FileAction) -> tuple[pa.Table, pa.Table]:
+        inline = self._checkpoint.inline if self._checkpoint else EMPTY_TAIL
+        held, newer = (
+            (inline.adds, self._tail.adds)
+            if action == "add"
+            else (inline.removes, self._tail.removes)
+        )
+        if held.num_rows and self._decided is not None:
+            held = held.filter(pc.invert(pc.is_in(keys_of(held), value_set=self._decided)))
+        return held, newer
+
+    def _parts(self) -> list[ParquetPart]:
+        if self._checkpoint is None:
+            return []
+        if self._opened is None:
+            sidecars = each(
+                self._store,
+                lambda sidecar: open_part(self._store, sidecar.path, sidecar.size),
+                self._checkpoint.sidecars,
+            )
+            self._opened = [*self._checkpoint.parts, *sidecars]
+        return self._opened
+
+    def _groups(self, action: FileAction) -> list[LiveGroup]:
+        with self._lock:
+            if (found := self._live.get(action)) is None:
+                jobs = self._row_groups(action)
+                found = list(self._ahead(lambda job: self._mask(*job, action), jobs))
+                self._live[action] = found
+            return found
+
+    def _row_groups(self, action: FileAction) -> list[tuple[ParquetPart, int]]:
+        with self._lock:
+            return [
+                (part, group)
+                for part in self._parts()
+                if part.has(action)
+                for group in range(part.num_row_groups)
+            ]
+
+    def _mask(self, part: ParquetPart, group: int, action: FileAction) -> LiveGroup:
+        held = self._group_keys(part, group, action)
+        mask = find_live(held.paths, held.keys, self._decided)
+        return LiveGroup.of(action, part, group, mask)
+
+    def _has_plain_keys(self, part: ParquetPart, group: int) -> bool:
+        """Whether the keys of a row group must be read, are made of its paths alone, and can
+        be looked for some thousand at a time."""
+        if self._decided is not None and len(self._decided) > _FEW_DECIDED:
+            return False
+        held = self._cache.get(part, group, "add")
+        return held is None and not part.has_vectors(group, "add")
+
+    def _group_keys(self, part: ParquetPart, group: int, action: FileAction) -> GroupKeys:
+        if (held := self._cache.get(part, group, action)) is not None:
+            return held
+        held = keys_of_rows(part.read_keys(group, action))
+        self._cache.put(part, group, action, held)
+        return held
+
+    def _read_among(
+        self,
+        at: tuple[ParquetPart, int],
+        masked: LiveGroup | None,
+        action: FileAction,
+        keys: pa.ChunkedArray,
+        columns: Sequence[str],
+    ) -> pa.Table | None:
+        part, group = at
+        held = self._group_keys(part, group, action).keys
+        hits = find_keys(held, keys, None if masked is None else masked.mask)
+        if not (count := int(pc.sum(hits).as_py() or 0)):
+            return None
+        live = LiveGroup(action=action, part=part, group=group, mask=hits, count=count)
+        stored = [name for name in columns if name != NUM_RECORDS]
+        if len(stored) == len(columns):
+            return self._read(live, action, columns).table
+        # counts of the few that are wanted, where `_read` counts the whole group
+        names = [*dict.fromkeys([*stored, "stats"])]
+        found = self._read(live, action, names, [STATS_PARSED_COUNT])
+        stats, parsed = found.table.column("stats"), found.leaves.get(STATS_PARSED_COUNT)
+        rows = found.table.append_column(NUM_RECORDS, record_counts(stats, parsed))
+        return rows.select(list(columns))
+
+    def _read(
+        self,
+        live: LiveGroup,
+        action: FileAction,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath] = (),
+    ) -> FileColumns:
+        wanted = self._wanted(live, action, columns, leaves)
+        read: tuple[pa.Table, dict[FieldPath, pa.ChunkedArray]] | None = None
+        if wanted.stored or wanted.further:
+            read = live.part.read_group(live.group, action, wanted.stored, wanted.further)
+        rows = live.part.metadata.row_group(live.group).num_rows
+        found = assemble(wanted, slice(0, rows), *(read or (None, {})))
+        return found if live.mask is None else found.only(live.mask)
+
+    def _pieces(
+        self, live: LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
+    ) -> Iterator[FileColumns]:
+        """The live files of a row group, some thousand at a time; each piece is to be done
+        with before the next one."""
+        later = self._later(live)
+        for rows, found in self._stream(live, columns, leaves):
+            mask = (
+                None if live.mask is None else live.mask.slice(rows.start, rows.stop - rows.start)
+            )
+            yield from only_live(found, rows, mask, later)
+
+    def _new_pieces(
+        self,
+        live: LiveGroup,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath],
+        masks: list[pa.Array],
+    ) -> Iterator[FileColumns]:
+        """As `_pieces`, of a row group whose paths, which alone are its keys, are read along
+        with the columns; `masks` takes which of its rows are live."""
+        later = self._later(live)
+        wanted = self._wanted(live, "add", columns, leaves)
+        names = ["path", *wanted.stored]
+        for rows, table, inner in live.part.stream_group(live.group, "add", names, wanted.further):
+            paths = table.column("path")
+            keys = pa.chunked_array([keys_of_arrays(chunk, None) for chunk in paths.chunks])
+            mask = find_live(paths, keys, self._decided)
+            masks += (pc.is_valid(paths) if mask is None else mask).chunks
+            yield from only_live(assemble(wanted, rows, table, inner), rows, mask, later)
+
+    def _later(self, live: LiveGroup) -> LaterColumns:
+        return LaterColumns(
+            lambda name: (found.table.column(0) for _, found in self._stream(live, [name], ()))
+        )
+
+    def _stream(
+        self, live: LiveGroup, columns: Sequence[str], leaves: Sequence[FieldPath]
+    ) -> Iterator[tuple[slice, FileColumns]]:
+        """All rows of a row group, whether they are live or not, some thousand at a time."""
+        wanted = self._wanted(live, live.action, columns, leaves)
+        pieces = live.part.stream_group(live.group, live.action, wanted.stored, wanted.further)
+        for rows, table, inner in pieces:
+            yield rows, assemble(wanted, rows, table, inner)
+
+    def _wanted(
+        self,
+        live: LiveGroup,
+        action: FileAction,
+        columns: Sequence[str],
+        leaves: Sequence[FieldPath],
+    ) -> WantedColumns:
+        stored = [name for name in columns if name not in {"path", NUM_RECORDS}]
+        further = [*leaves]
+        keys: GroupKeys | None = None
+        if "path" in columns or _VECTOR in columns:
+            keys = self._group_keys(live.part, live.group, action)
+            if _VECTOR in stored and not keys.has_vectors:
+                # reading nulls of five leaves takes as long as reading a column with values
+                stored.remove(_VECTOR)
+        if NUM_RECORDS in columns:
+            stored = [*dict.fromkeys([*stored, "stats"])]
+            further = [*dict.fromkeys([*leaves, STATS_PARSED_COUNT])]
+        return WantedColumns(
+            columns=columns, leaves=leaves, stored=stored, further=further, keys=keys
+        )

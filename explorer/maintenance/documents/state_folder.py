@@ -1,0 +1,345 @@
+"""Where plans, receipts and journals lie: a folder of the user, never the table.
+
+    plans/DIGEST.json, plans/DIGEST.arrow     a plan and its file list
+    receipts/ID.json                          what became of it
+    runs/DIGEST.journal                       how far an execution has come
+
+Every file is written beside its place, then renamed, and is for its owner alone. None
+holds credentials: a table is named by the place that may be shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+import pyarrow as pa
+
+from explorer.errors import DeltaError, InvalidArgumentError, NotFoundError, StorageError
+from explorer.maintenance.documents.receipt import LATEST_MS, Receipt, parse_receipt
+from explorer.maintenance.plan.plan import Plan, digest_document, parse_plan
+from explorer.protocol.unicode_text import with_encodable_texts
+from explorer.storage.local_file import read_local_file
+from explorer.table.table import Table
+
+StateDir = str | os.PathLike[str] | None
+
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_RECEIPT = re.compile(r"[0-9]{13,}-[0-9a-f]{12}", re.ASCII)
+_APPLICATION = "delta-explorer"
+_PREFIX = 12
+_LARGEST = 64 * 2**20
+"""Bytes of a plan without its file list, a receipt or a journal: some hundred times the
+largest that a table of ten million files has led to."""
+_UNREADABLE = (AttributeError, KeyError, OSError, TypeError, ValueError)
+"""What comes of a document that is missing, or was changed by hand."""
+
+Document = TypeVar("Document")
+
+
+def default_state_dir() -> Path:
+    """The user's folder for it: `$XDG_STATE_HOME/delta-explorer`, or below `~/.local/state`."""
+    home = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(home) if os.path.isabs(home) else Path.home() / ".local" / "state"
+    return base / _APPLICATION
+
+
+class StateFolder:
+    """The documents below one folder; nothing is created before something is saved."""
+
+    def __init__(self, place: StateDir = None) -> None:
+        chosen = default_state_dir() if place is None else Path(place)
+        self.place = Path(os.path.abspath(chosen))
+
+    def check_outside(self, table: Table) -> None:
+        """Raise `InvalidArgumentError` where the folder lies inside of the table."""
+        root = os.path.realpath(table.uri)
+        if os.path.isdir(root) and Path(os.path.realpath(self.place)).is_relative_to(root):
+            raise InvalidArgumentError(
+                "Plans and receipts cannot be kept inside of the table.",
+                reason=f"{self.place} lies below {table.uri}, where they would be stray files.",
+                remedy="Name a folder outside of the table with --state-dir.",
+            )
+
+    def save_plan(self, plan: Plan) -> None:
+        """Keep a plan; its file list comes first, so that a plan which is there is whole."""
+        name = f"plans/{plan.digest}"
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(
+            sink, plan.files.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")
+        ) as writer:
+            writer.write_table(plan.files)
+        self._write(f"{name}.arrow", sink.getvalue())
+        self._write(f"{name}.json", orjson.dumps(plan.document))
+
+    def load_plan(self, digest: str) -> Plan:
+        """The plan with this digest, or the only one whose digest begins with it (twelve
+        characters or more).
+
+        Raises `NotFoundError` where there is none, `InvalidArgumentError` where several fit or
+        the document is no longer what was saved.
+        """
+        full = self._find(digest)
+        try:
+            document = orjson.loads(self._read(f"plans/{full}.json"))
+            # from the file, and not from its bytes: one that is no list is not read whole
+            with (
+                pa.OSFile(os.fspath(self.place / f"plans/{full}.arrow")) as file,
+                pa.ipc.open_file(file) as reader,
+            ):
+                plan = parse_plan(document, reader.read_all())
+            intact = plan.digest == full
+        except (*_UNREADABLE, pa.ArrowException) as error:
+            raise _altered(full) from error
+        if not intact:
+            raise _altered(full)
+        return plan
+
+    def list_plans(self) -> list[dict[str, Any]]:
+        """The documents of all plans, newest first, each with its `digest`; of one that is no
+        longer what was saved only that, its place as it says it, and `altered`. The file lists,
+        which may be long, are not looked at."""
+        found = [
+            _listed_plan(place, data)
+            for place, data in self._files("plans")
+            if _DIGEST.fullmatch(place.stem)
+        ]
+        return sorted(found, key=lambda document: document["planned_at"] or 0, reverse=True)
+
+    def save_receipt(self, receipt: Receipt) -> None:
+        """Keep a receipt, whatever its texts are: what was done has to be told."""
+        self._write(f"receipts/{receipt.id}.json", _render(receipt.document))
+
+    def load_receipt(self, identifier: str) -> Receipt:
+        """The receipt with this id; raises `NotFoundError`."""
+        if not _RECEIPT.fullmatch(identifier):
+            raise _unknown("receipt", identifier)
+        try:
+            data = self._read(f"receipts/{identifier}.json")
+        except FileNotFoundError as error:
+            raise _unknown("receipt", identifier) from error
+        except OSError:
+            data = b""
+        if (found := _parse_receipt(identifier, data)) is None:
+            raise _altered(identifier, "What became of the plan stands in the table's history.")
+        return found
+
+    def list_receipts(self) -> list[Receipt]:
+        """All receipts that can be read, newest first."""
+        return [found for found in self.receipts_by_id().values() if found is not None]
+
+    def receipts_by_id(self) -> dict[str, Receipt | None]:
+        """All receipts, newest first; None for one that is no longer what was saved."""
+        found: dict[str, Receipt | None] = {}
+        for place, data in self._files("receipts"):
+            if _RECEIPT.fullmatch(place.stem):
+                found[place.stem] = _parse_receipt(place.stem, data)
+        return dict(sorted(found.items(), reverse=True))
+
+    def read_journal(self, digest: str) -> list[dict[str, Any]]:
+        """What an execution has noted; lines that were cut off, as by a kill, are left out.
+
+        Raises `InvalidArgumentError` for a journal that cannot be read: nobody knows then how
+        far the execution has come.
+        """
+        try:
+            data = self._read(f"runs/{digest}.journal")
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise InvalidArgumentError(
+                f"The journal of the plan {digest[:_PREFIX]} cannot be read.",
+                reason=f"{error.strerror or 'The file system refused'}, so that it is unknown how "
+                "far its execution has come.",
+                remedy="Make the plan again: what is done already is left out of a new one.",
+            ) from error
+        lines: list[dict[str, Any]] = []
+        for line in data.split(b"\n")[:-1]:
+            with contextlib.suppress(orjson.JSONDecodeError):
+                found = orjson.loads(line)
+                if isinstance(found, dict):
+                    lines.append(found)
+        return lines
+
+    def append_journal(self, digest: str, line: Mapping[str, Any]) -> None:
+        """Note how far an execution has come, before it goes on."""
+        place = self._prepare(f"runs/{digest}.journal")
+        with _speaking_of(self.place):
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+            descriptor = os.open(place, flags, 0o600)
+            try:
+                _write_all(descriptor, _after_a_cut(descriptor) + _render(line) + b"\n")
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    @contextlib.contextmanager
+    def running(self, digest: str) -> Iterator[bool]:
+        """Hold the plan against other processes while it is executed; False where another
+        has it."""
+        place = self._prepare(f"runs/{digest}.lock")
+        with _speaking_of(self.place):
+            descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(descriptor)
+
+    def _find(self, digest: str) -> str:
+        if _DIGEST.fullmatch(digest):
+            if (self.place / f"plans/{digest}.json").is_file():
+                return digest
+            raise _unknown("plan", digest)
+        if len(digest) < _PREFIX or not _DIGEST.fullmatch(digest.ljust(64, "0")):
+            raise _unknown("plan", digest)
+        folder = self.place / "plans"
+        places = folder.glob(f"{digest}*.json") if folder.is_dir() else ()
+        found = [place.stem for place in places if _DIGEST.fullmatch(place.stem)]
+        if len(found) > 1:
+            raise InvalidArgumentError(
+                f"Several plans begin with {digest}.",
+                reason="Approval is given to exactly one plan.",
+                remedy="Give the whole digest; `delta-explorer plans` lists them.",
+            )
+        if not found:
+            raise _unknown("plan", digest)
+        return found[0]
+
+    def _files(self, folder: str) -> Iterator[tuple[Path, bytes]]:
+        """What each document of a folder holds; nothing where it cannot be read."""
+        place = self.place / folder
+        if not place.is_dir():
+            return
+        for file in sorted(place.glob("*.json")):
+            data = b""
+            with contextlib.suppress(OSError):
+                data = read_local_file(file, _LARGEST)
+            yield file, data
+
+    def _read(self, name: str) -> bytes:
+        return read_local_file(self.place / name, _LARGEST)
+
+    def _prepare(self, name: str) -> Path:
+        place = self.place / name
+        with _speaking_of(self.place):
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return place
+
+    def _write(self, name: str, data: bytes | pa.Buffer) -> None:
+        place = self._prepare(name)
+        beside = place.with_name(f".{place.name}.{os.urandom(8).hex()}")
+        with _speaking_of(self.place):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            descriptor = os.open(beside, flags, 0o600)
+            try:
+                _write_all(descriptor, data)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            os.replace(beside, place)
+
+
+def _render(document: Mapping[str, Any]) -> bytes:
+    """As JSON, also where a text of it cannot be encoded, as from an error of the system."""
+    try:
+        return orjson.dumps(document)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(with_encodable_texts(dict(document)))
+
+
+def _write_all(descriptor: int, data: bytes | pa.Buffer) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _after_a_cut(descriptor: int) -> bytes:
+    """What ends a line that was cut off, so that the next one stands alone."""
+    size = os.fstat(descriptor).st_size
+    return b"\n" if size and os.pread(descriptor, 1, size - 1) != b"\n" else b""
+
+
+@contextlib.contextmanager
+def _speaking_of(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"The state folder {place} cannot be written.",
+            reason=os.strerror(error.errno) if error.errno else "The file system refused.",
+            remedy="Name a folder that you may write with --state-dir, or set XDG_STATE_HOME.",
+        ) from error
+
+
+def _listed_plan(place: Path, data: bytes) -> dict[str, Any]:
+    digest, document = place.stem, _parse_object(data)
+    if (
+        digest_document(document) == digest
+        and _can_be_listed(document)
+        and place.with_suffix(".arrow").is_file()
+    ):
+        return {"digest": digest, **document}
+    subject = document.get("subject")
+    uri = subject.get("uri") if isinstance(subject, dict) else None
+    return {
+        "digest": digest,
+        "altered": True,
+        "operation": "altered",
+        "planned_at": None,
+        "subject": {"uri": uri if isinstance(uri, str) else ""},
+        "summary": "The document is not what was saved, and cannot be used.",
+    }
+
+
+def _can_be_listed(document: Mapping[str, Any]) -> bool:
+    """Whether it has what a listing says; its digest may be right all the same."""
+    subject, time = document.get("subject"), document.get("planned_at")
+    uri = subject.get("uri") if isinstance(subject, dict) else None
+    texts = (uri, document.get("operation"), document.get("summary"))
+    is_time = type(time) is int and 0 <= time <= LATEST_MS
+    return is_time and all(isinstance(text, str) for text in texts)
+
+
+def _parse_object(data: bytes) -> dict[str, Any]:
+    """An empty one in the place of what is none."""
+    found: Any = None
+    with contextlib.suppress(orjson.JSONDecodeError):
+        found = orjson.loads(data)
+    return found if isinstance(found, dict) else {}
+
+
+def _parse_receipt(identifier: str, data: bytes) -> Receipt | None:
+    """The receipt of that name; None where it is no longer what was saved."""
+    try:
+        found = parse_receipt(_parse_object(data))
+    except _UNREADABLE:
+        return None
+    return found if found.id == identifier else None
+
+
+def _unknown(what: str, name: str) -> NotFoundError:
+    return NotFoundError(
+        f"There is no {what} {name[:80]}.",
+        reason=f"The state folder holds no {what} of that name.",
+        remedy=f"`delta-explorer {what}s` lists them; --state-dir names another folder.",
+        kind="plan_not_found",
+    )
+
+
+def _altered(name: str, remedy: str = "Make the plan again.") -> DeltaError:
+    return InvalidArgumentError(
+        f"The document {name} cannot be used.",
+        reason="It is not what was saved: its digest no longer fits, or it cannot be read.",
+        remedy=remedy,
+    )

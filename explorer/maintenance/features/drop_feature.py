@@ -1,0 +1,382 @@
+"""Planning to drop a feature (spec: Table Features, Protocol Evolution; Checkpoint
+Protection, proposed).
+
+A feature for writers alone goes in one commit. One that readers must know goes in two
+steps: first nobody uses it any more, then the protocol no longer asks for it. Old versions
+still need it, and there are two ways to keep readers who do not know it away from these:
+checkpoints that nobody may remove alone, or waiting until those versions are gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import UUID, uuid4, uuid5
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance.features._drop_history import Trace, find_newest_trace
+from explorer.maintenance.features.drop_rules import (
+    DROP_RULES,
+    Obstacle,
+    check_droppable,
+    switched_off,
+)
+from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.file_list import build_files, join_files
+from explorer.maintenance.plan.guards import in_words
+from explorer.maintenance.plan.newest_times import judge_committing, judge_following
+from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.steps.commit_files import vector_tombstones
+from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.commit_json import render_action
+from explorer.protocol.features.evolution import dependents, with_features, without_feature
+from explorer.protocol.features.registry import is_supported
+from explorer.protocol.known_properties import DROP_FEATURE_RETENTION
+from explorer.table.table import Table
+
+_BARRIERS: Final = 3
+"""Checkpoints before the protocol changes: delta-spark tries so many older ones where it
+cannot read the newest."""
+
+_PROTECTION: Final = "checkpointProtection"
+
+
+def plan_drop_feature(  # noqa: PLR0913  # what goes, who looks on, what makes it repeatable
+    table: Table,
+    feature: str,
+    *,
+    truncate_history: bool = False,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """Drop a feature, or begin to: the plan says which of its two steps it is.
+
+    Without `truncate_history` old versions stay, and the feature checkpointProtection keeps
+    them from readers who would need the dropped one; with it the feature is only dropped
+    once no log file speaks of it any more, and the plan is refused until then.
+
+    Raises `InvalidArgumentError` for a feature that the table does not have, that others
+    rest on, or that is not dropped here, with the reason.
+    """
+    name = check_droppable(feature)
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    _check(look, name, truncate_history=truncate_history)
+    drop = _Drop(look=look, name=name, truncate_history=truncate_history, seed=seed or uuid4())
+    plan = drop.plan()
+    commit = next((step for step in plan.steps if step.arguments.get("actions")), None)
+    if plan.refusals or commit is None:
+        return plan
+    return replace(plan, verdicts=(*plan.verdicts, judge_commit(plan, table, commit)))
+
+
+def _check(look: Look, name: str, *, truncate_history: bool) -> None:
+    protocol = look.snapshot.protocol
+    if not is_supported(protocol, name):
+        raise _refused(f"The table does not have the feature {name}.", "There is nothing to drop.")
+    if others := dependents(protocol, name):
+        raise _refused(
+            f"{name} cannot be dropped while the table has {', '.join(others)}.",
+            "It rests on it; drop that feature first, where it can be dropped.",
+        )
+    if truncate_history and not DROP_RULES[name].protects_history:
+        raise _refused(
+            f"The history need not be cut for {name}.",
+            "Readers do not have to know it, so that old versions stay what they are.",
+        )
+
+
+def _refused(problem: str, reason: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        problem,
+        reason=reason,
+        remedy="Look at the table's features, and at what drop-feature does with each.",
+        spec="Table Features",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drop:
+    """One feature of one table, about to go."""
+
+    look: Look
+    name: str
+    truncate_history: bool
+    seed: UUID
+
+    def plan(self) -> Plan:
+        """The step that comes next."""
+        snapshot = self.look.snapshot
+        rule = DROP_RULES[self.name]
+        off = rule.switched_off(snapshot.metadata.configuration)
+        obstacles = list(rule.obstacles(snapshot))
+        if not rule.protects_history:
+            return self._at_once(obstacles)
+        if off and not obstacles:
+            return self._first_step()
+        trace = find_newest_trace(self.look, self.name) if self.truncate_history else None
+        if trace is not None:
+            least = in_words(DROP_FEATURE_RETENTION.value_of(snapshot.metadata.configuration))
+            obstacles.append(
+                Obstacle(
+                    message=f"The history still uses {self.name}: of version {trace.version} "
+                    f"{trace.what}.",
+                    remedy=f"Clean the log up to a version after {trace.version} with clean-log, "
+                    f"when its retention has passed, or by --retention after {least} at the "
+                    "least. Or drop the feature without cutting the history.",
+                )
+            )
+        return self._second_step(obstacles, trace)
+
+    def _at_once(self, obstacles: list[Obstacle]) -> Plan:
+        """A feature for writers alone: one commit, with everything that goes with it."""
+        snapshot = self.look.snapshot
+        rule = DROP_RULES[self.name]
+        off = rule.switched_off(snapshot.metadata.configuration)
+        files = self._files_with_row_ids()
+        actions = [render_action(without_feature(snapshot.protocol, self.name))]
+        if off:
+            actions.append(render_action(switched_off(snapshot.metadata, off)))
+        # domains are written while there is their feature, and not together with its end
+        before = self._without_domains() if self.name == "domainMetadata" else []
+        if not before:
+            actions += [render_action(domain) for domain in rule.domains(snapshot)]
+        commit = commit_step(
+            "DROP FEATURE",
+            reason=f"Writers need not know {self.name} any more.",
+            transaction_id=self._transaction_id,
+            parameters=self._parameters,
+            metrics={},
+            reads="every row" if self.name == "rowTracking" else "metadata",
+            actions=[dict(action) for action in actions],
+            files={"take_row_ids": True, "num_files": files.num_rows} if files.num_rows else None,
+            num_files=files.num_rows,
+            upon_step=len(before) - 1 if before else None,
+            dropped_feature=self.name,
+        )
+        text = f"Drops {self.name}: writers who do not know it can write the table again."
+        lost = {
+            "rowTracking": " Rows lose their ids for good.",
+            "domainMetadata": f" {len(snapshot.domains)} configurations in the log go with it.",
+            "inCommitTimestamp": " Times of later versions are those of their files.",
+        }.get(self.name, "")
+        configuration = snapshot.metadata.configuration
+        after = with_checksum_and_checkpoint(commit, len(before), configuration, self.seed)
+        plan = self._plan(f"{text}{lost}", (*before, *after), obstacles)
+        if not files.num_rows:
+            return plan
+        reason = "its rows lose their ids; the file stays as it is"
+        listed = build_files(files["path"], action="add", reason=reason, bytes=files["size"])
+        grounds = (*plan.rests_on, "every file")
+        return replace(plan, files=join_files([listed]), rests_on=grounds)
+
+    def _first_step(self) -> Plan:
+        """Nobody uses the feature from now on."""
+        snapshot = self.look.snapshot
+        off = DROP_RULES[self.name].switched_off(snapshot.metadata.configuration)
+        metadata = switched_off(snapshot.metadata, off)
+        told = {item: value for item, value in off.items() if value is not None}
+        parameters: dict[str, Any] = {
+            "properties": orjson.dumps(told or sorted(off), option=orjson.OPT_SORT_KEYS).decode()
+        }
+        if not told:
+            parameters["ifExists"] = True
+        commit = commit_step(
+            "SET TBLPROPERTIES" if told else "UNSET TBLPROPERTIES",
+            reason=f"Nobody begins to use {self.name} any more.",
+            transaction_id=str(uuid5(self.seed, "off")),
+            parameters=parameters,
+            metrics={},
+            reads="metadata",
+            actions=[dict(render_action(metadata))],
+        )
+        left = snapshot.num_deletion_vectors if self.name == "deletionVectors" else 0
+        then = "optimize --purge, then drop-feature again" if left else "drop-feature again"
+        summary = (
+            f"First of two steps: switches {self.name} off, so that it can be dropped; nothing "
+            "becomes impossible, and the table keeps asking for it until the second. Afterwards: "
+            f"{then}. The second leaves a choice: the history stays and is protected, which asks "
+            "writers to know checkpointProtection; or, with --truncate-history, the feature goes "
+            "once all history that speaks of it was cleaned up."
+        )
+        steps = [
+            *with_checksum_and_checkpoint(commit, 0, metadata.configuration, self.seed)[:2],
+            self._checkpoint(0),
+        ]
+        return self._plan(summary, tuple(steps), [])
+
+    def _second_step(self, obstacles: list[Obstacle], trace: Trace | None) -> Plan:
+        """The protocol no longer asks for the feature."""
+        snapshot = self.look.snapshot
+        protects = not self.truncate_history
+        before: list[Step] = []
+        if protects:
+            before += self._tombstones()
+            for number in range(_BARRIERS):
+                before.append(self._barrier(number))
+                before.append(self._checkpoint(len(before) - 1))
+        protocol = without_feature(snapshot.protocol, self.name)
+        if protects:
+            protocol = with_features(protocol, [_PROTECTION])
+        actions = [render_action(protocol), render_action(snapshot.metadata)]
+        commit = commit_step(
+            "DROP FEATURE",
+            reason=f"Readers and writers need not know {self.name} any more.",
+            transaction_id=self._transaction_id,
+            parameters=self._parameters,
+            metrics={},
+            reads="every row",
+            actions=[dict(action) for action in (actions if protects else actions[:1])],
+            upon_step=len(before),
+            dropped_feature=self.name,
+            protects_history=protects,
+        )
+        at = len(before) + 1
+        configuration = snapshot.metadata.configuration
+        after = with_checksum_and_checkpoint(commit, at, configuration, self.seed)[:2]
+        steps = (*before, self._validation, *after, self._checkpoint(at))
+        summary = (
+            f"Second of two steps: drops {self.name}, so that readers and writers who do not know "
+            f"it can use the table again. {self._history(trace)}"
+        )
+        return self._plan(summary, steps, obstacles)
+
+    def _history(self, trace: Trace | None) -> str:
+        """What becomes of the history, of which `trace` is what still speaks of the feature."""
+        if not self.truncate_history:
+            return (
+                "The history stays: writers have to know checkpointProtection instead, and the "
+                "log before that version can only be cleaned as a whole."
+            )
+        if trace is None:
+            return "No log file speaks of it any more, so that the history needs no protection."
+        return (
+            f"That has to wait: version {trace.version} of the history still speaks of it, and "
+            "would have to be cleaned up first. Without cutting the history there is no wait."
+        )
+
+    def _without_domains(self) -> list[Step]:
+        domains = DROP_RULES[self.name].domains(self.look.snapshot)
+        if not domains:
+            return []
+        commit = commit_step(
+            "DOMAIN METADATA CLEANUP",
+            reason="What is configured in the log has no place without the feature.",
+            transaction_id=str(uuid5(self.seed, "domains")),
+            parameters={"domainMetadataRemovedCount": len(domains)},
+            metrics={},
+            reads="metadata",
+            actions=[dict(render_action(domain)) for domain in domains],
+        )
+        return [commit, self._validation]
+
+    @property
+    def _transaction_id(self) -> str:
+        return str(uuid5(self.seed, "drop"))
+
+    @property
+    def _validation(self) -> Step:
+        return Step(
+            kind="validate_traces",
+            reason=f"Nothing of {self.name} may be left in the newest version.",
+            arguments={"feature": self.name, "for_transaction": self._transaction_id},
+        )
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return {"featureName": self.name, "truncateHistory": self.truncate_history}
+
+    def _tombstones(self) -> list[Step]:
+        if self.name != "deletionVectors":
+            return []
+        number = vector_tombstones(self.look.snapshot, self.look.now_ms).num_rows
+        if not number:
+            return []
+        return [
+            commit_step(
+                "Deletion Vector Tombstones",
+                reason="Who does not know vectors would take their files for strays, and old "
+                "versions need them.",
+                transaction_id=str(uuid5(self.seed, "tombstones")),
+                parameters={},
+                metrics={},
+                reads="metadata",
+                files={"vector_tombstones": True},
+                num_files=number,
+            )
+        ]
+
+    def _barrier(self, number: int) -> Step:
+        return commit_step(
+            "Empty Commit",
+            reason=f"For checkpoint {number + 1} of {_BARRIERS}, behind which no reader goes back.",
+            transaction_id=str(uuid5(self.seed, f"barrier {number}")),
+            parameters={},
+            metrics={},
+            reads="nothing",
+        )
+
+    def _checkpoint(self, of_step: int) -> Step:
+        return Step(
+            kind="write_checkpoint",
+            reason="Readers begin here, and not at versions that need the feature.",
+            num_files=1,
+            arguments={
+                "of_step": of_step,
+                "seed": str(uuid5(self.seed, f"checkpoint {of_step}")),
+            },
+        )
+
+    def _files_with_row_ids(self) -> pa.Table:
+        columns = ["path", "size", "base_row_id", "default_row_commit_version"]
+        live = self.look.snapshot.physical_files("add", columns)
+        if self.name != "rowTracking":
+            return live.slice(0, 0)
+        held = pc.or_(
+            live.column("base_row_id").is_valid(),
+            live.column("default_row_commit_version").is_valid(),
+        )
+        return live.filter(held)
+
+    def _needs_ages(self, steps: tuple[Step, ...]) -> bool:
+        """Whether files begin an age, or commits no longer carry a time of their own that could
+        follow the one before."""
+        has_tombstones = any(step.arguments.get("files") for step in steps)
+        removes = has_tombstones and self.name == "deletionVectors"
+        return removes or self.name == "inCommitTimestamp"
+
+    def _plan(self, summary: str, steps: tuple[Step, ...], obstacles: list[Obstacle]) -> Plan:
+        look = self.look
+        refusals = (
+            Verdict(guard="traces", outcome="refuse", message=found.message, remedy=found.remedy)
+            for found in obstacles
+        )
+        commits = (step for step in steps if step.arguments.get("dropped_feature"))
+        return Plan(
+            operation="drop-feature",
+            subject=look.subject,
+            anchor=look.anchor,
+            planned_at=look.now_ms,
+            summary=summary,
+            parameters={"feature": self.name, "truncate_history": self.truncate_history},
+            effect={
+                "drops": any(True for _ in commits),
+                "protects_history": any(step.arguments.get("protects_history") for step in steps),
+                "undo": f"enable {self.name} again with upgrade, where it can be enabled",
+            },
+            verdicts=(
+                *(judge_committing if self._needs_ages(steps) else judge_following)(look),
+                *refusals,
+            ),
+            steps=steps,
+            rests_on=("protocol", "metadata"),
+            promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+            table=look.table,
+        )

@@ -1,0 +1,349 @@
+"""Planning upgrades of what a table asks of its readers and writers (spec: Protocol
+Evolution, Table Features).
+
+What a plan does is one commit, so that nobody ever reads half of it. Row tracking needs
+ids for the rows that are there: all files are added again with theirs in that same commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+from uuid import UUID, uuid4, uuid5
+
+import orjson
+import pyarrow as pa
+
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance.features.upgrade_rules import (
+    RULES,
+    Enabling,
+    check_enabled_here,
+    pointing_to_upgrade,
+)
+from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.file_list import build_files, join_files
+from explorer.maintenance.plan.newest_times import judge_following
+from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.used_features import unused_features
+from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.commit_json import render_action
+from explorer.protocol.features.evolution import (
+    implied_features,
+    with_features,
+    with_versions,
+    without_unused,
+)
+from explorer.protocol.features.registry import (
+    READER_FEATURES_VERSION,
+    WRITER_FEATURES_VERSION,
+    supported_features,
+)
+from explorer.protocol.known_properties import ROW_TRACKING
+from explorer.protocol.schema import parse_schema
+from explorer.table.counts import count
+from explorer.table.table import Table
+from explorer.transaction.rules.change import Described
+from explorer.transaction.staged import ValidatedRule
+
+_MOST_FILES: Final = 200_000
+"""Files that get row ids in one commit: some hundred MB of it."""
+
+Asked = tuple[Protocol, Metadata]
+Losers = Callable[[Asked, Asked], str]
+"""From what a table asks before and after to a sentence about who can no longer use it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Upgrade:
+    """What the table becomes."""
+
+    names: tuple[str, ...]
+    before: Asked
+    after: Asked
+    obstacles: tuple[str, ...]
+    left_out: tuple[str, ...]
+    without_ids: pa.Table
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.after[0]
+
+    @property
+    def metadata(self) -> Metadata:
+        return self.after[1]
+
+    @property
+    def changed(self) -> dict[str, str]:
+        """The properties that become another value."""
+        held = self.before[1].configuration
+        found = self.metadata.configuration
+        return {name: value for name, value in found.items() if held.get(name) != value}
+
+    @property
+    def added(self) -> list[str]:
+        held = supported_features(self.before[0])
+        return [name for name in supported_features(self.protocol) if name not in held]
+
+
+def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes it repeatable
+    table: Table,
+    *,
+    features: Collection[str] = (),
+    reader_version: int | None = None,
+    writer_version: int | None = None,
+    only_used: bool = False,
+    losers: Losers | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """Enable features, with what they need, or raise the versions of the protocol.
+
+    Where a property switches a feature on, the plan sets it; appendOnly is supported and
+    stays off, because it forbids what people do. `losers` says in a sentence which engines
+    can no longer read or write the table; it begins the summary.
+
+    Where a protocol begins to list features by name, those that came with its number are
+    listed too, as the reference does it; with `only_used` those alone that a version which can
+    still be read has used, so that fewer engines are kept away. All commits are looked through.
+    One that the table's properties or columns ask for may not be missing from the list: the
+    plan is refused, and says with which features together it would not be.
+
+    Raises `InvalidArgumentError` for a feature that is not enabled here, with the reason,
+    and for a version that does not exist.
+    """
+    names = tuple(dict.fromkeys(check_enabled_here(name) for name in features))
+    _check_versions(names, reader_version, writer_version)
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    made_with = seed or uuid4()
+    upgrade = _build_upgrade(look, names, (reader_version, writer_version), made_with)
+    if only_used:
+        upgrade = _with_used_alone(look, upgrade)
+    plan = _plan(look, upgrade, made_with, losers)
+    plan = replace(
+        plan,
+        parameters={
+            "features": list(names),
+            "reader_version": reader_version,
+            "writer_version": writer_version,
+            "only_used": only_used,
+        },
+    )
+    if plan.refusals or not plan.steps:
+        return plan
+    asking = Described(protocol=upgrade.protocol, metadata=upgrade.metadata)
+    verdict = pointing_to_upgrade(judge_commit(plan, table, plan.steps[0]), asking, names)
+    return replace(plan, verdicts=(*plan.verdicts, verdict))
+
+
+def _check_versions(names: Collection[str], reader: int | None, writer: int | None) -> None:
+    if not names and reader is None and writer is None:
+        raise InvalidArgumentError(
+            "No feature is named, and no version.",
+            reason="There is nothing to enable.",
+            remedy="Name features, or a reader or writer version.",
+            spec="Table Features",
+        )
+    for version, highest in (
+        (reader, READER_FEATURES_VERSION),
+        (writer, WRITER_FEATURES_VERSION),
+    ):
+        if version is not None and not 1 <= version <= highest:
+            raise InvalidArgumentError(
+                f"There is no version {version}.",
+                reason=f"Reader versions go to {READER_FEATURES_VERSION}, writer versions to "
+                f"{WRITER_FEATURES_VERSION}.",
+                remedy="Name one of them.",
+                spec="Protocol Evolution",
+            )
+
+
+def _build_upgrade(
+    look: Look, names: tuple[str, ...], versions: tuple[int | None, int | None], seed: UUID
+) -> _Upgrade:
+    snapshot = look.snapshot
+    protocol, metadata = snapshot.protocol, snapshot.metadata
+    after = with_versions(protocol, versions[0] or 1, versions[1] or 1)
+    after = with_features(after, names)
+    obstacles: list[str] = []
+    for name in names:
+        rule = RULES[name]
+        enabling = Enabling(
+            metadata=metadata, schema=parse_schema(metadata.schema_string), seed=seed
+        )
+        obstacles.extend(rule.obstacles(enabling))
+        metadata = rule.describe(enabling)
+        configuration = {**metadata.configuration, **rule.switch}
+        metadata = replace(metadata, configuration=configuration)
+    columns = ["path", "size", "num_records", "base_row_id"]
+    without = snapshot.physical_files("add", columns if "rowTracking" in names else columns[:1])
+    if "rowTracking" not in names:
+        without = without.slice(0, 0)
+    else:
+        without = without.filter(without.column("base_row_id").is_null())
+    return _Upgrade(
+        names=names,
+        before=(protocol, snapshot.metadata),
+        after=(after, metadata),
+        obstacles=tuple(obstacles),
+        left_out=(),
+        without_ids=without,
+    )
+
+
+def _with_used_alone(look: Look, upgrade: _Upgrade) -> _Upgrade:
+    """The same upgrade, which lists no feature that nobody asked for and no version used."""
+    before, after = upgrade.before[0], upgrade.protocol
+    asked = with_features(Protocol(min_reader_version=1, min_writer_version=1), upgrade.names)
+    wanted = supported_features(asked)
+    names = [name for name in implied_features(before, after) if name not in wanted]
+    unused = unused_features(look, names)
+    return replace(
+        upgrade,
+        after=(without_unused(after, unused) if unused else after, upgrade.metadata),
+        left_out=tuple(name for name in names if name in unused),
+    )
+
+
+def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> Plan:
+    steps: tuple[Step, ...] = ()
+    if upgrade.before != upgrade.after or upgrade.without_ids.num_rows:
+        configuration = upgrade.metadata.configuration
+        steps = with_checksum_and_checkpoint(_commit(upgrade, seed), 0, configuration, seed)
+    files = []
+    if upgrade.without_ids.num_rows:
+        listed = upgrade.without_ids
+        reason = "its rows get ids; the file stays as it is"
+        files = [build_files(listed["path"], action="add", reason=reason, bytes=listed["size"])]
+    return Plan(
+        operation="upgrade",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=_summary(upgrade, losers, has_steps=bool(steps)),
+        parameters={},
+        effect={
+            "features": upgrade.added,
+            "features_left_out": list(upgrade.left_out),
+            "protocol": render_action(upgrade.protocol)["protocol"],
+            "properties": upgrade.changed,
+            "files_with_new_row_ids": upgrade.without_ids.num_rows,
+            "undo": "drop the features again with drop-feature, where they can be dropped",
+        },
+        verdicts=(
+            *judge_following(look, upgrade.metadata),
+            *_judge(upgrade),
+        ),
+        steps=steps,
+        rests_on=("protocol", "metadata", "every file") if files else ("protocol", "metadata"),
+        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        files=join_files(files),
+        table=look.table,
+    )
+
+
+def _commit(upgrade: _Upgrade, seed: UUID) -> Step:
+    changes_protocol = upgrade.protocol != upgrade.before[0]
+    protocol = dict(render_action(upgrade.protocol))
+    actions = [protocol] if changes_protocol else []
+    if upgrade.metadata != upgrade.before[1]:
+        actions.append(dict(render_action(upgrade.metadata)))
+    told: Mapping[str, Any] = protocol["protocol"] if changes_protocol else upgrade.changed
+    text = orjson.dumps(told, option=orjson.OPT_SORT_KEYS).decode()
+    tracks = ROW_TRACKING.name in upgrade.changed
+    number = upgrade.without_ids.num_rows
+    return commit_step(
+        "UPGRADE PROTOCOL" if changes_protocol else "SET TBLPROPERTIES",
+        reason=f"Enables {', '.join(upgrade.names) or 'what the versions stand for'}.",
+        transaction_id=str(uuid5(seed, "upgrade")),
+        parameters={"newProtocol" if changes_protocol else "properties": text},
+        metrics={},
+        reads="every row" if tracks or number else "metadata",
+        actions=actions,
+        files={"give_row_ids": True, "num_files": number} if number else None,
+        num_files=number,
+        unused_features=upgrade.left_out,
+        # no file is without ids after this commit, and none may come unseen
+        validated=[ValidatedRule(key=ROW_TRACKING.name, expression="")] if tracks else (),
+    )
+
+
+def _judge(upgrade: _Upgrade) -> list[Verdict]:
+    found = [
+        Verdict(
+            guard="upgrade",
+            outcome="refuse",
+            message=text,
+            remedy="Change that first, or leave the feature out.",
+        )
+        for text in upgrade.obstacles
+    ]
+    if not upgrade.without_ids.num_rows:
+        return found
+    if unknown := upgrade.without_ids.column("num_records").null_count:
+        found.append(
+            Verdict(
+                guard="upgrade",
+                outcome="refuse",
+                message=f"rowTracking: {count(unknown, 'file')} "
+                f"{'does' if unknown == 1 else 'do'} not say how many rows "
+                f"{'it has' if unknown == 1 else 'they have'}, so that no ids can be given to "
+                "these.",
+                remedy="Repair the statistics first.",
+            )
+        )
+    if upgrade.without_ids.num_rows > _MOST_FILES:
+        found.append(
+            Verdict(
+                guard="upgrade",
+                outcome="refuse",
+                message=f"rowTracking: {count(upgrade.without_ids.num_rows, 'file')} would get "
+                f"ids in one commit, and {_MOST_FILES:,} may.",
+                remedy="Optimize the table first, so that it has fewer files.",
+            )
+        )
+    return found
+
+
+def _summary(upgrade: _Upgrade, losers: Losers | None, *, has_steps: bool) -> str:
+    if not has_steps:
+        return "The table has what was asked for already; nothing is to be done."
+    parts = [_demands(upgrade)]
+    if losers is not None and upgrade.before[0] != upgrade.protocol:
+        parts.insert(0, losers(upgrade.before, upgrade.after))
+    switched = [name for name in upgrade.names if name in RULES and _is_switched(upgrade, name)]
+    if switched:
+        parts.append(f"Switches on {', '.join(switched)}.")
+    if upgrade.left_out:
+        parts.append(
+            f"Leaves out {', '.join(upgrade.left_out)}, which came with the version's number and "
+            "which no version that can be read has used."
+        )
+    if number := upgrade.without_ids.num_rows:
+        parts.append(f"The rows of {count(number, 'file')} get ids; no row is written.")
+    return " ".join(part for part in parts if part)
+
+
+def _is_switched(upgrade: _Upgrade, name: str) -> bool:
+    rule = RULES[name]
+    if rule.switch:
+        return any(item in upgrade.changed for item in rule.switch)
+    return bool(upgrade.changed) and name in {"columnMapping", "rowTracking"}
+
+
+def _demands(upgrade: _Upgrade) -> str:
+    before, after = upgrade.before[0], upgrade.protocol
+    if before == after:
+        return "Changes properties alone; nobody is kept away who was not before."
+    readers = sorted({*(after.reader_features or ())} - {*(before.reader_features or ())})
+    reads = f"know {', '.join(readers)}" if readers else "read as before"
+    if not readers and after.min_reader_version != before.min_reader_version:
+        reads = f"know reader version {after.min_reader_version}"
+    writes = ", ".join(upgrade.added) or f"writer version {after.min_writer_version}"
+    return f"From then on readers have to {reads}, and writers to know {writes}."

@@ -1,0 +1,100 @@
+"""Whether a log may be cut before the version up to which a table protects its checkpoints
+(proposed: Checkpoint Protection).
+
+A feature was dropped there without its history: a checkpoint made by who does not know the
+feature would be wrong. So all that history goes at once or none of it, unless no checkpoint is
+made and none from the cut on goes, or every protocol in what goes is known here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.maintenance.plan.guards import judge_features
+from explorer.maintenance.plan.plan import Plan, Verdict
+from explorer.maintenance.plan.planning import Look
+from explorer.protocol.actions import parse_protocol
+from explorer.protocol.features.registry import is_supported
+from explorer.protocol.filenames import (
+    LOG_FOLDER,
+    LogFileKind,
+    parse_log_file_name,
+    render_commit_name,
+)
+from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
+from explorer.table.table import contiguous_run
+
+_CHECKPOINTS: Final = frozenset(
+    {
+        LogFileKind.CHECKPOINT_CLASSIC,
+        LogFileKind.CHECKPOINT_PART,
+        LogFileKind.CHECKPOINT_V2,
+    }
+)
+
+
+def judge_protection(look: Look, plan: Plan, cut: int | None) -> Verdict:
+    """The verdict on a plan that cuts the log at the checkpoint of version `cut` (None: nowhere),
+    by the files that it deletes and its steps."""
+    guard = "checkpoint protection"
+    until = protected_before(look)
+    if not until:
+        return Verdict(guard=guard, outcome="allow", message="No checkpoint is protected.")
+    if cut is None or cut >= until:
+        text = f"All history before version {until} goes at once, or none of it."
+        return Verdict(guard=guard, outcome="allow", message=text)
+    if not _changes_checkpoints(plan, cut):
+        text = f"No checkpoint is made, and none of version {cut} or later goes."
+        return Verdict(guard=guard, outcome="allow", message=text)
+    unknown = _unknown_protocol(look, cut)
+    if unknown is None:
+        text = "Every protocol in the history that goes is known here."
+        return Verdict(guard=guard, outcome="allow", message=text)
+    return Verdict(
+        guard=guard,
+        outcome="refuse",
+        message=f"Checkpoints before version {until} are protected, the log would be cut at "
+        f"version {cut}, and version {unknown} has a protocol that is not known here.",
+        remedy=f"Wait until all history before version {until} may go at once.",
+    )
+
+
+def protected_before(look: Look) -> int:
+    """The version before which checkpoints are protected; 0 where none is."""
+    if not is_supported(look.snapshot.protocol, "checkpointProtection"):
+        return 0
+    return CHECKPOINT_PROTECTION_VERSION.value_of(look.snapshot.metadata.configuration)
+
+
+def _changes_checkpoints(plan: Plan, cut: int) -> bool:
+    """Whether the plan makes a checkpoint, or deletes one of the cut or behind it."""
+    if any(step.kind in {"write_checkpoint", "copy_checkpoint"} for step in plan.steps):
+        return True
+    places = (path.rpartition("/") for path in plan.files.column("path").to_pylist())
+    names = (parse_log_file_name(name) for folder, _, name in places if folder == LOG_FOLDER)
+    return any(
+        found is not None
+        and found.kind in _CHECKPOINTS
+        and found.version is not None
+        and found.version >= cut
+        for found in names
+    )
+
+
+def _unknown_protocol(look: Look, before: int) -> int | None:
+    """The first version up to the cut whose protocol this engine does not fully know."""
+    for version in contiguous_run(look.listing.commits):
+        if version > before:
+            return None
+        name = render_commit_name(version)
+        data = look.store.read(f"{LOG_FOLDER}/{name}")
+        if not may_name(data, "protocol"):
+            continue
+        for number, line in lines_backwards(data):
+            body = parse_action(line, name, number).get("protocol")
+            if body is not None:
+                found = judge_features(parse_protocol(body, f"{name}:{number}"))
+                if found.outcome != "allow":
+                    return version
+    return None

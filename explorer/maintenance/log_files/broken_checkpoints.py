@@ -1,0 +1,166 @@
+"""Planning the repair of checkpoints that cannot be read (spec: Checkpoints).
+
+A checkpoint is broken where reading this very one, sidecars included, finds that its content
+is not sound. That a store fails, or that another checkpoint of the version is preferred, says
+nothing of it. What is broken is read once more before it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+
+from explorer.errors import CorruptLogError, UnusableCheckpointError
+from explorer.log.checkpoint.read import read_checkpoint
+from explorer.log.folder.last_checkpoint import read_hint
+from explorer.log.folder.listing import CheckpointFiles
+from explorer.log.reconcile.tail import EMPTY_TAIL
+from explorer.log.state.key_cache import KeyCache
+from explorer.log.state.reconciled_files import LogState
+from explorer.maintenance.log_files.checkpoint import checkpoint_step
+from explorer.maintenance.log_files.log_cleanup import hint_step
+from explorer.maintenance.plan.file_list import log_file
+from explorer.maintenance.plan.newer_commits import stale
+from explorer.maintenance.plan.plan import Step, Verdict
+from explorer.maintenance.plan.planning import Look
+from explorer.storage.ports import ReadStore
+
+Lost = tuple[int, int]
+"""Versions, both inclusive, that nothing else in the log stands for."""
+
+
+def broken_checkpoints(look: Look) -> dict[CheckpointFiles, str]:
+    """The complete checkpoints that are broken, oldest first, and why.
+
+    Raises what the store does: nobody knows then.
+    """
+    found: dict[CheckpointFiles, str] = {}
+    for number, files in enumerate(look.listing.checkpoints):
+        look.watch.step(number, len(look.listing.checkpoints), "Reading every checkpoint")
+        if (reason := why_broken(look.store, files)) is not None:
+            found[files] = reason
+    return found
+
+
+def why_broken(store: ReadStore, files: CheckpointFiles) -> str | None:
+    """What is wrong with the content of a checkpoint; None where it is sound. Raises what the
+    store does."""
+    try:
+        checkpoint = read_checkpoint(store, files)
+        state = LogState(store, checkpoint, EMPTY_TAIL, KeyCache(0))
+        _ = state.count("add"), state.count("remove")
+    except UnusableCheckpointError as error:
+        if error.kind != UnusableCheckpointError.default_kind:  # the store's, not the content's
+            raise
+        return error.reason
+    except CorruptLogError as error:
+        return error.reason
+    small = checkpoint.small
+    if small.protocol is None or small.metadata is None:
+        return "It has no protocol or no metadata."
+    return None
+
+
+def lost_versions(look: Look, broken: Iterable[CheckpointFiles]) -> list[Lost]:
+    """Versions that can only be put together from a checkpoint that is broken: the commits
+    before them are gone. Nobody can open them as it is; without the file nobody ever will."""
+    gone = set(broken)
+    commits = set(look.listing.commits)
+    sound = {files.version for files in look.listing.checkpoints if files not in gone}
+    found: list[Lost] = []
+    for version in sorted({files.version for files in gone} - sound):
+        start = version
+        while start in commits and start not in sound and start > 0:
+            start -= 1
+        if start in sound or (start == 0 and 0 in commits):
+            continue
+        end = version
+        while end + 1 in commits and end + 1 not in sound:
+            end += 1
+        if not found or version > found[-1][1]:
+            found.append((version, end))
+    return found
+
+
+def repair_steps(
+    look: Look, broken: Mapping[CheckpointFiles, str], seed: UUID
+) -> tuple[tuple[Step, ...], list[pa.Table]]:
+    """Delete the broken ones and write one of the newest version, unless a sound one is there,
+    to which the hint is led then; the files that go."""
+    files = [
+        log_file(look.store, name, f"it cannot be read as a checkpoint: {reason}"[:300])
+        for found, reason in broken.items()
+        for name in found.names
+    ]
+    named = [
+        {"version": found.version, "kind": found.kind, "names": list(found.names)}
+        for found in broken
+    ]
+    deletion = Step(
+        kind="delete_files",
+        reason="Readers would try it, or fail by it.",
+        num_files=len(files),
+        arguments={"broken": named},
+    )
+    newest = look.snapshot.version
+    sound = [found for found in look.listing.checkpoints if found not in broken]
+    if not sound or sound[-1].version != newest:
+        return (deletion, checkpoint_step(newest, seed)), files
+    if read_hint(look.store).version in {found.version for found in broken}:
+        return (deletion, hint_step(look, sound[-1])), files
+    return (deletion,), files
+
+
+def summary(
+    look: Look, broken: Mapping[CheckpointFiles, str], lost: Sequence[Lost], *, writes: bool
+) -> str:
+    """What the plan does, and what becomes impossible."""
+    versions = sorted({found.version for found in broken})
+    shown = ", ".join(map(str, versions[:5])) + (", …" if len(versions) > 5 else "")
+    which = f"checkpoint of version {shown}" if len(broken) == 1 else f"checkpoints of {shown}"
+    does = f"Deletes the broken {which}"
+    if writes:
+        does += f" and writes a new one of version {look.snapshot.version}"
+    if not lost:
+        return (
+            f"{does}; what was in it is read from the commits or another checkpoint, so that "
+            "nothing is lost."
+        )
+    return (
+        f"{does}; the commits before {ranges(lost)} are gone, so that these versions, which "
+        "nobody can open now, can never be put together again."
+    )
+
+
+def ranges(lost: Sequence[Lost]) -> str:
+    """`version 3` or `versions 3–9 and 12`, for people."""
+    texts = [str(first) if first == last else f"{first}–{last}" for first, last in lost[:5]]
+    one = len(lost) == 1 and lost[0][0] == lost[0][1]
+    return f"version{'' if one else 's'} {', '.join(texts)}{', …' if len(lost) > 5 else ''}"
+
+
+def judge_lost(lost: Sequence[Lost]) -> Verdict:
+    """The verdict on versions that end with the file."""
+    if not lost:
+        return Verdict(guard="reach", outcome="allow", message="No version is lost.")
+    return Verdict(
+        guard="reach",
+        outcome="warn",
+        message=f"The broken file is all that is left of {ranges(lost)}.",
+        remedy="Restore the file or its commits from a backup; or type the table's name and give "
+        "a reason.",
+        asks_for_name=True,
+    )
+
+
+def check_still_broken(store: ReadStore, broken: Iterable[Mapping[str, Any]]) -> None:
+    """Raise `ConflictError` where a checkpoint that a plan takes for broken is sound now."""
+    for found in broken:
+        files = CheckpointFiles(
+            version=int(found["version"]), kind=found["kind"], names=tuple(found["names"])
+        )
+        if why_broken(store, files) is None:
+            raise stale(f"The checkpoint {files.names[0]} can be read by now.")

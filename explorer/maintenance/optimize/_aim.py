@@ -1,0 +1,213 @@
+"""What an optimize is to reach: sizes, and the order of rows (spec: Clustered Table)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from explorer.errors import InvalidArgumentError
+from explorer.log.state.statistics_columns import indexed_places
+from explorer.pipeline.rewrite.curve import FieldPath, RowOrder
+from explorer.protocol.features.clustering import (
+    CLUSTERING_DOMAIN,
+    clustering_columns,
+    logical_path,
+)
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
+from explorer.protocol.schema import DecimalType, PrimitiveType
+from explorer.protocol.schema_walk import FieldPlace, leaf_fields
+from explorer.table.snapshot import Snapshot
+from explorer.table.target_size import check_target_file_size, parse_target
+
+_ORDERED: Final = frozenset(
+    {
+        "byte",
+        "short",
+        "integer",
+        "long",
+        "float",
+        "double",
+        "string",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+    }
+)
+"""The types that statistics have bounds for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What is asked for, with everything that the table says about it.
+
+    `columns` are physical field paths, empty where rows keep their order; `is_clustering`
+    says that the table names them, and not the caller.
+    """
+
+    where: str | None
+    target_size: int
+    purge: bool
+    columns: tuple[FieldPath, ...] = ()
+    names: tuple[str, ...] = ()
+    is_clustering: bool = False
+    batch_size: int
+
+    @property
+    def order(self) -> RowOrder | None:
+        """How rows are to be ordered, or None."""
+        return RowOrder(columns=self.columns) if self.columns else None
+
+    @property
+    def mark(self) -> str:
+        """What new files say of their order, so that a later run knows it."""
+        curve = "hilbert" if len(self.columns) > 1 else "values"
+        body = {"columns": [list(path) for path in self.columns], "curve": curve}
+        return orjson.dumps(body).decode()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The aim as a plan has it."""
+        return {
+            "where": self.where,
+            "target_size": self.target_size,
+            "purge": self.purge,
+            "columns": [list(path) for path in self.columns],
+            "names": list(self.names),
+            "is_clustering": self.is_clustering,
+            "batch_size": self.batch_size,
+        }
+
+
+def parse_aim(parameters: Mapping[str, Any]) -> Aim:
+    """The aim of a plan's parameters."""
+    return Aim(
+        where=parameters["where"],
+        target_size=int(parameters["target_size"]),
+        purge=bool(parameters["purge"]),
+        columns=tuple(tuple(path) for path in parameters["columns"]),
+        names=tuple(parameters["names"]),
+        is_clustering=bool(parameters["is_clustering"]),
+        batch_size=int(parameters["batch_size"]),
+    )
+
+
+def build_aim(
+    snapshot: Snapshot,
+    *,
+    where: str | None,
+    target_size: int | str | None,
+    zorder_by: Sequence[str],
+    purge: bool,
+    batch_size: int,
+) -> Aim:
+    """The aim for a table.
+
+    Raises `InvalidArgumentError` for sizes that are none, columns that cannot be ordered by,
+    and wishes that do not go together.
+    """
+    if target_size is None:
+        size = check_target_file_size(snapshot.metadata.configuration)
+    else:
+        size = parse_target(str(target_size), "Write it as 128mb or 1gb.")
+    clustered = () if purge else _clustering(snapshot)
+    if zorder_by and purge:
+        raise _conflicting("A purge keeps the order of rows.", "Do one after the other.")
+    if zorder_by and _clustering(snapshot):
+        raise _conflicting(
+            "The table names the columns that its rows are clustered by.",
+            "Leave the columns out: those of the table are taken.",
+        )
+    places = [_place(snapshot, name) for name in zorder_by]
+    if len({place.names for place in places}) < len(places):
+        raise _wrong_column(zorder_by[0], "A column is named twice.")
+    mode = column_mapping_mode(snapshot.protocol, snapshot.metadata.configuration)
+    columns = tuple(physical_path(place, mode) for place in places) or clustered
+    names = [logical_path(path, snapshot.schema, mode) or ".".join(path) for path in columns]
+    return Aim(
+        where=where,
+        target_size=size,
+        purge=purge,
+        columns=columns,
+        names=tuple(names),
+        is_clustering=bool(clustered),
+        batch_size=batch_size,
+    )
+
+
+def why_order(aim: Aim) -> str:
+    """How rows are ordered and why so, in words."""
+    if len(aim.columns) == 1:
+        return "by a single column, so that each file has a range of its values"
+    return (
+        "along a Hilbert curve, which unlike a Z-order curve never jumps, so that files have "
+        "tight bounds in all of these columns"
+    )
+
+
+def without_bounds(snapshot: Snapshot, aim: Aim) -> list[str]:
+    """The columns of the order that files keep no bounds for."""
+    mode = column_mapping_mode(snapshot.protocol, snapshot.metadata.configuration)
+    known = {
+        physical_path(place, mode)
+        for place in indexed_places(snapshot.metadata)
+        if _has_order(place)
+    }
+    named = zip(aim.columns, aim.names, strict=True)
+    return [name for path, name in named if path not in known]
+
+
+def _clustering(snapshot: Snapshot) -> tuple[FieldPath, ...]:
+    domain = snapshot.domains.get(CLUSTERING_DOMAIN)
+    return () if domain is None else clustering_columns(domain.configuration) or ()
+
+
+def _place(snapshot: Snapshot, name: str) -> FieldPlace:
+    """The column that a person names, by its path as text; case counts where names differ by
+    it alone."""
+    every = list(leaf_fields(snapshot.schema))
+    spelled = [place for place in every if name in {place.path, ".".join(place.names)}]
+    found = spelled or [
+        place
+        for place in every
+        if name.lower() in {place.path.lower(), ".".join(place.names).lower()}
+    ]
+    if not found:
+        raise _wrong_column(name, "The table has no such column, or it holds others.")
+    place = found[0]
+    if len(found) > 1:
+        raise _wrong_column(name, "Several columns could be meant.")
+    if not place.depth and place.field.name in snapshot.metadata.partition_columns:
+        raise _wrong_column(
+            name, "It partitions the table: the rows of one value lie together already."
+        )
+    if not _has_order(place):
+        raise _wrong_column(name, "Statistics have no bounds for its type.")
+    if place.names not in {known.names for known in indexed_places(snapshot.metadata)}:
+        raise _wrong_column(
+            name,
+            "No statistics are kept for it, so that no file could be skipped by it "
+            "(delta.dataSkippingNumIndexedCols, delta.dataSkippingStatsColumns).",
+        )
+    return place
+
+
+def _has_order(place: FieldPlace) -> bool:
+    kind = place.field.data_type
+    if isinstance(kind, PrimitiveType):
+        return kind.name in _ORDERED
+    return isinstance(kind, DecimalType)
+
+
+def _wrong_column(name: str, reason: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"Rows cannot be ordered by {name[:120]!r}.",
+        reason=reason,
+        remedy="Name other columns, as the schema has them.",
+    )
+
+
+def _conflicting(reason: str, remedy: str) -> InvalidArgumentError:
+    return InvalidArgumentError("The rows cannot be ordered so.", reason=reason, remedy=remedy)

@@ -1,0 +1,243 @@
+"""The step that writes files again and commits them, which is one commit (spec: Add File and
+Remove File, Row Tracking, Clustered Table).
+
+Files are written first, and nobody knows them. Only what was written whole, with as many
+rows as were read, enters the commit. A run that ends before its commit takes its files with
+it; where nobody knows whether the commit was made, they stay, and the receipt names them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID, uuid4
+
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import CancelledError, ConflictError, UnsupportedError
+from explorer.log.actions.columns import (
+    ADD_COLUMNS,
+    TIME,
+    bool_column,
+    string_column,
+    string_map_column,
+)
+from explorer.log.reconcile.key_columns import keys_of
+from explorer.maintenance.documents.leftovers import Leftovers
+from explorer.maintenance.optimize._aim import Aim, parse_aim
+from explorer.maintenance.optimize._groups import MARK, PROVIDER, choose_groups, digest_groups
+from explorer.maintenance.optimize._names import named_files
+from explorer.maintenance.optimize._optimize_leftovers import remove_leftovers
+from explorer.maintenance.plan.newer_commits import find_own_commit, stale
+from explorer.maintenance.plan.plan import Plan, Step
+from explorer.maintenance.steps.commit_files import removes_of
+from explorer.maintenance.steps.commit_step import engine_info, tags_of_kept_ids
+from explorer.maintenance.steps.context import Run, Tally
+from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_files
+from explorer.protocol.paths import encode_path
+from explorer.table.frames import sum_of
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+from explorer.transaction.commit import Committed, commit
+from explorer.transaction.live_files import FilesOf
+from explorer.transaction.read_set import read_files
+from explorer.transaction.read_version import read_version_of
+from explorer.transaction.staged import Provenance, StagedCommit
+
+_SHARES = ((25, "p25FileSize"), (50, "p50FileSize"), (75, "p75FileSize"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """The files of one commit, as the plan's version has them: `live` with every column of an
+    add, in the order of `files`."""
+
+    snapshot: Snapshot
+    aim: Aim
+    files: pa.Table
+    live: pa.Table
+
+
+def rewrite_step(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]) -> None:
+    """Write the batch again and commit it, unless that was done before.
+
+    Raises `ConflictError` where another commit touched a file of the batch, which then is left
+    as it is.
+    """
+    tally.planned = step.num_files
+    transaction_id = str(step.arguments["transaction_id"])
+    if (made := find_own_commit(run.store, run.plan.anchor.version, transaction_id)) is not None:
+        tally.result = {"version": made, "was_there": True}
+        tally.done = step.num_files
+        return
+    batch = batch_of(Table(run.store), run.plan, step)
+    earlier, own = list(noted.get("runs", ())), uuid4().hex
+    run.note({"event": "batch", "step": index, "runs": [*earlier, own]})
+    seed = UUID(step.arguments["seed"])
+    named = named_files(batch.snapshot, batch.files, batch.aim, seed, own)
+    wanted = Rewrite(snapshot=batch.snapshot, files=named, order=batch.aim.order)
+    with _leaving_nothing(run, named, tally):
+        written = rewrite_files(run.store, wanted, run.spark, watch=run.watch)
+    version = _commit(run, _Staged(step=step, batch=batch, named=named, written=written), tally)
+    if pc.max(written.column("attempt")).as_py():  # a task was tried again
+        remove_leftovers(run.store, named, keep=set(_paths(written)))
+    # only now: before it, a commit of theirs could still have been under way
+    for other in earlier:
+        left = named_files(batch.snapshot, batch.files, batch.aim, seed, other)
+        remove_leftovers(run.store, left)
+    tally.done = step.num_files
+    tally.num_bytes = sum_of(batch.files.column("size"))
+    tally.result = {
+        "version": version,
+        "was_there": False,
+        "num_added": written.num_rows - written.column("path").null_count,
+        "bytes_added": sum_of(written.column("size")),
+    }
+
+
+def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> StagedCommit:
+    """What a batch commits at `now`, in milliseconds."""
+    snapshot = batch.snapshot
+    removes = _as_rearranged(removes_of(batch.live, now))
+    adds = adds_of(batch.aim, batch.files, written)
+    return StagedCommit(
+        base=read_version_of(snapshot),
+        reads=read_files(batch.live.column("path")),
+        provenance=Provenance(
+            operation="OPTIMIZE",
+            transaction_id=str(step.arguments["transaction_id"]),
+            engine_info=engine_info(),
+            parameters=step.arguments["parameters"],
+            metrics=_metrics(batch.live, written),
+            tags=tags_of_kept_ids(snapshot),
+            # as the reference: no row changes, so that rows which come meanwhile do not matter
+            isolation_level="SnapshotIsolation",
+        ),
+        adds=tuple(adds.to_batches()),
+        removes=tuple(removes.to_batches()),
+        live=FilesOf(snapshot=snapshot),
+    )
+
+
+def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
+    """The adds of what was written: partition values as those of its group's files, and no
+    row ids, which the commit gives. Files in an order say so."""
+    written = written.filter(written.column("path").is_valid())
+    count = written.num_rows
+    first = pc.index_in(
+        written.column("group").cast(pa.int64()), value_set=files.column("group").combine_chunks()
+    )
+    paths = string_column([encode_path(path) for path in written.column("path").to_pylist()])
+    tags = {MARK: aim.mark} if aim.columns else None
+    arrays: dict[str, Any] = {
+        "path": paths,
+        "partition_values": files.column("partition_values")
+        .combine_chunks()
+        .take(first.combine_chunks()),
+        "size": written.column("size").combine_chunks(),
+        "modification_time": written.column("modified").cast(TIME).combine_chunks(),
+        "data_change": pa.repeat(_FALSE, count),
+        "stats": written.column("stats").combine_chunks(),
+        "tags": string_map_column([tags] * count),
+    }
+    if aim.is_clustering:
+        arrays["clustering_provider"] = string_column([PROVIDER] * count)
+    return pa.table(arrays)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Staged:
+    """A batch that was written and is not committed yet."""
+
+    step: Step
+    batch: Batch
+    named: pa.Table
+    written: pa.Table
+
+
+@contextlib.contextmanager
+def _leaving_nothing(run: Run, named: pa.Table, tally: Tally) -> Iterator[None]:
+    """What was written under these names goes where the block raises; the tally tells."""
+    try:
+        yield
+    except BaseException:
+        tally.result = remove_leftovers(run.store, named).result
+        raise
+
+
+def _commit(run: Run, what: _Staged, tally: Tally) -> int:
+    paths = _paths(what.written)
+    try:
+        staged = stage_batch(what.batch, what.step, what.written, run.clock())
+        found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
+        if not isinstance(found, Committed):
+            raise found.as_error()
+    # each is raised before an attempt, or after one that is known to have failed
+    except (CancelledError, ConflictError, UnsupportedError):
+        tally.result = remove_leftovers(run.store, what.named).result
+        raise
+    except BaseException:  # the commit may be there, or still appear
+        tally.result = Leftovers(num_removed=0, left=tuple(paths)).result
+        raise
+    return found.version
+
+
+def _paths(written: pa.Table) -> list[str]:
+    found: list[str] = written.column("path").drop_null().to_pylist()
+    return found
+
+
+def batch_of(table: Table, plan: Plan, step: Step) -> Batch:
+    """The files of a step, worked out again from the plan's version; raises `ConflictError`
+    where they are not those of the plan."""
+    snapshot = table.snapshot(version=plan.anchor.version)
+    aim = parse_aim(plan.parameters)
+    files = choose_groups(snapshot, aim).of_batch(int(step.arguments["batch"]))
+    if digest_groups(files) != step.arguments["groups_sha256"]:
+        raise stale("The version that it names no longer leads to the files that it lists.")
+    live = snapshot.physical_files("add", list(ADD_COLUMNS))
+    at = pc.index_in(keys_of(files), value_set=keys_of(live).combine_chunks())
+    return Batch(snapshot=snapshot, aim=aim, files=files, live=live.take(at.combine_chunks()))
+
+
+def _as_rearranged(removes: pa.Table) -> pa.Table:
+    at = removes.schema.get_field_index("data_change")
+    return removes.set_column(at, "data_change", pa.repeat(_FALSE, removes.num_rows))
+
+
+def _metrics(live: pa.Table, written: pa.Table) -> dict[str, str]:
+    """As the reference counts them."""
+    sizes = np.sort(written.column("size").drop_null().to_numpy())
+    vectors = live.column("deletion_vector")
+    metrics = {
+        "numRemovedFiles": live.num_rows,
+        "numRemovedBytes": sum_of(live.column("size")),
+        "numAddedFiles": len(sizes),
+        "numAddedBytes": int(sizes.sum()),
+        "numDeletionVectorsRemoved": len(vectors) - vectors.null_count,
+    }
+    if len(sizes):
+        metrics |= {"minFileSize": int(sizes[0]), "maxFileSize": int(sizes[-1])}
+        for share, name in _SHARES:
+            metrics[name] = int(sizes[len(sizes) * share // 100])
+    return {name: str(value) for name, value in metrics.items()}
+
+
+def commit_parameters(aim: Aim) -> dict[str, Any]:
+    """`operationParameters` as the reference has them."""
+    names = orjson.dumps(list(aim.names)).decode()
+    parameters: dict[str, Any] = {
+        "predicate": orjson.dumps([] if aim.where is None else [aim.where]).decode(),
+        "zOrderBy": "[]" if aim.is_clustering else names,
+        "clusterBy": names if aim.is_clustering else "[]",
+        "auto": False,
+    }
+    return parameters | ({"isFull": False} if aim.is_clustering else {})
+
+
+_FALSE = bool_column([False])[0]

@@ -1,0 +1,104 @@
+"""The newest times of a log, against which a clock is judged before ages count, and the guards
+of every plan that commits: who commits decides ages too, by the times of what he removes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from explorer.errors import ConflictError
+from explorer.log.commits.commit_info import read_commit_info
+from explorer.log.folder.listing import info_of
+from explorer.maintenance.plan.guards import (
+    follow_clock,
+    judge_catalog,
+    judge_clock,
+    judge_features,
+    judge_log,
+    shown_time,
+)
+from explorer.maintenance.plan.plan import Plan, StepKind, Verdict
+from explorer.maintenance.plan.planning import Look
+from explorer.protocol.actions import Metadata
+from explorer.protocol.features.registry import is_supported
+from explorer.protocol.filenames import parse_commit_version, render_commit_name
+from explorer.storage.ports import ObjectInfo
+from explorer.table.times import CLOCK_TOLERANCE_MS
+from explorer.transaction.read_version import has_in_commit_timestamps
+
+_IN_COMMIT: Final = ("inCommitTimestamp", "inCommitTimestamp-preview")
+_RECORDED: Final = "in-commit timestamp"
+_NEWEST: Final = 64
+"""Commits whose times are asked for. The last one may be by the very clock that is behind, so
+that those before it tell; on local disk all of them take less than a millisecond, and object
+stores have told with their listing."""
+
+
+_TIMED: Final[frozenset[StepKind]] = frozenset(
+    {"commit", "delete_files", "repair_statistics", "rewrite_files"}
+)
+"""Steps that go by ages, or from whose time on ages count."""
+
+
+def newest_commit_times(look: Look, files: Iterable[ObjectInfo]) -> dict[str, int | None]:
+    """The newest times of commits, by their files among `files` and as the newest one says
+    itself, in milliseconds; None where there is none."""
+    commits = [info.modified_ms for info in files if parse_commit_version(info.name) is not None]
+    recorded: int | None = None
+    if look.listing.commits:
+        recorded = read_commit_info(look.store, look.listing.commits[-1]).in_commit_ms
+    return {"commit": max(commits, default=None), _RECORDED: recorded}
+
+
+def judge_committing(look: Look) -> tuple[Verdict, ...]:
+    """What is asked before anything is committed: that all of the table is known, that files
+    alone decide what it is, that its log is whole, and that no commit is ahead of this clock.
+    Tombstones are as old as the clock that wrote them: by one that is behind, files that left
+    just now would be free to be deleted at once."""
+    protocol = look.snapshot.protocol
+    return (
+        judge_features(protocol),
+        judge_catalog(protocol),
+        judge_log(look.listing),
+        judge_clock(look.now_ms, _latest_commit_times(look)),
+    )
+
+
+def judge_following(look: Look, after: Metadata | None = None) -> tuple[Verdict, ...]:
+    """As `judge_committing`, for a plan that deletes no file, removes none and so begins no age:
+    where in-commit timestamps are active, before it and after (with the metadata `after`), it
+    may follow one that lies ahead of this clock."""
+    *others, clock = judge_committing(look)
+    protocol, before = look.snapshot.protocol, look.snapshot.metadata
+    follows = all(has_in_commit_timestamps(protocol, item) for item in (before, after or before))
+    newest = _latest_commit_times(look).get(_RECORDED) if clock.outcome == "refuse" else None
+    if follows and newest is not None and newest > look.now_ms + CLOCK_TOLERANCE_MS:
+        clock = follow_clock(look.now_ms, newest)
+    return (*others, clock)
+
+
+def check_clock(plan: Plan, now_ms: int) -> None:
+    """Raises `ConflictError` (`plan_refused`) where a clock that is asked while a plan is
+    carried out is behind the one that it was made by: what its guards said of ages, and of
+    when tombstones begin, was said of that one."""
+    if now_ms >= plan.planned_at - CLOCK_TOLERANCE_MS:
+        return
+    if _TIMED.isdisjoint(step.kind for step in plan.steps):
+        return
+    raise ConflictError(
+        "The plan was not carried out.",
+        reason=f"It was made at {shown_time(plan.planned_at)}, and this clock says that it is "
+        f"{shown_time(now_ms)}, so that no age can be told.",
+        remedy="Correct the clock of this machine and execute the plan again; where the other "
+        "clock was wrong, make a new plan.",
+        kind="plan_refused",
+    )
+
+
+def _latest_commit_times(look: Look) -> dict[str, int | None]:
+    """As `newest_commit_times`, without listing the log once more."""
+    names = [render_commit_name(version) for version in look.listing.commits[-_NEWEST:]]
+    infos = [info for name in names if (info := info_of(look.store, look.listing, name))]
+    if any(is_supported(look.snapshot.protocol, name) for name in _IN_COMMIT):
+        return newest_commit_times(look, infos)
+    return {"commit": max((info.modified_ms for info in infos), default=None)}

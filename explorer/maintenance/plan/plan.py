@@ -1,0 +1,240 @@
+"""A plan: what would be done to a table, why, and what it costs, as plain data.
+
+A plan is a document. Its digest covers every word of it and every row of its file
+list, so that what is approved is what is executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import orjson
+import pyarrow as pa
+
+from explorer.maintenance.plan.file_list import FILES_SCHEMA, digest_files
+
+if TYPE_CHECKING:
+    from explorer.table.table import Table
+
+FORMAT = 1
+
+Outcome = Literal["allow", "warn", "refuse"]
+
+Operation = Literal[
+    "checkpoint",
+    "compact-log",
+    "vacuum",
+    "clean-log",
+    "constraint",
+    "drop-feature",
+    "optimize",
+    "restore",
+    "set-properties",
+    "repair",
+    "upgrade",
+]
+
+StepKind = Literal[
+    "write_checkpoint",
+    "copy_checkpoint",
+    "write_compaction",
+    "write_hint",
+    "delete_files",
+    "commit",
+    "write_checksum",
+    "rewrite_files",
+    "repair_statistics",
+    "validate_rows",
+    "validate_traces",
+]
+STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
+
+LOOKING_STEPS: frozenset[StepKind] = frozenset({"validate_rows", "validate_traces"})
+"""Steps that change nothing: what they found holds for the version that they looked at, so
+that they are done anew where a run is taken up again."""
+
+Ground = Literal["protocol", "metadata", "files", "every file"]
+"""What a plan may rest on: a newer commit that touches it makes the plan stale. `files` are
+those of the plan, `every file` any that is added or removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What one guard says of a plan.
+
+    `asks_for_name` says that the approval has to carry the table's name, typed, and a
+    reason.
+    """
+
+    guard: str
+    outcome: Outcome
+    message: str
+    remedy: str = ""
+    asks_for_name: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One change, in the order in which they are made.
+
+    `arguments` is plain data (JSON); `num_bytes` is None where it is not known.
+    """
+
+    kind: StepKind
+    reason: str
+    num_files: int = 0
+    num_bytes: int | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """The version that a plan was made on, and what tells that the log is still the same
+    one: the SHA-256 of its commit, None where only a checkpoint is left of it."""
+
+    version: int
+    commit_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The table that a plan is about.
+
+    `name` is what a person types where a guard asks for it. `protocol` has the fields of
+    the action.
+    """
+
+    uri: str
+    id: str
+    name: str
+    protocol: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promise:
+    """What must still hold afterwards: these versions open, with so many files each (None
+    where they were not counted), and where `checks_files` says so none of their files is
+    among those that went."""
+
+    versions: Mapping[str, int | None] = field(default_factory=dict)
+    checks_files: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What would be done to one table.
+
+    `files` has the columns of `FILES_SCHEMA`, sorted by path. `planned_at` is the clock of
+    the planner, in milliseconds since the epoch. `parameters` are what was asked for,
+    `effect` what comes of it, both plain data. `table` is the table that the plan was
+    made for in this process, and no part of the document.
+    """
+
+    operation: Operation
+    subject: Subject
+    anchor: Anchor
+    planned_at: int
+    summary: str
+    parameters: Mapping[str, Any]
+    effect: Mapping[str, Any]
+    verdicts: tuple[Verdict, ...]
+    steps: tuple[Step, ...]
+    rests_on: tuple[Ground, ...]
+    promise: Promise = field(default_factory=Promise)
+    files: pa.Table = field(default_factory=lambda: pa.Table.from_batches([], FILES_SCHEMA))
+    table: Table | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of the document, in hexadecimal."""
+        return digest_document(self.document)
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The plan as JSON; its file list is there by its own digest."""
+        return {
+            "format": FORMAT,
+            "operation": self.operation,
+            "subject": {
+                "uri": self.subject.uri,
+                "id": self.subject.id,
+                "name": self.subject.name,
+                "protocol": dict(self.subject.protocol),
+            },
+            "anchor": {"version": self.anchor.version, "commit_sha256": self.anchor.commit_sha256},
+            "planned_at": self.planned_at,
+            "summary": self.summary,
+            "parameters": dict(self.parameters),
+            "effect": dict(self.effect),
+            "verdicts": [_render_verdict(verdict) for verdict in self.verdicts],
+            "steps": [_render_step(step) for step in self.steps],
+            "rests_on": list(self.rests_on),
+            "promise": {
+                "versions": dict(self.promise.versions),
+                "checks_files": self.promise.checks_files,
+            },
+            "files": {"num_files": self.files.num_rows, "sha256": digest_files(self.files)},
+        }
+
+    @property
+    def refusals(self) -> tuple[Verdict, ...]:
+        """The verdicts that forbid it."""
+        return tuple(verdict for verdict in self.verdicts if verdict.outcome == "refuse")
+
+    @property
+    def asks_for_name(self) -> bool:
+        """Whether the approval needs the table's name and a reason."""
+        return any(verdict.asks_for_name for verdict in self.verdicts)
+
+
+def digest_document(document: Mapping[str, Any]) -> str:
+    """The digest of a plan by its document, in hexadecimal."""
+    return sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def parse_plan(document: Mapping[str, Any], files: pa.Table) -> Plan:
+    """The plan of a document; raises `KeyError`, `TypeError` or `ValueError` for what is none."""
+    if document["format"] != FORMAT:
+        raise ValueError(f"format {document['format']}")
+    anchor, promise, subject = document["anchor"], document["promise"], document["subject"]
+    steps = tuple(Step(**step) for step in document["steps"])
+    if any(step.kind not in STEP_KINDS for step in steps):
+        raise ValueError("a step of an unknown kind")
+    return Plan(
+        operation=document["operation"],
+        subject=Subject(**subject),
+        anchor=Anchor(**anchor),
+        planned_at=document["planned_at"],
+        summary=document["summary"],
+        parameters=document["parameters"],
+        effect=document["effect"],
+        verdicts=tuple(Verdict(**verdict) for verdict in document["verdicts"]),
+        steps=steps,
+        rests_on=tuple(document["rests_on"]),
+        promise=Promise(**promise),
+        files=files,
+    )
+
+
+def _render_verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "guard": verdict.guard,
+        "outcome": verdict.outcome,
+        "message": verdict.message,
+        "remedy": verdict.remedy,
+        "asks_for_name": verdict.asks_for_name,
+    }
+
+
+def _render_step(step: Step) -> dict[str, Any]:
+    return {
+        "kind": step.kind,
+        "reason": step.reason,
+        "num_files": step.num_files,
+        "num_bytes": step.num_bytes,
+        "arguments": dict(step.arguments),
+    }

@@ -1,0 +1,65 @@
+"""What every planner begins with: the table as it is, and who it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from explorer.log.folder.listing import LogListing
+from explorer.log.folder.segment import build_segment
+from explorer.maintenance.plan.guards import protocol_fields
+from explorer.maintenance.plan.newer_commits import anchor_of
+from explorer.maintenance.plan.plan import Anchor, Subject
+from explorer.progress import UNWATCHED, Watch
+from explorer.storage.ports import ReadStore
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+
+Clock = Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The table at the moment of planning; `now_ms` is the planner's clock."""
+
+    table: Table
+    listing: LogListing
+    snapshot: Snapshot
+    now_ms: int
+    watch: Watch
+
+    @property
+    def store(self) -> ReadStore:
+        """The door to the table's bytes, which cannot change anything."""
+        return self.table.store
+
+    @property
+    def subject(self) -> Subject:
+        """Who the plan is about."""
+        metadata = self.snapshot.metadata
+        return Subject(
+            uri=self.table.uri,
+            id=metadata.id,
+            name=metadata.name or self.table.uri.rstrip("/").rpartition("/")[2],
+            protocol=protocol_fields(self.snapshot.protocol),
+        )
+
+    @property
+    def anchor(self) -> Anchor:
+        """The version that the plan is made on."""
+        return anchor_of(self.store, self.snapshot.version)
+
+
+def look_at(table: Table, clock: Clock, watch: Watch = UNWATCHED) -> Look:
+    """The newest version of a table; raises what `Table.snapshot` raises."""
+    listing = table.listing()
+    # of one version, whoever commits meanwhile
+    newest = build_segment(listing).version
+    snapshot = table.snapshot(version=newest, progress=watch.progress, cancel=watch.cancel)
+    return Look(table=table, listing=listing, snapshot=snapshot, now_ms=clock(), watch=watch)
+
+
+def system_clock() -> int:
+    """The time in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,73 @@
+"""Which features a table has used, in any version that time travel still reaches (spec: Table
+Features, Supported Features): those that came with the number of a version may be left out
+where a protocol lists features by name, once it is certain that none of them was used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from explorer.errors import DeltaError
+from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.maintenance.plan.planning import Look
+from explorer.protocol.actions import Metadata, Protocol, parse_metadata
+from explorer.protocol.features.column_mapping import FIELD_ID_KEY
+from explorer.protocol.features.registry import FEATURES
+from explorer.protocol.features.table_feature import TableFacts
+from explorer.protocol.filenames import render_commit_name, render_commit_path
+from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
+from explorer.protocol.schema import parse_schema
+from explorer.protocol.schema_walk import walk_fields
+from explorer.storage.at_once import each
+
+
+def unused_features(look: Look, names: Collection[str]) -> frozenset[str]:
+    """Those of `names`, which the protocol has by its number, that certainly no version used
+    that can be read; none of them where a file that would tell cannot be read."""
+    left = set(names)
+    try:
+        for metadata in every_metadata(look):
+            left -= {name for name in left if _uses(look.snapshot.protocol, metadata, name)}
+            if not left:
+                break
+    except DeltaError:
+        return frozenset()
+    return frozenset(left)
+
+
+def every_metadata(look: Look) -> Iterator[Metadata]:
+    """The metadata of every version: what is in force now, what commits brought, and what was
+    in force where the commits before a checkpoint are gone."""
+    yield look.snapshot.metadata
+    commits = look.listing.commits
+    first = commits[0] if commits else look.snapshot.version + 1
+    for checkpoint in look.listing.checkpoints if first else ():
+        yield look.table.metadata(version=checkpoint.version)
+        if checkpoint.version >= first:
+            break  # what later ones hold, commits brought
+    reads = each(look.store, lambda version: look.store.read(render_commit_path(version)), commits)
+    for done, (version, data) in enumerate(zip(commits, reads, strict=True)):
+        look.watch.step(done, len(commits), "Looking for what the table ever asked for")
+        if may_name(data, "metaData"):
+            yield from _metadata_of(render_commit_name(version), data)
+
+
+def _metadata_of(name: str, data: bytes) -> Iterator[Metadata]:
+    for number, line in lines_backwards(data):
+        if may_name(line, "metaData"):
+            body = parse_action(line, name, number).get("metaData")
+            if body is not None:
+                yield parse_metadata(body, f"{name}:{number}")
+
+
+def _uses(protocol: Protocol, metadata: Metadata, name: str) -> bool:
+    """Whether a version with this metadata used the feature, or may have."""
+    schema = parse_schema(metadata.schema_string)
+    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    if FEATURES[name].is_active(facts):
+        return True
+    if name == "invariants":  # the reference counts columns that may not be null
+        return any(not place.field.nullable for place in walk_fields(schema))
+    if name == "columnMapping":  # whatever the protocol made of it then
+        is_set = COLUMN_MAPPING_MODE.text_in(metadata.configuration) not in {None, "none"}
+        return is_set or any(FIELD_ID_KEY in place.field.metadata for place in walk_fields(schema))
+    return False

@@ -1,0 +1,208 @@
+"""Planning repairs: of the hint, of a checkpoint that cannot be used, of references to files
+that are gone, and of statistics that files lack. Each plan says what is lost by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+from uuid import UUID, uuid4, uuid5
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.log.folder.last_checkpoint import read_hint, validate_hint
+from explorer.maintenance.log_files.broken_checkpoints import (
+    broken_checkpoints,
+    judge_lost,
+    lost_versions,
+    repair_steps,
+    summary,
+    why_broken,
+)
+from explorer.maintenance.log_files.log_cleanup import hint_step
+from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.file_list import build_files, join_files, log_file
+from explorer.maintenance.plan.guards import judge_features, judge_log
+from explorer.maintenance.plan.newest_times import judge_committing, judge_following
+from explorer.maintenance.plan.plan import Ground, Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.repair.repair_statistics import (
+    BATCH_SIZE,
+    judge_statistics,
+    statistics_repair,
+)
+from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.steps.gone_files import are_gone
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.filenames import LAST_CHECKPOINT
+from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.table.counts import count
+from explorer.table.frames import sum_of
+from explorer.table.row_counts import count_deleted
+from explorer.table.table import Table
+
+What = Literal["hint", "checkpoint", "files", "statistics"]
+
+
+def plan_repair(  # noqa: PLR0913  # what is repaired, who looks on, what makes it repeatable
+    table: Table,
+    what: What,
+    *,
+    batch_size: int = BATCH_SIZE,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+) -> Plan:
+    """Repair the hint, checkpoints that cannot be used, references to missing files, or
+    statistics that files lack; for these the files are read, many of them on Spark, and each
+    `batch_size` bytes of them are a commit of their own."""
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    made_with = seed or uuid4()
+    if what == "hint":
+        return _repair_hint(look)
+    if what == "checkpoint":
+        return _repair_checkpoint(look, made_with)
+    if what == "statistics":
+        return _plan(look, "statistics", *statistics_repair(look, made_with, max(1, batch_size)))
+    return _repair_files(look, made_with)
+
+
+def _repair_hint(look: Look) -> Plan:
+    """A hint that is missing, stale or wrong is led to the newest checkpoint that can be read."""
+    problems = validate_hint(look.store, look.listing)
+    listed = look.listing.has_last_checkpoint and not problems
+    named = read_hint(look.store).version if listed else None
+    newest_first = reversed(look.listing.checkpoints)
+    sound = next((found for found in newest_first if why_broken(look.store, found) is None), None)
+    if named is not None and (sound is None or named > sound.version):
+        text = f"The hint names the checkpoint of version {named}, which is there and broken: "
+        return _plan(look, "hint", f"{text}what mends that is the repair of checkpoints.", (), [])
+    if sound is not None:
+        if named == sound.version:
+            return _plan(look, "hint", "The hint to the newest checkpoint is sound.", (), [])
+        text = (
+            f"Lets _last_checkpoint name the checkpoint of version {sound.version}, which is "
+            "there; nothing is lost."
+        )
+        return _plan(look, "hint", text, (hint_step(look, sound),), [])
+    if not problems:
+        text = "No checkpoint of the log can be read, so that there is none to name."
+        return _plan(look, "hint", text, (), [])
+    files = [log_file(look.store, LAST_CHECKPOINT, "it names a checkpoint that is not there")]
+    step = Step(kind="delete_files", reason=problems[0].problem, num_files=1)
+    text = "Deletes _last_checkpoint, because no checkpoint is there; nothing is lost."
+    return _plan(look, "hint", text, (step,), files)
+
+
+def _repair_checkpoint(look: Look, seed: UUID) -> Plan:
+    broken = broken_checkpoints(look)
+    if not broken:
+        return _plan(look, "checkpoint", "No checkpoint of the table is broken.", (), [])
+    lost = lost_versions(look, broken)
+    steps, files = repair_steps(look, broken, seed)
+    text = summary(look, broken, lost, writes=steps[-1].kind == "write_checkpoint")
+    plan = _plan(look, "checkpoint", text, steps, files)
+    return replace(
+        plan,
+        verdicts=(*plan.verdicts, judge_lost(lost)),
+        effect={**plan.effect, "lost_versions": [[*each] for each in lost]},
+    )
+
+
+def _repair_files(look: Look, seed: UUID) -> Plan:
+    snapshot = look.snapshot
+    columns = ["path", "deletion_vector", "size", "num_records"]
+    live = snapshot.physical_files("add", columns)
+    gone = live.filter(are_gone(look.store, live))
+    if not gone.num_rows:
+        return _plan(look, "files", "Every file of the newest version is there.", (), [])
+    paths = pc.unique(gone.column("path")).to_pylist()
+    rows = _count_live(gone)
+    step = commit_step(
+        "FSCK",
+        reason="The files are gone, and every query that needs one fails.",
+        transaction_id=str(uuid5(seed, "files")),
+        parameters={},
+        metrics={"numRemovedFiles": str(gone.num_rows)},
+        reads="metadata",
+        files={"paths": paths, "num_files": gone.num_rows},
+        num_files=gone.num_rows,
+    )
+    lost = "an unknown number of rows" if rows is None else count(rows, "row")
+    text = (
+        f"Takes {count(gone.num_rows, 'missing file')} out of the table: {lost}, which no reader "
+        "can find any more, will be missing from all later versions."
+    )
+    has_feed = CHANGE_DATA_FEED.value_of(snapshot.metadata.configuration)
+    if has_feed:
+        text = (
+            "The change feed of the version that this makes, and so of every range with it, can "
+            f"never be read: it would be the rows that are gone. {text}"
+        )
+    files = build_files(
+        gone.column("path"),
+        action="remove",
+        reason="the file, or its deletion vector, is gone",
+        bytes=gone.column("size"),
+    )
+    steps = with_checksum_and_checkpoint(step, 0, snapshot.metadata.configuration, seed)
+    plan = _plan(look, "files", text, steps, [files])
+    return replace(
+        plan,
+        verdicts=(*plan.verdicts, _judge_rows(lost)),
+        effect={**plan.effect, "rows": rows, "breaks_change_feed": has_feed},
+    )
+
+
+def _judge_rows(lost: str) -> Verdict:
+    return Verdict(
+        guard="rows",
+        outcome="warn",
+        message=f"The table will be without {lost} of the files that are gone.",
+        remedy="Restore the files from a backup; or type the table's name and give a reason.",
+        asks_for_name=True,
+    )
+
+
+def _count_live(files: pa.Table) -> int | None:
+    """Their rows without those that were deleted already; None where the log does not say."""
+    counts = files.column("num_records")
+    hidden, wrong = count_deleted(files)
+    if counts.null_count or hidden is None or wrong is not None:
+        return None
+    return sum_of(counts) - hidden
+
+
+def _plan(
+    look: Look, what: What, summary: str, steps: tuple[Step, ...], files: list[pa.Table]
+) -> Plan:
+    protocol = look.snapshot.protocol
+    commits = what in {"files", "statistics"}
+    grounds: tuple[Ground, ...] = ("protocol", "metadata", "files") if commits else ()
+    verdicts: tuple[Verdict, ...] = (judge_features(protocol), judge_log(look.listing))
+    if commits:
+        # files that are gone leave, and their age begins
+        verdicts = judge_committing(look) if what == "files" else judge_following(look)
+    plan = Plan(
+        operation="repair",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=summary,
+        parameters={"what": what},
+        effect={"num_files": sum(part.num_rows for part in files)},
+        verdicts=verdicts,
+        steps=steps,
+        rests_on=grounds,
+        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        files=join_files(files),
+        table=look.table,
+    )
+    if plan.refusals or not (steps and commits):
+        return plan
+    if what == "statistics":
+        verdict = judge_statistics(plan, look.table, steps[0])
+        return replace(plan, verdicts=(*verdicts, verdict))
+    commit = steps[0]
+    return replace(plan, verdicts=(*verdicts, judge_commit(plan, look.table, commit)))

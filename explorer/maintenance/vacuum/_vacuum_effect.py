@@ -1,0 +1,153 @@
+"""What becomes impossible once files are gone: versions, and parts of the change feed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import DeltaError
+from explorer.files.events import CHANGE, FileEvents
+from explorer.files.reachable import Flags, build_reach, events_of_files
+from explorer.log.plain_arrays import read_values
+from explorer.maintenance.plan.guards import gaps_in, shown_time
+from explorer.maintenance.plan.newest_times import newest_commit_times
+from explorer.maintenance.plan.planning import Look
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.table.table import contiguous_run
+from explorer.table.times import commit_time, in_commit_times, render_time
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostVersions:
+    """Versions that go, both inclusive, and when the first and the last were committed, in
+    milliseconds; None where nobody knows."""
+
+    first: int
+    last: int
+    since_ms: int | None
+    until_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consequence:
+    """Versions and versions of the change feed that can be read now and not afterwards;
+    from `readable_from` on every version can still be read, None where nobody knows."""
+
+    versions: tuple[LostVersions, ...]
+    changes: tuple[LostVersions, ...]
+    readable_from: int | None
+    is_known: bool = True
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Plain data for the effect of a plan."""
+        return {
+            "unreadable_versions": [_document(lost) for lost in self.versions],
+            "unreadable_changes": [_document(lost) for lost in self.changes],
+            "readable_from": self.readable_from,
+        }
+
+    @property
+    def in_words(self) -> str:
+        """As the end of a sentence."""
+        if not self.is_known:
+            return "which versions become unreadable cannot be told"
+        parts = []
+        if self.versions:
+            parts.append(f"{_in_words(self.versions)} can no longer be read")
+        if self.changes:
+            parts.append(f"the change feed of {_in_words(self.changes)} is gone")
+        if not parts:
+            return "no version that can be read now becomes unreadable"
+        return ", and ".join(parts)
+
+
+def consequence_of(
+    look: Look,
+    events: FileEvents | None,
+    deleted: pa.ChunkedArray,
+    missing: Flags,
+) -> Consequence:
+    """What the deletion of files costs, where `missing` says of each event whether a file of
+    it is gone already."""
+    # what missing commits did to files nobody knows
+    if events is None or gaps_in(look.listing):
+        return Consequence(versions=(), changes=(), readable_from=None, is_known=False)
+    before = build_reach(events, missing)
+    after = build_reach(events, missing | events_of_files(events, deleted))
+    versions, changes = before.losses_to(after)
+    if not _has_feed(look, events):
+        changes = []
+    return Consequence(
+        versions=tuple(_lost(look, found) for found in versions),
+        changes=tuple(_lost(look, found) for found in changes),
+        readable_from=after.readable_from,
+    )
+
+
+def newest_times(look: Look, youngest_ms: int | None) -> dict[str, int | None]:
+    """The newest times of the table, by what they are of, in milliseconds."""
+    return {
+        **newest_commit_times(look, look.store.list_folder(LOG_FOLDER)),
+        "untracked file": youngest_ms,
+        "file in the log": _newest(look.snapshot.physical_files("add", ["modification_time"])),
+        "removal": _newest(look.snapshot.physical_files("remove", ["deletion_timestamp"])),
+    }
+
+
+def _newest(times: pa.Table) -> int | None:
+    found: int | None = pc.max(times.column(0).cast(pa.int64())).as_py()
+    return found
+
+
+def _has_feed(look: Look, events: FileEvents) -> bool:
+    enabled = CHANGE_DATA_FEED.value_of(look.snapshot.metadata.configuration)
+    return enabled or bool((read_values(events.table.column("kind")) == CHANGE).any())
+
+
+def _lost(look: Look, versions: range) -> LostVersions:
+    return LostVersions(
+        first=versions[0],
+        last=versions[-1],
+        since_ms=_committed_ms(look, versions[0]),
+        until_ms=_committed_ms(look, versions[-1]),
+    )
+
+
+def _committed_ms(look: Look, version: int) -> int | None:
+    run = contiguous_run(look.listing.commits)
+    if version not in run:
+        return None
+    active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
+    try:
+        return commit_time(look.store, look.listing, run, version, active)
+    except DeltaError:
+        return None
+
+
+def _document(lost: LostVersions) -> dict[str, Any]:
+    return {
+        "first": lost.first,
+        "last": lost.last,
+        "since": None if lost.since_ms is None else render_time(lost.since_ms).isoformat(),
+        "until": None if lost.until_ms is None else render_time(lost.until_ms).isoformat(),
+    }
+
+
+def _in_words(lost: Sequence[LostVersions]) -> str:
+    count = sum(found.last - found.first + 1 for found in lost)
+    shown = [
+        str(found.first) if found.first == found.last else f"{found.first}–{found.last}"
+        for found in lost[:_SHOWN]
+    ]
+    more = " and others" if len(lost) > _SHOWN else ""
+    until = lost[-1].until_ms
+    when = "" if until is None else f" (up to {shown_time(until)})"
+    return f"version{'' if count == 1 else 's'} {', '.join(shown)}{more}{when}"

@@ -1,0 +1,281 @@
+"""Planning vacuum: which files no promised version needs any more
+(spec: Add File and Remove File, Data Files, VACUUM Protocol Check).
+
+Full mode lists everything below the table's root; lite mode takes what the log alone names.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Literal
+from uuid import UUID, uuid4, uuid5
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import InvalidArgumentError
+from explorer.files.kept import KeptFiles, kept_files, names_through_links
+from explorer.files.listed import list_files
+from explorer.files.name_index import NameIndex
+from explorer.files.reachable import Flags, events_of_files
+from explorer.files.unkept import Ages, partition_names, removals_of, young_changes
+from explorer.maintenance.documents.state_folder import StateDir, StateFolder
+from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.file_list import join_files
+from explorer.maintenance.plan.guards import (
+    judge_catalog,
+    judge_clock,
+    judge_log,
+    judge_retention,
+    judge_setting,
+    judge_vacuum_protocol,
+)
+from explorer.maintenance.plan.independent_check import SecondRoute, go_second_route
+from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.steps.commit_step import commit_step
+from explorer.maintenance.vacuum._listed_against import ListedAgainst, hold_against, lacking_events
+from explorer.maintenance.vacuum._removed_files import removed_files
+from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
+from explorer.maintenance.vacuum._vacuum_files import Verdicts, judge_listed, judge_removed
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.storage.parquet.decoding_memory import release_memory
+from explorer.table.counts import count
+from explorer.table.retention import retention_floor
+from explorer.table.table import Table
+
+Mode = Literal["full", "lite"]
+
+_MS = timedelta(milliseconds=1)
+
+
+def plan_vacuum(  # noqa: PLR0913  # what is asked, who looks on, and what makes it repeatable
+    table: Table,
+    retention: timedelta | None = None,
+    *,
+    mode: Mode = "full",
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+    clock: Clock = system_clock,
+    seed: UUID | None = None,
+    state_dir: StateDir = None,
+) -> Plan:
+    """Delete what was removed from the table, or never became part of it, longer ago than
+    `retention`: by default the table's own, and seven days at least.
+
+    A plan whose two ways to the kept files disagree is refused, and saved in `state_dir`
+    as evidence. Raises what `Table.snapshot` raises.
+    """
+    if retention is not None and retention < timedelta(0):
+        raise InvalidArgumentError(
+            "Files cannot be kept for less than no time.",
+            reason=f"The retention {retention} is negative.",
+            remedy="Give a duration of zero or more.",
+        )
+    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
+    search = _search(look, retention, mode)
+    plan = _build(look, search, mode, seed or uuid4())
+    if search.second.evidence:
+        state = StateFolder(state_dir)
+        state.check_outside(table)
+        state.save_plan(plan)
+    return plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """What was found out."""
+
+    retention: timedelta
+    is_given: bool
+    ages: Ages
+    folders: int
+    files: Verdicts
+    second: SecondRoute
+    consequence: Consequence
+
+
+def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
+    configuration = look.snapshot.metadata.configuration
+    retention = retention_floor(configuration) if asked is None else asked
+    cutoff_ms = look.now_ms - retention // _MS
+    ages = Ages(cutoff_ms=cutoff_ms, retention_ms=retention // _MS)
+    with ThreadPoolExecutor(1) as beside:
+        # the listing waits for the system, the log for the decoder
+        looking = beside.submit(list_files, look.store, look.watch) if mode == "full" else None
+        kept = kept_files(look.snapshot, cutoff_ms)
+        names = NameIndex(kept.places.inside)
+        found = None if looking is None else hold_against(looking.result(), names)
+    del looking  # it would hold a million names
+    release_memory()  # reading a checkpoint leaves much of it
+    expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
+    second = go_second_route(look, names, cutoff_ms, expire_ms)
+    files = _judged(look, ages, kept, second, found)
+    missing = _missing(second, found, files.gone)
+    return _Search(
+        retention=retention,
+        is_given=asked is not None,
+        ages=ages,
+        folders=0 if found is None else found.rest.folders,
+        files=files,
+        second=second,
+        consequence=consequence_of(look, second.events, files.delete.column("path"), missing),
+    )
+
+
+def _judged(
+    look: Look, ages: Ages, kept: KeptFiles, second: SecondRoute, found: ListedAgainst | None
+) -> Verdicts:
+    """The fate of what was listed; in lite mode of what the log says was removed."""
+    columns = partition_names(look.snapshot)
+    cutoff_ms = ages.cutoff_ms
+    young = young_changes(look.snapshot, look.listing, second.events, cutoff_ms)
+    places = kept.places.joined(second.further).joined(young)
+    if found is None:
+        candidates = removed_files(look.store, kept, second.events, places, cutoff_ms)
+        return judge_removed(candidates, columns, ages)
+    removals = removals_of(second.events, kept)
+    # what is left of the listing is none of those that the first way names
+    inside = second.further.joined(young).inside
+    links = names_through_links(look.store, found.rest.others, places.names)
+    further = replace(places, inside=inside).joined(links)
+    return judge_listed(found, look.store, further, kept, removals, columns, ages)
+
+
+def _missing(
+    second: SecondRoute, found: ListedAgainst | None, gone: pa.ChunkedArray | None
+) -> Flags:
+    """For each event, whether a file of it is gone; without a listing those that were asked
+    for and are `gone`."""
+    events = second.events
+    if events is None:
+        return np.zeros(0, np.bool_)
+    if found is not None:
+        return lacking_events(events, second.kept_rows, second.further.inside, found)
+    if gone is None:
+        return np.zeros(events.table.num_rows, np.bool_)
+    return events_of_files(events, gone)
+
+
+def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
+    snapshot = look.snapshot
+    delete, lost = search.files.delete, search.consequence
+    size = pc.sum(delete.column("bytes")).as_py() or 0
+    verdicts = _judge(look, search)
+    evidence = search.second.evidence
+    steps = () if evidence else _steps(look, search, size, seed)
+    files = join_files(evidence or [delete, *search.files.leave])
+    more, more_bytes = search.files.reference_deletes
+    versions: dict[str, int | None] = {str(snapshot.version): snapshot.num_files}
+    if lost.readable_from is not None and lost.readable_from != snapshot.version:
+        versions[str(lost.readable_from)] = None
+    return Plan(
+        operation="vacuum",
+        subject=look.subject,
+        anchor=look.anchor,
+        planned_at=look.now_ms,
+        summary=_summary(search.files, size, lost, is_refused=bool(evidence)),
+        parameters={
+            "mode": mode,
+            "retention_ms": search.ages.retention_ms,
+            "retention_from": "the caller" if search.is_given else "the table, or seven days",
+        },
+        effect={
+            "num_files": delete.num_rows,
+            "num_bytes": size,
+            "left": sum(part.num_rows for part in search.files.leave),
+            "reference_deletes_also": {"num_files": more, "num_bytes": more_bytes},
+            **lost.document,
+        },
+        verdicts=verdicts,
+        steps=steps,
+        rests_on=("protocol", "metadata", "files"),
+        promise=Promise(versions=versions, checks_files=True),
+        files=files,
+        table=look.table,
+    )
+
+
+def _judge(look: Look, search: _Search) -> tuple[Verdict, ...]:
+    protocol, configuration = look.snapshot.protocol, look.snapshot.metadata.configuration
+    times = newest_times(look, search.files.youngest_ms)
+    youngest = {"untracked file": search.files.youngest_ms, "commit": times.get("commit")}
+    floor = retention_floor(configuration)
+    retention = judge_setting(
+        "retention", DELETED_FILE_RETENTION, configuration, "interval 30 days"
+    ) or judge_retention(search.retention, floor, look.now_ms, youngest)
+    return (
+        judge_vacuum_protocol(protocol),
+        judge_catalog(protocol),
+        judge_log(look.listing),
+        judge_clock(look.now_ms, times),
+        retention,
+        search.second.verdict,
+    )
+
+
+def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ...]:
+    number = search.files.delete.num_rows
+    if not number:
+        return ()
+    configuration = look.snapshot.metadata.configuration
+    floor = retention_floor(configuration)
+    parameters = {
+        "retentionCheckEnabled": search.retention >= floor,
+        "defaultRetentionMillis": floor // _MS,
+    }
+    if search.is_given:
+        parameters["specifiedRetentionMillis"] = search.ages.retention_ms
+    return (
+        *with_checksum_and_checkpoint(
+            commit_step(
+                "VACUUM START",
+                reason="The history says that files are about to go.",
+                transaction_id=str(uuid5(seed, "start")),
+                parameters=parameters,
+                metrics={"numFilesToDelete": str(number), "sizeOfDataToDelete": str(size)},
+            ),
+            0,
+            configuration,
+            uuid5(seed, "start"),
+        ),
+        Step(
+            kind="delete_files",
+            reason="No promised version needs them any more.",
+            num_files=number,
+            num_bytes=size,
+        ),
+        *with_checksum_and_checkpoint(
+            commit_step(
+                "VACUUM END",
+                reason="The history says that they are gone.",
+                transaction_id=str(uuid5(seed, "end")),
+                parameters={"status": "COMPLETED"},
+                metrics={
+                    "numDeletedFiles": str(number),
+                    "numVacuumedDirectories": str(search.folders),
+                },
+                counts_step=3,
+            ),
+            4,
+            configuration,
+            uuid5(seed, "end"),
+        ),
+    )
+
+
+def _summary(files: Verdicts, size: int, lost: Consequence, *, is_refused: bool) -> str:
+    if is_refused:
+        return "Nothing may be deleted: two independent ways to the kept files disagree."
+    number = files.delete.num_rows
+    waits = any(part.column("deletable_from").null_count < part.num_rows for part in files.leave)
+    if not number and not waits:
+        return "Nothing can be deleted: no file is out of use."
+    if not number:
+        return "Nothing can be deleted now; the list says from when each file may go."
+    return f"Deletes {count(number, 'file')} ({render_byte_size(size)}) for ever: {lost.in_words}."

@@ -1,0 +1,157 @@
+"""Delta tables as a data source of Spark, made of its Python Data Source API.
+
+Imported where it is registered: its classes are made of pyspark's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import (  # noqa: TID253  # see above
+    DataSource,
+    DataSourceReader,
+    InputPartition,
+)
+from pyspark.sql.types import StructType  # noqa: TID253  # as above
+
+from explorer.errors import InvalidArgumentError
+from explorer.pipeline.tasks.change_tasks import ReadChanges, build_change_tasks, spark_feed_schema
+from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, ReadFiles, ReadGroup
+from explorer.pipeline.tasks.spark_types import spark_schema
+from explorer.pipeline.tasks.task_failures import ErrorMark
+from explorer.pipeline.tasks.task_groups import group_files, unpack_files
+from explorer.rows.changes.feed import ChangeFeed, plan_feed
+from explorer.rows.data_file.data_file import FILE_COLUMNS
+from explorer.rows.layout import layout_of
+from explorer.rows.request import RowRequest, build_request
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table, open_table
+
+FORMAT: Final = "delta_explorer"
+_HELD: Final = ("_asked", "_request")
+_SLOTS: Final = 16
+"""Tasks that a table is cut into, unless it is small: how many run at once is not told here."""
+
+
+class DeltaSource(DataSource):
+    """`spark.read.format("delta_explorer").load(path)`.
+
+    Options: `versionAsOf`, `timestampAsOf`, or `readChangeFeed` with `startingVersion` and,
+    if wanted, `endingVersion`. All columns are read whatever is selected: `pipeline.read`
+    reads fewer.
+    """
+
+    mark: ErrorMark
+    """Of the process that registered the format: `source_for` sets it."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return FORMAT
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Spark asks for the schema in one process and for the groups in another; both must
+        speak of one version, and a table does not travel."""
+        kept = {name: self.__dict__[name] for name in self.__dict__ if name not in _HELD}
+        found = self.__dict__.get("_asked")
+        if isinstance(found, Snapshot):
+            kept["_version"] = found.version
+        return kept
+
+    @cached_property
+    def _asked(self) -> Snapshot | ChangeFeed:
+        options: Mapping[str, str] = self.options
+        table = open_table(options.get("path") or "")
+        if str(options.get("readChangeFeed", "false")).lower() == "true":
+            return _feed(table, options)
+        if (seen := self.__dict__.get("_version")) is not None:
+            return table.snapshot(version=seen)
+        version = options.get("versionAsOf")
+        return table.snapshot(
+            version=None if version is None else _number(version, "versionAsOf"),
+            timestamp=options.get("timestampAsOf"),
+        )
+
+    @cached_property
+    def _request(self) -> RowRequest:
+        asked = self._asked
+        return asked.request if isinstance(asked, ChangeFeed) else build_request(layout_of(asked))
+
+    def schema(self) -> StructType:
+        """The columns; no data file is opened."""
+        with self.mark.marked():
+            return spark_schema(self._rows)
+
+    @property
+    def _rows(self) -> pa.Schema:
+        if isinstance(self._asked, ChangeFeed):
+            return spark_feed_schema(self._request)
+        return self._request.schema
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  # it is ours
+        """What reads the table's groups of files."""
+        with self.mark.marked():
+            asked, request = self._asked, self._request
+            if isinstance(asked, ChangeFeed):
+                tasks = build_change_tasks(asked.commit(item) for item in asked.range.versions)
+                changes = ReadChanges(store=asked.range.table.store, request=request)
+                return DeltaReader(group_files(tasks, _SLOTS), changes, self.mark)
+            groups = group_files(asked.files([*FILE_COLUMNS, NUM_RECORDS]), _SLOTS)
+            files = ReadFiles(store=asked.store, request=request)
+            return DeltaReader(groups, files, self.mark)
+
+
+class DeltaReader(DataSourceReader):
+    """Reads groups of files, one a partition."""
+
+    def __init__(self, groups: tuple[bytes, ...], read: ReadGroup, mark: ErrorMark) -> None:
+        self._groups = groups
+        self._read = read
+        self._mark = mark
+
+    def partitions(self) -> list[InputPartition]:
+        """The groups."""
+        return [InputPartition(group) for group in self._groups]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one group."""
+        with self._mark.marked():
+            for batch in self._read(unpack_files(partition.value)):
+                if batch.num_rows:
+                    yield batch
+
+
+def source_for(sender: ErrorMark) -> type[DataSource]:
+    """The format, whose errors carry the mark of `sender`. The class is one of this function,
+    so that it travels to where Spark makes use of it together with the mark."""
+
+    class Marked(DeltaSource):
+        mark = sender
+
+    return Marked
+
+
+def _feed(table: Table, options: Mapping[str, str]) -> ChangeFeed:
+    first, last = options.get("startingVersion"), options.get("endingVersion")
+    if first is None:
+        raise InvalidArgumentError(
+            "The changes to read are not named.",
+            reason="readChangeFeed needs the version from which on they are wanted.",
+            remedy='Add .option("startingVersion", 0).',
+        )
+    end = None if last is None else _number(last, "endingVersion")
+    return plan_feed(table, _number(first, "startingVersion"), end)
+
+
+def _number(text: Any, name: str) -> int:
+    try:
+        return int(text)
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"{str(text)[:40]!r} is no version.",
+            reason=f"{name} is a whole number.",
+            remedy="Give a number such as 12.",
+        ) from error

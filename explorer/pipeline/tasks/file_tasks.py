@@ -1,0 +1,117 @@
+"""What a task of Spark does: the rows of some files, through the table's own door.
+
+All of this runs where Spark runs Python, which may be another machine: it takes a store
+and plain values, and the steps of `explorer.rows` that work on one file alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from explorer.errors import CorruptDataError
+from explorer.pipeline.tasks.spark_types import spark_schema
+from explorer.pipeline.tasks.task_failures import ErrorMark
+from explorer.pipeline.tasks.task_groups import unpack_files
+from explorer.progress import Watch
+from explorer.rows.data_file.data_file import DataFile, data_file_batches
+from explorer.rows.data_file.deletion_vectors import VectorFiles
+from explorer.rows.data_file.open_ahead import MOST_AHEAD, Opening, open_ahead
+from explorer.rows.data_file.read_file import FileRows, open_rows
+from explorer.rows.request import RowRequest
+from explorer.storage.ports import ReadStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+ReadGroup: TypeAlias = Callable[[pa.Table], Batches]
+"""From the files of one group to their rows."""
+GroupWork: TypeAlias = Callable[[tuple[bytes, ...], ReadGroup, pa.Schema], pa.Table]
+"""What is made of each group, with exactly that schema, wherever it is worked on."""
+
+NUM_RECORDS = "num_records"
+"""The column of a group that has the physical rows of each file, null where unknown."""
+
+
+def run_groups(
+    spark: SparkSession, groups: tuple[bytes, ...], read: ReadGroup, schema: StructType
+) -> DataFrame:
+    """What `read` makes of each group, a task for each, with exactly `schema`."""
+    mark = ErrorMark()
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            for at in batch.column(0).to_pylist():
+                with mark.marked():
+                    yield from (rows for rows in read(unpack_files(groups[at])) if rows.num_rows)
+
+    # a range has one row in each of its parts, wherever it is worked on
+    return spark.range(0, len(groups), 1, max(1, len(groups))).mapInArrow(run, schema)
+
+
+def on_spark(spark: SparkSession) -> GroupWork:
+    """Work that is done by the tasks of a session."""
+
+    def work(groups: tuple[bytes, ...], read: ReadGroup, schema: pa.Schema) -> pa.Table:
+        return run_groups(spark, groups, read, spark_schema(schema)).toArrow().cast(schema)
+
+    return work
+
+
+def in_this_process(watch: Watch, label: str) -> GroupWork:
+    """Work that is done here, one group after the other, for where there are few files."""
+
+    def work(groups: tuple[bytes, ...], read: ReadGroup, schema: pa.Schema) -> pa.Table:
+        found: list[pa.RecordBatch] = []
+        for number, group in enumerate(groups):
+            watch.step(number, len(groups), label)
+            found.extend(read(unpack_files(group)))
+        watch.step(len(groups), len(groups), label)
+        return pa.Table.from_batches(found, schema)
+
+    return work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadFiles:
+    """Reads the live rows of files with the columns `FILE_COLUMNS` and `NUM_RECORDS`."""
+
+    store: ReadStore
+    request: RowRequest
+
+    def __call__(self, files: pa.Table) -> Batches:
+        """The rows, file by file; raises as `explorer.rows.data_file.read_file.read_file`, and
+        where a file has more or fewer rows than its statistics say."""
+        counts = files.column(NUM_RECORDS).to_pylist()
+        every = open_ahead(self.store, self._ways_to_open(files), MOST_AHEAD)
+        for rows, count in zip(every, counts, strict=True):
+            _check_count(rows, count)
+            yield from rows.batches()
+
+    def _ways_to_open(self, files: pa.Table) -> Iterator[Opening]:
+        for some in data_file_batches(files):
+            described = (file.deletion_vector for file in some)
+            vectors = VectorFiles(self.store, (found for found in described if found is not None))
+            for file in some:
+                rows = open_rows(self.store, file, self.request, vectors)
+                yield Opening(size=file.size, rows=rows)
+
+
+def _check_count(rows: FileRows, count: int | None) -> None:
+    if count is not None and rows.opened.num_rows != count:
+        raise wrong_count(rows.opened.file, rows.request.layout.version, count)
+
+
+def wrong_count(file: DataFile, version: int, count: int) -> CorruptDataError:
+    """The error for a file whose rows are not as many as the log says."""
+    return CorruptDataError(
+        f"The data file {file.shown} of version {version} does not hold what the log says.",
+        reason=f"The log says that it has {count:,} rows, and it has another number.",
+        remedy="Restore the file from a backup, or restore the table to a version without it.",
+        spec="Per-file Statistics",
+    )

@@ -1,0 +1,330 @@
+"""The change data feed: which rows came, went and changed, version by version
+(spec: Add CDC File)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyroaring import BitMap64
+
+from explorer.errors import CorruptDataError, CorruptLogError, Problem
+from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.log.actions.keys import file_key
+from explorer.log.commits.commit_file import may_name
+from explorer.log.load import LoadedVersion
+from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
+from explorer.protocol.deletion_vectors import (
+    DeletionVectorDescriptor,
+    deletion_mask,
+    render_descriptor,
+)
+from explorer.protocol.features.column_mapping import physical_name
+from explorer.protocol.schema import PrimitiveType
+from explorer.rows.changes.change_actions import (
+    Change,
+    ChangedVector,
+    ChangeType,
+    PartitionValues,
+    RecordedChanges,
+    WholeFile,
+    parse_changes,
+)
+from explorer.rows.changes.change_range import CHANGE_COLUMNS, SPEC, ChangeRange, plan_changes
+from explorer.rows.conversion.columns import ColumnPlace, build_converter
+from explorer.rows.data_file.data_file import DataFile
+from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
+from explorer.rows.data_file.parquet_file import open_data_file, reading
+from explorer.rows.data_file.partition_columns import constant_column
+from explorer.rows.data_file.read_file import read_file
+from explorer.rows.layout import layout_of
+from explorer.rows.read import check_limit
+from explorer.rows.request import RowRequest, build_request
+from explorer.storage.ports import ReadStore
+from explorer.table.table import Table
+
+CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
+"""What `_change_type` may say; an update leaves two rows, before and after it. Of a table that
+says something else, `label_problems` tells it."""
+
+_SHOWN_LABELS = 4
+_LABEL = "Reading changes"
+_CHANGE_TYPE = CHANGE_COLUMNS[0]
+_FILE_ACTIONS = ("add", "remove", "cdc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitChanges:
+    """What one commit did to rows; partition values go by logical names. `time_ms` is when
+    it was made, None where that is not known or there are no changes."""
+
+    version: int
+    time_ms: int | None
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeFeed:
+    """The changes of a range of versions; `request` is for the schema of its last one."""
+
+    range: ChangeRange
+    request: RowRequest
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The table's columns as `read_rows` gives them, then `CHANGE_COLUMNS`."""
+        return feed_schema(self.request)
+
+    def batches(
+        self, *, limit: int | None = None, watch: Watch = UNWATCHED
+    ) -> Iterator[pa.RecordBatch]:
+        """The changed rows, at most `limit`, oldest version first."""
+        left, versions = limit, self.range.versions
+        for done, version in enumerate(versions):
+            if left == 0:
+                return
+            watch.step(len(versions) + done, 2 * len(versions), _LABEL)
+            for batch in self._version(version):
+                if watch.cancel is not None:
+                    watch.cancel.check()
+                found = batch if left is None else batch.slice(0, min(left, batch.num_rows))
+                if found.num_rows:
+                    yield found
+                if left is not None and (left := left - found.num_rows) == 0:
+                    return
+        watch.step(2 * len(versions), 2 * len(versions), _LABEL)
+
+    def commit(self, version: int) -> CommitChanges:
+        """What one version of the range did to rows; no data file is opened."""
+        data = self.range.commit(version)
+        changes: list[Change] = []
+        if may_name(data, *_FILE_ACTIONS):
+            found = parse_changes(
+                data, version, lambda path, vector: self._added_with(path, vector, version)
+            )
+            changes = [self._named(change) for change in found]
+        time_ms = self.range.time_of(version, data) if changes else None
+        return CommitChanges(version=version, time_ms=time_ms, changes=tuple(changes))
+
+    def _version(self, version: int) -> Iterator[pa.RecordBatch]:
+        commit = self.commit(version)
+        for change in commit.changes:
+            yield from read_change(self.range.table.store, change, commit, self.request)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        """Logical names of columns by their physical ones."""
+        layout = self.request.layout
+        return {physical_name(item, layout.mapping): item.name for item in layout.schema.fields}
+
+    def _named(self, change: Change) -> Change:
+        """The change with partition values by logical names."""
+        values = {
+            self._names.get(name, name): text for name, text in change.file.partition_values.items()
+        }
+        return replace(change, file=replace(change.file, partition_values=values))
+
+    def _added_with(
+        self, path: str, vector: DeletionVectorDescriptor | None, version: int
+    ) -> PartitionValues:
+        if not self.request.layout.partition_columns:
+            return {}
+        key = file_key(path, None if vector is None else render_descriptor(vector))
+        keys = pa.chunked_array([string_column([key])])
+
+        def find(loaded: LoadedVersion) -> list[PartitionValues]:
+            found = loaded.state.among("add", keys, ["partition_values"])
+            return [dict(row or ()) for rows in found for row in rows.column(0).to_pylist()]
+
+        values = self.range.table.snapshot(version=version - 1).consult(find) if version else []
+        if not values:
+            raise CorruptLogError(
+                f"The rows that version {version} removed cannot be read.",
+                reason=f"It removes {path[:200]} without its partition values, and version "
+                f"{version - 1} does not have that file.",
+                remedy="Read the changes before and after this version.",
+                spec=SPEC,
+            )
+        return values[0]
+
+
+def feed_schema(request: RowRequest) -> pa.Schema:
+    """The columns of a request, then `CHANGE_COLUMNS`."""
+    kinds = zip(CHANGE_COLUMNS, (pa.string(), pa.int64(), TIME), strict=True)
+    return pa.schema([*request.schema, *(pa.field(*item) for item in kinds)])
+
+
+def read_change(
+    store: ReadStore,
+    change: Change,
+    commit: CommitChanges,
+    request: RowRequest,
+    only: ChangeType | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one change of a commit, with `feed_schema`; of the commit only its version
+    and time are asked for. With `only` those of a file that came, went or got another
+    vector are rows of that type alone. Raises what `read_file` raises."""
+    number = int64_column([commit.version])[0]
+    time = time_column([commit.time_ms])[0]
+    schema = feed_schema(request)
+    request = replace(request, layout=replace(request.layout, version=commit.version))
+    for rows, types in _rows(store, change, request, only):
+        count = rows.num_rows
+        extra = [types, constant_column(number, count), constant_column(time, count)]
+        yield pa.RecordBatch.from_arrays([*rows.columns, *extra], schema=schema)
+
+
+def plan_feed(
+    table: Table, from_version: int, to_version: int | None = None, watch: Watch = UNWATCHED
+) -> ChangeFeed:
+    """Check what is asked for, as `read_changes` does; no data file is opened."""
+    found = plan_changes(table, from_version, to_version, watch)
+    return ChangeFeed(range=found, request=build_request(layout_of(found.end)))
+
+
+def read_changes(  # what is asked for, and who looks on
+    table: Table,
+    from_version: int,
+    to_version: int | None = None,
+    limit: int | None = None,
+    *,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> pa.Table:
+    """The rows that changed between two versions, both inclusive, oldest version first, at
+    most `limit`; None for `to_version` means up to the latest.
+
+    Columns are those of the last version of the range, with the types of `read_rows`,
+    then `_change_type` (one of `CHANGE_TYPES`, or another label that a file of change data
+    has, of which `label_problems` tells), `_commit_version`, and
+    `_commit_timestamp` (`timestamp[ms, UTC]`). What files of change data record is told
+    as it stands there; in versions without any, rows of files that came are inserts, of
+    files that went deletes. Rows that were only rearranged are no change.
+
+    Raises `InvalidArgumentError` and `NotFoundError` for versions that cannot be meant or
+    are not there; `UnsupportedError` of kind `change_feed_unavailable` where the feed is
+    not enabled at one of them, commits are gone, or the schema changed by more than new
+    columns and wider types; and what `read_rows` raises for files.
+    """
+    check_limit(limit)
+    watch = Watch(progress=progress, cancel=cancel)
+    feed = plan_feed(table, from_version, to_version, watch)
+    return pa.Table.from_batches(list(feed.batches(limit=limit, watch=watch)), feed.schema)
+
+
+Labelled = Iterator[tuple[pa.RecordBatch, pa.Array]]
+"""Rows, and the type of change of each."""
+
+
+def _rows(
+    store: ReadStore, change: Change, request: RowRequest, only: ChangeType | None
+) -> Labelled:
+    match change:
+        case RecordedChanges(file=file):
+            return _recorded(store, file, request)
+        case WholeFile(file=file, change_type=change_type):
+            if only not in (None, change_type):
+                return iter(())
+            return _labelled(read_file(store, file, request), change_type)
+        case ChangedVector():
+            return _between_vectors(store, change, request, only)
+
+
+def _labelled(batches: Iterator[pa.RecordBatch], change_type: str) -> Labelled:
+    label = string_column([change_type])[0]
+    for batch in batches:
+        yield batch, constant_column(label, batch.num_rows)
+
+
+def _recorded(store: ReadStore, file: DataFile, request: RowRequest) -> Labelled:
+    types, start = recorded_types(store, file, request.layout.version), 0
+    for batch in read_file(store, file, request):
+        yield batch, types.slice(start, batch.num_rows)
+        start += batch.num_rows
+
+
+def recorded_types(store: ReadStore, file: DataFile, version: int) -> pa.Array:
+    """The type of each row; the column goes by its name whatever the mapping mode."""
+    with open_data_file(store, file, version) as opened, reading(file, version):
+        places = [at for at, item in enumerate(opened.schema) if item.name == _CHANGE_TYPE]
+        if len(places) != 1:
+            raise _no_types(file, f"it has {len(places)} columns {_CHANGE_TYPE}")
+        place = ColumnPlace(mode="none", names=(_CHANGE_TYPE,), file=file.shown)
+        found = opened.schema.field(places[0]).type
+        convert = build_converter(found, PrimitiveType(name="string"), pa.string(), place)
+        pieces = [convert(columns[0]) for _, _, columns in opened.batches(places)]
+    types = pa.concat_arrays([pa.nulls(0, pa.string()), *pieces])
+    if types.null_count:
+        raise _no_types(file, f"{types.null_count:,} of its rows have no type")
+    return types
+
+
+def label_problems(labels: Iterable[str]) -> tuple[Problem, ...]:
+    """What is wrong with values of `_change_type`: those that the specification does not name."""
+    others = sorted(set(labels).difference(CHANGE_TYPES))
+    if not others:
+        return ()
+    shown = ", ".join(repr(label[:60]) for label in others[:_SHOWN_LABELS])
+    return (
+        Problem(
+            kind="data_corrupt",
+            problem=f"Change data has rows with the type {shown}.",
+            reason=f"The specification has only {', '.join(CHANGE_TYPES)}. The rows are shown with "
+            "the type that their writer gave them, and counted under none of these.",
+            remedy="Report it to the writer; a program that reads the feed must know its types.",
+            spec=SPEC,
+        ),
+    )
+
+
+def check_labels(labels: pa.Array) -> None:
+    """Raise `CorruptDataError` where values of `_change_type` are none of `CHANGE_TYPES`, for
+    whoever has to know on which side of a change a row stands."""
+    for problem in label_problems(pc.unique(labels).to_pylist()):
+        raise CorruptDataError(
+            problem.problem,
+            reason="Nobody says whether such a row was there before the change or after it.",
+            remedy=problem.remedy,
+            spec=problem.spec,
+        )
+
+
+def _no_types(file: DataFile, what: str) -> CorruptDataError:
+    return CorruptDataError(
+        f"The file of changes {file.shown} does not say what happened to its rows.",
+        reason=f"As change data it cannot be read: {what}.",
+        remedy="Read the changes before and after this version.",
+        spec="Change Data Files",
+    )
+
+
+def _between_vectors(
+    store: ReadStore, change: ChangedVector, request: RowRequest, only: ChangeType | None
+) -> Labelled:
+    stored = [vector for vector in (change.before, change.after) if vector is not None]
+    vectors = iter(read_deletion_vectors(store, stored))
+    before = BitMap64() if change.before is None else next(vectors)
+    after = BitMap64() if change.after is None else next(vectors)
+    both: list[tuple[ChangeType, BitMap64]]
+    both = [("delete", after - before), ("insert", before - after)]
+    sides = [side for side in both if only in (None, side[0])]
+    if not any(positions for _, positions in sides):
+        return
+    start = 0
+    for batch in read_file(store, change.file, request):
+        for change_type, positions in sides:
+            if positions:
+                rows = batch.filter(deletion_mask(positions, start, batch.num_rows))
+                yield from _labelled(iter([rows]), change_type)
+        start += batch.num_rows
+    last = max(positions.max() for _, positions in sides if positions)
+    if last >= start:
+        raise CorruptDataError(
+            f"The deletion vectors of {change.file.shown} do not fit their file.",
+            reason=f"They speak of the row at position {last:,}, and the file has {start:,} rows.",
+            remedy="Read the changes before and after this version.",
+            spec="Deletion Vectors",
+        )

@@ -1,0 +1,51 @@
+"""Names of columns in a predicate, resolved as Spark does: whatever their case."""
+
+from __future__ import annotations
+
+from explorer.errors import InvalidArgumentError
+from explorer.protocol.schema import DataType, StructField, StructType, render_type
+from explorer.protocol.schema_walk import render_path
+from explorer.scan.predicate.predicate import ColumnReference
+
+
+def resolve_name(names: tuple[str, ...], schema: StructType) -> ColumnReference:
+    """The column or field that `names` lead to, by its names in the schema.
+
+    Raises `InvalidArgumentError` where there is none, where there are several
+    that differ in case alone, or where the way leads through an array or map.
+    """
+    current: DataType = schema
+    path: list[str] = []
+    for name in names:
+        if not isinstance(current, StructType):
+            raise InvalidArgumentError(
+                f"{_shown(names)} leads into a {render_type(current)[:120]}.",
+                reason="A predicate reaches fields through structs alone.",
+                remedy="Name the column itself, or leave this condition out.",
+            )
+        field = _field(name, current, (*path, name))
+        path.append(field.name)
+        current = field.data_type
+    return ColumnReference(path=tuple(path), data_type=current)
+
+
+def _field(name: str, struct: StructType, place: tuple[str, ...]) -> StructField:
+    found = [field for field in struct.fields if field.name.lower() == name.lower()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InvalidArgumentError(
+            f"{_shown(place)} is ambiguous.",
+            reason=f"{len(found)} columns have this name, in upper or lower case.",
+            remedy="Rename all but one of them.",
+        )
+    known = ", ".join(render_path((field.name[:60],)) for field in struct.fields[:12])
+    raise InvalidArgumentError(
+        f"There is no column {_shown(place)}.",
+        reason=f"There are {known or 'no columns'}{', ...' if len(struct.fields) > 12 else ''}.",
+        remedy="Write a text literal in quotes, and odd names in backticks.",
+    )
+
+
+def _shown(names: tuple[str, ...]) -> str:
+    return render_path(tuple(name[:60] for name in names[-6:]))

@@ -1,0 +1,86 @@
+"""Partition values of many files as columns (spec: Partition Value Serialization).
+
+A table has few distinct values: each is parsed once and then looked up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import DeltaError, Problem
+from explorer.log.actions.columns import bool_column, string_column
+from explorer.log.partition_arrays import partition_array
+from explorer.protocol.arrow_types import arrow_type
+from explorer.protocol.partition_values import PartitionValue, parse_partition_value
+from explorer.protocol.schema import DataType, render_type
+from explorer.scan.predicate.domains import domain_of
+from explorer.scan.statistics.bounds import ColumnRange, range_of_values
+
+_FALSE = bool_column([False])[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionColumn:
+    """A column that partitions the table, under its logical and physical names."""
+
+    path: tuple[str, ...]
+    physical: str
+    data_type: DataType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFacts:
+    """The strings of the log (null and the empty one mean null), and what they mean."""
+
+    texts: pa.Array
+    range: ColumnRange
+    problems: tuple[Problem, ...]
+
+
+def read_partition(values: pa.Array, column: PartitionColumn) -> PartitionFacts:
+    """One column of a map array with the physical names of the log; a value that
+    cannot be read is a `Problem`, and nothing is known of its files."""
+    texts = _look_up(values, column.physical)
+    if domain_of(column.data_type) is None:  # there is no rule for its values
+        nothing, unknown = pa.nulls(len(texts)), bool_column([True] * len(texts))
+        return PartitionFacts(texts=texts, range=range_of_values(nothing, unknown), problems=())
+    encoded = pc.dictionary_encode(texts)
+    kind = arrow_type(column.data_type)
+    known: list[PartitionValue] = []
+    broken: list[bool] = []
+    problems: list[Problem] = []
+    for text in encoded.dictionary.to_pylist():
+        try:
+            known.append(parse_partition_value(text, render_type(column.data_type)))
+            broken.append(False)
+        except DeltaError as error:
+            known.append(None)
+            broken.append(True)
+            problems.append(Problem.of(error))
+    if not known:
+        parsed, unreadable = pa.nulls(len(texts), kind), bool_column([False] * len(texts))
+    else:
+        parsed = partition_array(known, kind).take(encoded.indices)
+        unreadable = pc.coalesce(bool_column(broken).take(encoded.indices), _FALSE)
+    return PartitionFacts(
+        texts=texts, range=range_of_values(parsed, unreadable), problems=tuple(problems)
+    )
+
+
+def _look_up(maps: pa.MapArray, name: str) -> pa.Array:
+    """The value of one key. Writers put the keys of every file in one order, and then
+    the values are taken where the first file has its own: many times faster."""
+    key = string_column([name])[0]
+    names = [pair[0] for pair in maps[0].as_py() or ()] if len(maps) else []
+    if name in names and not maps.null_count:
+        offsets = np.frombuffer(maps.buffers()[1], np.int32)[maps.offset :][: len(maps) + 1]
+        if (np.diff(offsets) == len(names)).all():
+            starts = offsets[:-1] + np.int32(names.index(name))
+            places = pa.Array.from_buffers(pa.int32(), len(maps), [None, pa.py_buffer(starts)])
+            if pc.all(pc.equal(maps.keys.take(places), key)).as_py():
+                return maps.items.take(places)
+    return pc.map_lookup(maps, key, "first")

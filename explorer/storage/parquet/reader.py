@@ -1,0 +1,76 @@
+"""pyarrow's decoder of one Parquet file.
+
+`pyarrow.parquet.ParquetFile` is this with names instead of leaves; it leaves no choice of
+the memory that columns are decoded into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from explorer.storage.parquet.decoding_memory import decoding_pool
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from explorer.storage.parquet.file_bytes import ParquetSource
+
+# bytes of a column that are read at a time: to have all of it in memory before it is decoded
+# takes longer, by what new memory costs
+_BUFFER = 2**16
+
+
+class ParquetReader:
+    """The columns of an open file, whose footer was followed before: see
+    `ParquetSource.check_footer`. `metadata` saves reading it again; `buffered` where of a
+    local file little is kept of what is read.
+
+    Everything raises what pyarrow raises for files that it cannot read.
+    """
+
+    def __init__(
+        self,
+        source: ParquetSource,
+        metadata: pq.FileMetaData | None = None,
+        *,
+        buffered: bool = False,
+    ) -> None:
+        import pyarrow.parquet  # tables without a checkpoint open without it
+
+        # what came by requests is in memory already
+        buffered = buffered and source.ranged is None
+        self._reader = pyarrow.parquet.ParquetReader(decoding_pool())
+        self._reader.open(
+            source.file,
+            metadata=metadata,
+            # without it a flipped bit becomes another path or another size, unseen
+            page_checksum_verification=True,
+            # in nanoseconds the year 9999 would come out as another year, unseen
+            coerce_int96_timestamp_unit="us",
+            arrow_extensions_enabled=True,
+            pre_buffer=not buffered,
+            buffer_size=_BUFFER if buffered else 0,
+        )
+        self.metadata: pq.FileMetaData = self._reader.metadata
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns as Arrow has them."""
+        return self._reader.schema_arrow
+
+    def read_group(self, group: int, leaves: Sequence[int], *, use_threads: bool) -> pa.Table:
+        """All rows of a row group; `leaves` are places in the file's schema."""
+        return self._reader.read_row_group(group, column_indices=leaves, use_threads=use_threads)
+
+    def stream_group(
+        self, group: int, leaves: Sequence[int], rows: int, *, use_threads: bool
+    ) -> Iterator[pa.RecordBatch]:
+        """The same in batches of up to so many `rows`."""
+        # a reader remembers that it was to use threads
+        self._reader.set_use_threads(use_threads)
+        batches: Iterator[pa.RecordBatch] = self._reader.iter_batches(
+            rows, row_groups=[group], column_indices=leaves, use_threads=use_threads
+        )
+        return batches

@@ -1,0 +1,108 @@
+"""What a commit may do to the files that are live, where somebody has these at hand (spec: Add
+File and Remove File, Action Reconciliation)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.errors import Problem
+from explorer.log.actions.columns import bool_column
+from explorer.log.reconcile.key_columns import keys_of
+from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
+
+_TRUE = bool_column([True])[0]
+_SAME_IN_BOTH: Final = ("size", "modification_time")
+
+
+def validate_live_files(change: Change) -> Problems:
+    """No data file becomes live twice, and none stays where all are said to go."""
+    if change.every_live_file_goes and not change.creates:
+        yield from _files_that_stay(change)
+    yield from _live_already(change)
+
+
+def _files_that_stay(change: Change) -> Problems:
+    staying = change.staged.live_that_stay
+    if staying is None:
+        yield _stays("The commit says that every live file goes, and nobody can look which are.")
+        return
+    if staying.num_rows:
+        yield _stays(
+            f"The commit says that every live file goes, and {staying.num_rows:,} would stay: "
+            f"{_some(staying)}."
+        )
+    back = pc.is_in(change.staged.added_keys, value_set=change.staged.removed_keys)
+    if pc.any(back).as_py():
+        again = change.adds.filter(back)
+        yield _stays(
+            f"The commit says that every live file goes, and {again.num_rows:,} would come back "
+            f"with it: {_some(again)}."
+        )
+
+
+def _live_already(change: Change) -> Problems:
+    """A file that is live and is not removed is added to say more of it, and no more than that:
+    under the same key (with its vector) and as rows that are there already."""
+    live = change.staged.live_where_it_adds
+    if live is None or not live.num_rows:
+        return
+    live = live.filter(pc.invert(pc.is_in(keys_of(live), value_set=keys_of(change.removes))))
+    if not live.num_rows:
+        return
+    at = pc.index_in(keys_of(live), value_set=keys_of(change.adds).combine_chunks())
+    # another vector, or another spelling of the path: readers would take it for a second file
+    doubled = live.filter(at.is_null())
+    if doubled.num_rows:
+        yield _twice(
+            f"{doubled.num_rows:,} data files would be live twice, under another deletion vector "
+            f"or another spelling of the path: {_some(doubled)}."
+        )
+    again = change.adds.take(at.drop_null())
+    others = _differ(live.filter(at.is_valid()), again)
+    if pc.any(others).as_py():
+        wrong = again.filter(others)
+        yield _twice(
+            f"{wrong.num_rows:,} files are live already, and the commit adds them as new ones or "
+            f"with another size, time or partition: {_some(wrong)}."
+        )
+
+
+def _differ(live: pa.Table, again: pa.Table) -> pa.ChunkedArray:
+    """Which files are added again, row by row, as something else than they are: rows, size,
+    time or partition; statistics, tags, row ids and who clustered them may be others."""
+    found = pc.coalesce(again.column("data_change"), _TRUE)
+    for name in _SAME_IN_BOTH:
+        old, new = (pc.cast(files.column(name), pa.int64()) for files in (live, again))
+        found = pc.or_(found, pc.coalesce(pc.not_equal(old, new), _TRUE))
+    return pc.or_(found, pa.chunked_array([bool_column(_partitions_differ(live, again))]))
+
+
+def _partitions_differ(live: pa.Table, again: pa.Table) -> list[bool]:
+    before, after = (files.column("partition_values").to_pylist() for files in (live, again))
+    return [dict(old or ()) != dict(new or ()) for old, new in zip(before, after, strict=True)]
+
+
+def _some(files: pa.Table) -> str:
+    return shown(files.column("path").slice(0, 6).to_pylist())
+
+
+def _stays(text: str) -> Problem:
+    return problem(
+        text,
+        "A file that stays holds rows of the former schema and partitioning.",
+        spec="Change Metadata",
+        remedy=REPORT,
+    )
+
+
+def _twice(text: str) -> Problem:
+    return problem(
+        text,
+        "Its rows would be read twice, or be told to streams and to the change feed once more.",
+        spec="Action Reconciliation",
+        remedy="Remove the file in the same commit, or write new data under a path of its own.",
+        kind="log_corrupt",
+    )

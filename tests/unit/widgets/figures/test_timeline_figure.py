@@ -1,0 +1,121 @@
+"""The timeline as a Bokeh figure."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.unit.widgets.screens.commits.test_commits import commit, frame, grown
+from widgets.figures.commits import build_live, read_commits
+from widgets.figures.marks import CHECKPOINTS
+from widgets.figures.timeline import (
+    History,
+    Timeline,
+    build_timeline,
+    fill_timeline,
+    fill_view,
+    show_version,
+)
+from widgets.text import UNKNOWN
+from widgets.theme import DARK, LANES, LIGHT
+
+
+def drawn(*rows: dict[str, object]) -> tuple[Timeline, object]:
+    commits = read_commits(frame(*rows))
+    plot = build_timeline(LIGHT, commits.axis)
+    low, high = commits.bounds()
+    plot.x_range.update(start=low, end=high)
+    fill_timeline(plot, History(commits=commits))
+    return plot, commits
+
+
+def test_every_commit_stands_in_the_lane_of_its_operation() -> None:
+    plot, _ = drawn(commit(0), commit(1, operation="VACUUM START"), commit(2, operation="FOO"))
+    assert plot.marks.data["y"] == ["WRITE", "VACUUM", "OTHER"]
+    assert plot.marks.data["newest"].tolist() == [0, 1, 2]
+
+
+def test_lanes_are_those_of_the_legend_and_those_that_occur() -> None:
+    plot, _ = drawn(commit(0))
+    assert plot.lanes.y_range.factors == [CHECKPOINTS, *LANES[:7][::-1]]
+    plot, _ = drawn(commit(0, operation=None))
+    assert "UNKNOWN" in plot.lanes.y_range.factors
+
+
+def test_unknown_numbers_are_said_to_be_unknown_and_drawn_hollow() -> None:
+    plot, _ = drawn(commit(0), commit(1, files_added=2, files_removed=0))
+    assert plot.marks.data["files"][0] == UNKNOWN
+    assert plot.marks.data["user"][0] == UNKNOWN
+    assert plot.marks.data["fill"][0] == 0
+    assert plot.marks.data["fill"][1] > 0
+
+
+def test_checkpoints_and_problems_are_marked() -> None:
+    plot, _ = drawn(commit(0), commit(1, is_checkpoint=True), commit(2, problem="cut off"))
+    assert plot.sources["checkpoints"].data["what"] == ["1"]
+    assert plot.sources["checkpoints"].data["y"] == [CHECKPOINTS]
+    assert plot.sources["problems"].data["problem"] == ["cut off"]
+
+
+def test_the_selected_version_is_marked_and_a_missing_one_is_not() -> None:
+    plot, commits = drawn(commit(0), commit(1))
+    show_version(plot, commits, 1)
+    assert plot.sources["chosen"].data["y"] == ["WRITE"]
+    assert all(cursor.visible for cursor in plot.cursors)
+    show_version(plot, commits, 7)
+    assert plot.sources["chosen"].data["x"] == []
+    assert not any(cursor.visible for cursor in plot.cursors)
+
+
+def test_the_size_line_reaches_from_edge_to_edge() -> None:
+    commits = read_commits(frame(*(grown(v, 10) for v in range(10))))
+    sizes = build_live(commits, "bytes", 9, 100)
+    plot = build_timeline(DARK, commits.axis)
+    low, high = float(commits.time[4]) - 1000, float(commits.time[6]) + 1000
+    plot.x_range.update(start=low, end=high)
+    fill_view(plot, History(commits=commits, live=sizes))
+    assert plot.sources["live"].data["x"][0] == low
+    assert plot.sources["live"].data["x"][-1] == high
+    assert list(plot.sources["live"].data["y"]) == [40, 50, 60, 70, 70]
+
+
+def test_a_log_without_sizes_shows_no_size_plot() -> None:
+    plot, _ = drawn(commit(0))
+    assert not plot.size.visible
+
+
+def test_every_canvas_has_a_name() -> None:
+    plot, _ = drawn(commit(0))
+    for child in plot.layout.children:
+        assert child.html_attributes["aria-label"]
+
+
+def test_hover_does_not_take_text_for_markup() -> None:
+    plot, _ = drawn(commit(0))
+    for tool in plot.lanes.tools:
+        for _, text in getattr(tool, "tooltips", None) or []:
+            assert "safe" not in text
+
+
+@pytest.mark.parametrize(
+    "rows", [[commit(0)], [commit(0, timestamp=None)]], ids=["one", "timeless"]
+)
+def test_a_single_commit_can_be_drawn(rows: list[dict[str, object]]) -> None:
+    plot, _ = drawn(*rows)
+    assert len(plot.marks.data["x"]) == 1
+
+
+def test_a_hundred_thousand_commits_are_a_thousand_glyphs_in_no_time() -> None:
+    rows = 100_000
+    commits = read_commits(frame(*(commit(v, bytes_added=1, bytes_removed=0) for v in range(rows))))
+    sizes = build_live(commits, "bytes", rows - 1, rows)
+    plot = build_timeline(LIGHT, commits.axis)
+    low, high = commits.bounds()
+    plot.x_range.update(start=low, end=high)
+    began = time.thread_time()  # what others do on a loaded machine does not count
+    fill_view(plot, History(commits=commits, live=sizes))
+    spent = time.thread_time() - began
+    assert len(plot.marks.data["x"]) <= 1000
+    assert len(plot.sources["live"].data["x"]) <= 1000
+    assert spent < 1.0  # some 30 ms; the rest is for a slow machine

@@ -1,0 +1,104 @@
+"""The palette: what it offers, what it finds, and what it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.widgets.page.test_explorer_view import Page, shop
+from widgets.state import VIEWS
+from widgets.ui.ways import view_ways
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Page:
+    return Page().open(shop(tmp_path))
+
+
+def say(page: Page, action: str, value: str = "") -> None:
+    page.explorer.tools._handle_msg({"action": action, "value": value})
+
+
+def found(page: Page, text: str) -> list[dict[str, Any]]:
+    say(page, "find", text)
+    answer = page.explorer.tools.found
+    assert answer["question"] == text
+    entries: list[dict[str, Any]] = answer["entries"]
+    return entries
+
+
+def test_every_view_is_offered_and_gone_to(page: Page) -> None:
+    offered = [one["value"] for one in page.explorer.tools.entries if one["kind"] == "View"]
+    assert offered == list(VIEWS)
+    for view in offered:
+        say(page, "view", view)
+        assert page.state.view == view
+
+
+def test_every_view_can_be_copied_as_python_and_as_a_command(page: Page) -> None:
+    for view in VIEWS:
+        page.state.view = view
+        copies = [one for one in page.explorer.tools.entries if one["action"] == "copy"]
+        assert [one["label"] for one in copies][:2] == ["Copy as a command", "Copy as Python"]
+        assert all(page.state.table in one["value"] for one in copies)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_the_python_of_a_view_runs(page: Page, view: str) -> None:
+    *lines, call = view_ways(view, page.state.table, 3)["Python"].splitlines()
+    names: dict[str, Any] = {}
+    exec("\n".join([*lines, f"found = {call}"]), names)
+    assert names["found"] is not None
+
+
+@pytest.mark.parametrize(("text", "version"), [("7", 7), ("version 1,2", 12), ("Version 59", 59)])
+def test_a_version_is_found_first_and_gone_to(page: Page, text: str, version: int) -> None:
+    first = found(page, text)[0]
+    assert (first["kind"], first["value"], first["first"]) == ("Version", str(version), True)
+    say(page, first["action"], first["value"])
+    assert page.state.version == version
+
+
+def test_versions_that_do_not_exist_are_not_found_nor_gone_to(page: Page) -> None:
+    assert [one for one in found(page, "60") if one["kind"] == "Version"] == []
+    for wish in ("60", "-1", "x", str(2**70)):
+        say(page, "version", wish)
+    assert page.state.version == 59
+
+
+def test_columns_and_files_are_found_by_a_part_of_their_name(page: Page) -> None:
+    kinds = {one["kind"]: one for one in found(page, "ID")}
+    assert kinds["Column"]["value"] == "id"
+    say(page, "column", "id")
+    assert (page.state.view, page.state.column) == ("statistics", "id")
+    files = [one["value"] for one in found(page, "31.parq")]
+    assert files == ["31.parquet"]
+    say(page, "file", files[0])
+    assert (page.state.view, page.state.file) == ("files", "31.parquet")
+    assert 'class="dx-head" data-reveal="31.parquet"' in page.html
+
+
+def test_one_letter_looks_for_nothing(page: Page) -> None:
+    assert found(page, "i") == []
+
+
+def test_what_nobody_offered_does_nothing(page: Page) -> None:
+    before = page.state.address
+    for action, value in (("view", EVIL), ("step", "x"), ("nonsense", ""), ("find", EVIL * 99)):
+        say(page, action, value)
+    page.explorer.tools._handle_msg({"action": 3, "value": None})
+    page.explorer.tools._handle_msg("x")
+    assert page.state.address == before
+
+
+def test_a_file_that_a_link_names_is_shown_whatever_page_it_is_on(tmp_path: Path) -> None:
+    page = Page().open(shop(tmp_path), view="files", file="59.parquet")
+    assert "Rows that are live" in page.html
+    page.state.file = "not/there.parquet"
+    assert "This version does not hold the file." in page.html
+    page.state.file = EVIL
+    assert EVIL not in page.html

@@ -1,0 +1,256 @@
+"""Which commits are shown, what they did together, and how they are marked."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from bokeh.document import Document
+from panel.io import document as panel_document
+
+from tests.unit.widgets.page.test_explorer_view import Page, shop
+from tests.unit.widgets.screens.commits.test_commits import SCHEMA, commit, frame
+from widgets.figures.commits import build_changes, build_range_sums, read_commits
+from widgets.figures.filters import build_shown, list_values
+from widgets.figures.marks import EVENTS, build_compactions, find_events
+from widgets.figures.timeline import (
+    History,
+    build_timeline,
+    fill_timeline,
+    find_between,
+    find_versions,
+    show_range,
+)
+from widgets.session.work import free_stuck_messages
+from widgets.state import parse_filter, render_filter
+from widgets.theme import LIGHT
+
+MARKED = pa.schema(
+    [*SCHEMA, ("has_protocol", pa.bool_()), ("has_metadata", pa.bool_()),
+     ("schema_fingerprint", pa.string())]
+)  # fmt: skip
+
+
+def said(*rows: dict[str, Any]) -> Any:
+    return read_commits(
+        pa.Table.from_pylist([dict.fromkeys(MARKED.names) | row for row in rows], schema=MARKED)
+    )
+
+
+WRITES = read_commits(
+    frame(
+        commit(0, user_name="ann", files_added=1, files_removed=0),
+        commit(1, user_name="bob", operation="MERGE", files_added=2, files_removed=1),
+        commit(2, operation=None, files_added=4, files_removed=0),
+        commit(4, user_name="Annie", operation="MERGE"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "versions"),
+    [
+        ({}, [0, 1, 2, 4]),
+        ({"operation": "MERGE"}, [1, 4]),
+        ({"operation": ""}, [2]),
+        ({"operation": "MERGE", "user": "bob"}, [1]),
+        ({"text": "ANN"}, [0, 4]),
+        ({"engine": "none of them"}, []),
+    ],
+)
+def test_a_filter_lets_through_what_meets_all_of_it(
+    wanted: dict[str, str], versions: list[int]
+) -> None:
+    assert WRITES.version[build_shown(WRITES, wanted)].tolist() == versions
+
+
+def test_values_to_choose_from_are_counted_and_the_most_frequent_first() -> None:
+    assert list_values(WRITES, "operation") == [("MERGE", 2), ("", 1), ("WRITE", 1)]
+
+
+@pytest.mark.parametrize("text", ["operation=MERGE&user=a%26b", "text=%3Cb%3E", "operation="])
+def test_a_filter_comes_back_from_the_address_as_it_was(text: str) -> None:
+    assert render_filter(parse_filter(text)) == text
+
+
+def test_parts_of_a_filter_that_mean_nothing_are_left_out() -> None:
+    assert parse_filter("nonsense=1&user=ann&&%%%") == {"user": "ann"}
+
+
+def test_the_sums_of_a_range_begin_after_its_older_version() -> None:
+    found = build_range_sums(WRITES, 0, 2)
+    assert (found.count, found.missing) == (2, 0)
+    assert (found.sums["files_added"], found.sums["files_removed"]) == (6, 1)
+    assert found.sums["rows_added"] is None
+    assert dict(found.operations) == {"MERGE": 1, "UNKNOWN": 1}
+
+
+def test_a_range_with_versions_that_are_not_read_has_no_sums() -> None:
+    found = build_range_sums(WRITES, 1, 4)
+    assert (found.count, found.missing) == (2, 1)
+    assert found.sums["files_added"] is None
+
+
+def test_changes_are_summed_by_slice_and_only_of_what_is_shown() -> None:
+    low, high = WRITES.bounds()
+    every = np.ones(4, dtype=np.bool_)
+    changes = build_changes(WRITES, "files", low, high, every)
+    assert changes.added.sum() == 7
+    assert changes.removed.sum() == -1
+    only = build_changes(WRITES, "files", low, high, build_shown(WRITES, {"user": "bob"}))
+    assert (only.added.tolist(), only.removed.tolist()) == ([2], [-1])
+    assert not len(build_changes(WRITES, "rows", low, high, every).left)
+
+
+def test_schema_changes_are_told_from_other_metadata() -> None:
+    commits = said(
+        commit(0, has_protocol=True, has_metadata=True, schema_fingerprint="a"),
+        commit(1),
+        commit(2, has_metadata=True, schema_fingerprint="a"),
+        commit(3, has_metadata=True, schema_fingerprint="b"),
+        commit(4, operation="restore"),
+    )
+    found = {
+        kind: commits.version[chosen].tolist() for kind, chosen in find_events(commits).items()
+    }
+    assert found == {"protocol": [0], "schema": [3], "properties": [0, 2], "restore": [4]}
+
+
+def test_changes_of_the_table_have_a_lane_only_where_there_are_some() -> None:
+    for rows, there in (([commit(0)], False), ([commit(0, has_metadata=True)], True)):
+        commits = said(*rows, commit(9))
+        plot = build_timeline(LIGHT, commits.axis)
+        low, high = commits.bounds()
+        plot.x_range.update(start=low, end=high)
+        fill_timeline(plot, History(commits=commits))
+        assert (EVENTS in plot.lanes.y_range.factors) is there
+
+
+def test_log_compactions_stand_at_their_last_commit() -> None:
+    low, high = WRITES.bounds()
+    drawn = build_compactions(WRITES, [(0, 2), (2, 3)], low, high)
+    assert drawn["what"] == ["0 to 2"]
+
+
+def test_a_range_is_shaded_from_one_version_to_the_other() -> None:
+    plot = build_timeline(LIGHT, WRITES.axis)
+    show_range(plot, WRITES, 2, 1)
+    assert {(box.left, box.right) for box in plot.ranges} == {(WRITES.x[1], WRITES.x[2])}
+    assert all(box.visible for box in plot.ranges)
+    show_range(plot, WRITES, None, 1)
+    assert not any(box.visible for box in plot.ranges)
+    assert find_between(WRITES, 7, 9) is None
+    assert find_versions(WRITES, float(WRITES.x[1]) - 1, float(WRITES.x[2]) + 1) == (1, 2)
+    assert find_versions(WRITES, -2.0, -1.0) is None
+
+
+def test_a_hundred_thousand_commits_with_marks_are_a_thousand_glyphs_in_each_layer() -> None:
+    rows = 100_000
+    versions = np.arange(rows)
+    commits = read_commits(
+        pa.table(
+            {
+                **{name: pa.nulls(rows, MARKED.field(name).type) for name in MARKED.names},
+                "version": versions,
+                "timestamp": pa.array(versions * 60_000, pa.timestamp("ms", "UTC")),
+                "operation": pa.array(["WRITE", "RESTORE"] * (rows // 2)),
+                "files_added": versions,
+                "files_removed": versions,
+                "has_protocol": [True] * rows,
+                "has_metadata": [True] * rows,
+                "is_checkpoint": [True] * rows,
+                "schema_fingerprint": pa.array([str(n) for n in range(rows)]),
+            },
+            schema=MARKED,
+        )
+    )
+    plot = build_timeline(LIGHT, commits.axis, "files")
+    low, high = commits.bounds()
+    plot.x_range.update(start=low, end=high)
+    live = versions.astype(np.float64)
+    pairs = [(at, at + 1) for at in range(0, rows, 2)]
+    fill_timeline(plot, History(commits=commits, live=live, compactions=pairs))
+    for name, source in plot.sources.items():
+        for values in source.data.values():
+            assert len(values) <= 1000, name
+
+
+def test_a_filter_is_shared_by_plot_table_and_address(tmp_path: Path) -> None:
+    page = Page().open(shop(tmp_path))
+    page.do("operation", "=MERGE")
+    assert page.state.address.only == "operation=MERGE"
+    assert "1\N{EN DASH}25 of 29 commits" in page.html
+    page.do("filter", "user 1")
+    assert parse_filter(page.state.only) == {"operation": "MERGE", "text": "user 1"}
+    assert "25 of 29 commits" not in page.html
+    page.do("operation", "any")
+    assert parse_filter(page.state.only) == {"text": "user 1"}
+    page.do("clear")
+    assert page.state.only == ""
+
+
+def test_a_range_is_typed_summed_up_and_compared(tmp_path: Path) -> None:
+    page = Page().open(shop(tmp_path))
+    page.do("older", "10")
+    page.do("newer", "12")
+    assert (page.state.older, page.state.version) == (10, 12)
+    assert "2 commits: " in page.html
+    assert "files +2 \N{MINUS SIGN}0" in page.html
+    for wrong in ("60", "x", ""):
+        page.do("older", wrong)
+        assert page.state.older == 10
+    page.do("clear")
+    assert page.state.older is None
+
+
+def test_a_queue_of_messages_that_panel_forgot_is_sent() -> None:
+    class Socket:
+        """A connection's end that takes messages."""
+
+    class Connection:
+        _socket = Socket()
+
+    sent: list[Any] = []
+
+    def take(_: Any, events: Any = None, msg: Any = None) -> list[Any]:
+        sent.append(msg)
+        return []
+
+    async def wait() -> None:
+        document = Document()
+        panel_document._WRITE_MSGS[document] = {Connection(): ["first", "second"]}
+        free_stuck_messages()
+        for _ in range(100):
+            await asyncio.sleep(0.01)
+            if len(sent) == 2:
+                break
+        assert document not in panel_document._WRITE_MSGS
+
+    panel_document.extra_socket_handlers[Socket] = take
+    try:
+        # a browser that Playwright drives has a loop running in this thread
+        with ThreadPoolExecutor(1) as beside:
+            beside.submit(lambda: asyncio.run(wait())).result()
+    finally:
+        del panel_document.extra_socket_handlers[Socket]
+    assert sent == ["first", "second"]
+
+
+def test_the_queue_of_a_browser_that_has_gone_holds_no_page() -> None:
+    class Socket:
+        """A socket that was closed while it wrote: what waits for it waits for ever."""
+
+        ws_connection = None
+
+    class Connection:
+        _socket = Socket()
+
+    document = Document()
+    panel_document._WRITE_MSGS[document] = {Connection(): ["first"]}
+    free_stuck_messages()
+    assert document not in panel_document._WRITE_MSGS

@@ -1,0 +1,288 @@
+"""Two versions compared on the page: what differs is said, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from explorer.errors import Problem
+from explorer.progress import Progress, Watch
+from tests.tables import PROTOCOL, SCHEMA, LogFolder, add, metadata, remove
+from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.session.asking import Question
+from widgets.session.work import InlineRunner
+from widgets.ui.live_html import LiveHtml
+from widgets.ui.paging import Pages
+
+
+def stats(rows: int) -> str:
+    return json.dumps({"numRecords": rows, "minValues": {"id": 1}, "maxValues": {"id": rows}})
+
+
+def orders(folder: Path) -> Path:
+    """Five versions: a file, another in its place, a column, nothing, thirty files."""
+    wider = json.loads(SCHEMA)
+    wider["fields"].append({"name": "note", "type": "string", "nullable": True, "metadata": {}})
+    log = LogFolder(folder / "orders")
+    log.commit(0, [PROTOCOL, metadata(), add("old.parquet", stats=stats(10))])
+    log.commit(1, [add("new.parquet", stats=stats(4), size=300), remove("old.parquet", size=100)])
+    log.commit(
+        2,
+        [metadata(schemaString=json.dumps(wider), configuration={"delta.appendOnly": "true"})],
+    )
+    log.commit(3, [{"commitInfo": {"operation": "OPTIMIZE"}}])
+    log.commit(4, [add(f"{at:02}.parquet", stats=stats(1)) for at in range(30)])
+    for name in ("old", "new", *(f"{at:02}" for at in range(30))):
+        (log.root / f"{name}.parquet").write_bytes(b"")
+    return log.root
+
+
+def test_a_comparison_says_in_a_sentence_what_differs(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=2, older=0)
+    assert (
+        "From version 0 to 2: 1 file came and 1 went, 6 rows fewer; "
+        "the schema differs; the properties differ; other features in use." in page.html
+    )
+    assert "note" in page.html
+    assert "Files written before lack it" in page.html
+    assert "delta.appendOnly" in page.html
+
+
+def test_layers_that_are_the_same_are_called_so(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=1, older=0)
+    assert "The schemas are the same, field by field." in page.html
+    assert "They are the same." in page.html
+    assert "the schema differs" not in page.html
+
+
+def test_versions_that_do_not_differ_are_said_not_to(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=3)
+    assert "From version 2 to 3: no file differs." in page.html
+
+
+def test_without_another_version_the_one_before_is_compared_with(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=1)
+    assert "From version 0 to 1" in page.html
+
+
+def test_the_first_version_has_none_to_be_compared_with(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=0)
+    assert "there is none before it" in page.html
+
+
+def test_a_version_is_not_compared_with_itself(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=2, older=2)
+    assert "Both are the same version" in page.html
+
+
+def test_typed_versions_go_into_the_address(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare")
+    page.do("older", "1")
+    page.do("version", "2")
+    assert (page.state.older, page.state.version) == (1, 2)
+    page.do("swap")
+    assert (page.state.older, page.state.version) == (2, 1)
+    assert "Backwards in time: what restoring version 1 would do." in page.html
+
+
+@pytest.mark.parametrize("typed", ["99", "-1", "latest", ""])
+def test_a_version_that_is_none_is_said_to_be_none(tmp_path: Path, typed: str) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=2)
+    page.do("older", typed)
+    assert "is no version of this table" in page.html
+    assert page.state.older is None
+
+
+def test_a_version_whose_log_is_gone_is_said_to_be(tmp_path: Path) -> None:
+    root = orders(tmp_path)
+    (root / "_delta_log" / f"{0:020}.json").unlink()
+    page = Page().open(root, view="compare", version=4, older=1)
+    assert 'role="alert"' in page.html
+
+
+def test_the_files_that_differ_are_paged_and_told_apart_by_kind(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=4, older=0)
+    assert "1\N{EN DASH}25 of 32 files" in page.html
+    page.do("page", "25")
+    assert "26\N{EN DASH}32 of 32 files" in page.html
+    page.do("kind", "removed")
+    assert "1\N{EN DASH}1 of 1 files" in page.html
+    assert "old.parquet" in page.html
+    page.do("kind", "everything")
+    assert "1\N{EN DASH}1 of 1 files" in page.html
+
+
+def test_the_exported_files_hold_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved: dict[str, str] = {}
+    monkeypatch.setattr(
+        LiveHtml, "download", lambda _, name, file: saved.update({name: file.read().decode()})
+    )
+    page = Page().open(orders(tmp_path), view="compare", version=1, older=0)
+    files = next(part for part in page.parts() if 'data-do="kind"' in part.html)
+    files._handle_msg({"action": "export", "value": ""})
+    lines = saved["files-0-to-1.csv"].splitlines()
+    assert lines[1].startswith("came,new.parquet,,,300,,4,,0,")
+    assert lines[2].startswith("went,old.parquet,,100,,10,,0,,")
+
+
+def test_a_restore_is_planned_on_demand_and_changes_nothing(tmp_path: Path) -> None:
+    root = orders(tmp_path)
+    before = sorted(root.rglob("*"))
+    page = Page().open(root, view="compare", version=4, older=0)
+    assert "Makes version 0 the newest one again" not in page.html
+    page.do("plan")
+    assert "At most 34 rows are removed and 10 return, 24 fewer in all" in page.html
+    assert "Columns: note is removed. Makes version 0 the newest one again" in page.html
+    assert "Take note: Up to 34 rows of version 4 will not be in the table" in page.html
+    assert "<dt>Rows removed</dt><dd>at most 34</dd>" in page.html
+    assert "<dt>Columns removed</dt><dd>note</dd>" in page.html
+    assert "it was no part of version 0" in page.html
+    assert "RESTORE TABLE" in page.html
+    assert sorted(root.rglob("*")) == before
+
+
+def test_a_restore_whose_files_are_gone_is_said_to_be_refused(tmp_path: Path) -> None:
+    root = orders(tmp_path)
+    (root / "old.parquet").unlink()
+    page = Page().open(root, view="compare", version=4, older=0)
+    page.do("plan")
+    assert "It is refused: 1 file of version 0 is gone" in page.html
+
+
+def test_a_commit_leads_to_its_comparison(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), version=2)
+    page.do("compare", "latest")
+    assert (page.state.view, page.state.older, page.state.version) == ("compare", 2, 4)
+    page.state.param.update(view="timeline", version=2)
+    page.do("compare", "previous")
+    assert (page.state.view, page.state.older, page.state.version) == ("compare", None, 2)
+
+
+class Later:
+    """A runner whose work waits until it is told to go on."""
+
+    is_background = True
+
+    def __init__(self) -> None:
+        self.waiting: list[object] = []
+        self.inline = InlineRunner()
+
+    def run(self, work: object, done: object, failed: object) -> None:
+        self.waiting.append((work, done, failed))
+
+    run_planning = run
+
+    def post(self, change: object) -> None:
+        change()  # type: ignore[operator]
+
+    def go_on(self) -> None:
+        for work, done, failed in self.waiting:  # type: ignore[misc]
+            self.inline.run(work, done, failed)
+        self.waiting = []
+
+
+def test_the_answer_to_an_older_question_is_dropped_and_its_work_not_begun_any_more() -> None:
+    runner, heard, flags = Later(), [], []
+    question = Question(runner)  # type: ignore[arg-type]
+
+    def work(name: str, watch: Watch) -> str:
+        flags.append(watch.cancel is not None and watch.cancel.is_cancelled)
+        return name
+
+    def fail(problem: Problem) -> None:
+        heard.append(problem.problem)
+
+    question.ask(lambda watch: work("first", watch), heard.append, fail)
+    question.ask(lambda watch: work("second", watch), heard.append, fail)
+    runner.go_on()
+    assert heard == ["second"]
+    assert flags == [False]
+
+
+def test_work_that_has_begun_for_an_older_question_is_told_to_stop() -> None:
+    question = Question(InlineRunner())
+    flags: list[bool] = []
+
+    def work(watch: Watch) -> None:
+        question.drop()
+        flags.append(watch.cancel is not None and watch.cancel.is_cancelled)
+
+    question.ask(work, fail_with, fail_with)
+    assert flags == [True]
+
+
+def fail_with(_: object) -> None:
+    raise AssertionError("an answer that nobody waits for was told")
+
+
+def test_progress_of_a_question_that_is_dropped_is_not_reported() -> None:
+    runner, reports = Later(), []
+    question = Question(runner)  # type: ignore[arg-type]
+
+    def work(watch: Watch) -> None:
+        assert watch.progress is not None
+        watch.progress(Progress(done=1, total=2, label="reading"))
+
+    question.ask(work, lambda _: None, lambda _: None, reports.append)
+    question.drop()
+    runner.go_on()
+    assert reports == []
+    question.ask(work, lambda _: None, lambda _: None, reports.append)
+    runner.go_on()
+    assert [report.done for report in reports] == [1]
+
+
+@pytest.mark.parametrize(("turned", "offset"), [("25", 25), ("30", 25), ("999", 50), ("x", 0)])
+def test_a_page_begins_where_pages_begin_and_exists(turned: str, offset: int) -> None:
+    html = LiveHtml()
+    pages = Pages(html, "rows", lambda: None)
+    html._handle_msg({"action": "page", "value": turned})
+    assert pages.span(60) == (offset, 25)
+
+
+def test_an_application_that_moved_on_is_told_from_properties_that_differ(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet", stats=stats(1))])
+    log.commit(1, [{"txn": {"appId": "stream", "version": 7}}])
+    log.commit(2, [metadata(configuration={"owner": "ann"})])
+    innocent = Page().open(log.root, view="compare", version=1, older=0)
+    problem = Page().open(log.root, view="compare", version=2, older=1)
+    assert "no file differs; 1 application transaction moved on." in innocent.html
+    assert "the properties differ" not in innocent.html
+    assert "no file differs; the properties differ." in problem.html
+    assert "moved on" not in problem.html
+
+
+def test_exact_rows_of_the_same_files_need_no_session(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="compare", version=3, older=2)
+    page.do("exact")
+    assert "Exactly: no row differs." in page.html
+
+
+_WITHOUT_JAVA = """
+import sys
+from tests.unit.widgets.page.test_explorer_view import Page
+page = Page().open(sys.argv[1], view="compare", version=1, older=0)
+page.do("exact")
+print(page.html)
+"""
+
+
+def test_without_java_the_exact_rows_say_what_is_missing(tmp_path: Path) -> None:
+    # in a process of its own: this one may have a session
+    nowhere = {"JAVA_HOME": str(tmp_path), "PATH": str(tmp_path)}
+    command = [sys.executable, "-c", _WITHOUT_JAVA, str(orders(tmp_path))]
+    done = subprocess.run(
+        command, env=os.environ | nowhere, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "dx-error" in done.stdout
+    assert "Java" in done.stdout
+    assert "Count the rows that differ, and show some" in done.stdout

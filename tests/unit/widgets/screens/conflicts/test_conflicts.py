@@ -1,0 +1,75 @@
+"""Which transaction conflicted with mine: told on the page, and told apart from none."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import explorer
+import explorer.inspect as look
+from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
+from tests.unit.widgets.page.test_explorer_view import Page
+
+
+def between(path: str, low: int, high: int) -> dict[str, Any]:
+    stats = {"numRecords": 9, "minValues": {"id": low}, "maxValues": {"id": high}}
+    return add(path, stats=json.dumps(stats | {"nullCount": {"id": 0}}))
+
+
+def orders(folder: Path) -> Path:
+    log = LogFolder(folder / "orders")
+    log.commit(0, [PROTOCOL, metadata(), between("low", 0, 9), between("high", 50, 99)])
+    log.commit(1, [{"commitInfo": {"operation": "DELETE", "userName": "ann"}}, remove("low")])
+    return log.root
+
+
+def test_the_winner_its_rule_and_what_both_touch_are_shown(tmp_path: Path) -> None:
+    place = orders(tmp_path)
+    page = Page().open(place, view="conflicts", version=0)
+    found = look.check_conflicts(explorer.open_table(place), 0)
+    assert html.escape(found.sentence) in page.html
+    assert "Version 1 (DELETE) won: concurrent delete-read." in page.html
+    assert "1 path: low" in page.html
+    assert "Had it only added rows and read none: No conflict with the 1 commit" in page.html
+    page.do("version", "1")
+    assert (page.state.view, page.state.version) == ("compare", 1)
+
+
+def test_rows_that_the_winner_did_not_touch_do_not_conflict(tmp_path: Path) -> None:
+    place = orders(tmp_path)
+    problem = Page().open(place, view="conflicts", version=0, where="id < 5")
+    innocent = Page().open(place, view="conflicts", version=0, where="id > 40")
+    assert "concurrent delete-read" in problem.html
+    assert "No conflict with the 1 commit since version 0" in innocent.html
+    assert "concurrent delete-read" not in innocent.html
+
+
+def test_the_newest_version_has_nothing_to_conflict_with(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="conflicts")
+    assert "Version 1 is the newest: there is nothing to conflict with." in page.html
+    page.do("read", "0")
+    assert page.state.version == 0
+    assert "won: concurrent delete-read" in page.html
+
+
+def test_what_is_no_version_and_no_condition_is_said_where_it_was_typed(tmp_path: Path) -> None:
+    page = Page().open(orders(tmp_path), view="conflicts", version=0)
+    page.do("read", "<b>7")
+    assert "is no version of this table" in page.html
+    assert "<b>7" not in page.html
+    page.do("where", "id <<< 5")
+    assert "dx-wrong" in page.html
+
+
+def test_a_conflict_has_the_time_that_the_history_has(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    log.commit(0, [PROTOCOL, metadata(), between("low", 0, 9)])
+    claimed = {"commitInfo": {"operation": "DELETE", "timestamp": 1_000_000_000_000}}
+    log.commit(1, [claimed, remove("low")])
+    for version in (0, 1):
+        log.time(version, 1_700_000_000_000 + version)
+    table = explorer.open_table(log.root)
+    (row,) = look.check_conflicts(table, 0).frame.to_pylist()
+    assert row["timestamp"] == look.history(table)["timestamp"][0].as_py()

@@ -1,0 +1,145 @@
+"""Who can read and write a table, as the page tells it."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+from tests.tables import PROTOCOL, LogFolder, add, metadata
+from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.screens.engines._parts import build_engine_row, matches, render_engine, tell_why
+from widgets.screens.engines.ask import EngineAnswer, read_engines
+from widgets.session.tables import TableService
+from widgets.ui.live_html import LiveHtml
+
+EVIL = "<img src=/evil onerror=window.ran=1>"
+
+
+def protocol(*features: str) -> dict[str, Any]:
+    return {
+        "protocol": {
+            "minReaderVersion": 3,
+            "minWriterVersion": 7,
+            "readerFeatures": list(features),
+            "writerFeatures": list(features),
+        }
+    }
+
+
+def table(folder: Path, *features: str) -> Path:
+    log = LogFolder(folder / "orders")
+    first = protocol(*features) if features else PROTOCOL
+    log.commit(0, [first, metadata(name="orders"), add("a.parquet")])
+    return log.root
+
+
+def answer(place: Path) -> EngineAnswer:
+    return read_engines(TableService(explorer.open_table(place)), 0)
+
+
+def row(found: EngineAnswer, engine: str) -> dict[str, Any]:
+    return found.releases(engine)[0]
+
+
+def test_a_plain_table_is_read_by_engines_that_a_vector_stops(tmp_path: Path) -> None:
+    plain = answer(table(tmp_path / "plain"))
+    vectors = answer(table(tmp_path / "vectors", "deletionVectors"))
+    assert row(plain, "daft")["can_read"] == "yes"
+    assert row(vectors, "daft")["can_read"] == "no"
+    assert tell_why(row(vectors, "daft"), "read") == "deletionVectors"
+    assert "deletionVectors stops" in vectors.sentence
+    assert "nothing is known to stop a reader" in plain.sentence
+
+
+def test_unknown_is_told_as_unknown_and_never_as_no(tmp_path: Path) -> None:
+    found = answer(table(tmp_path, "deletionVectors"))
+    unknown = [one for one in found.newest if one["can_write"] == "unknown"]
+    assert unknown
+    for one in unknown:
+        shown = build_engine_row(one, "write", None)
+        assert shown.cells[2].text == "unknown"
+        assert shown.cells[3].text == "unknown"
+        assert tell_why(one, "write").startswith("no source says")
+
+
+def test_each_verdict_stands_with_its_source_and_day(tmp_path: Path) -> None:
+    found = answer(table(tmp_path, "deletionVectors"))
+    html = render_engine(found.releases("delta-spark"))
+    assert '<a href="https://github.com/delta-io/delta/' in html
+    assert 'rel="noopener noreferrer"' in html
+    assert "As of 20" in html
+    assert "proven" in html
+
+
+def test_engines_are_found_by_what_stops_them(tmp_path: Path) -> None:
+    found = answer(table(tmp_path, "deletionVectors"))
+    assert matches(row(found, "daft"), "deletionVEC")
+    assert matches(row(found, "daft"), "daft")
+    assert not matches(row(found, "delta-spark"), "deletionvec")
+
+
+def test_the_view_filters_by_direction_and_verdict(tmp_path: Path) -> None:
+    page = Page().open(table(tmp_path, "deletionVectors"), view="engines")
+    everyone = page.html.count('data-do="engine"')
+    assert everyone > 30
+    page.do("verdict", "no")
+    cannot_read = page.html.count('data-do="engine"')
+    page.do("verb", "write")
+    cannot_write = page.html.count('data-do="engine"')
+    assert 0 < cannot_read < cannot_write < everyone
+    page.do("filter", "daft")
+    assert page.html.count('data-do="engine"') == 1
+    page.do("engine", "daft")
+    assert "What it rests on" in page.html
+    page.do("close")
+    page.do("filter", "no such engine")
+    assert "No engine matches." in page.html
+
+
+@pytest.mark.parametrize(
+    ("action", "value"), [("verb", "both"), ("verdict", "maybe"), ("engine", EVIL), ("page", "-1")]
+)
+def test_a_message_that_cannot_be_meant_changes_nothing(
+    tmp_path: Path, action: str, value: str
+) -> None:
+    page = Page().open(table(tmp_path), view="engines")
+    before = page.html
+    for part in list(page.parts()):
+        part._handle_msg({"action": action, "value": value})
+    assert page.html == before
+    assert page.explorer.panel.visible
+
+
+def test_a_refused_table_still_says_who_can_read_it(tmp_path: Path) -> None:
+    page = Page().open(table(tmp_path, EVIL), view="engines")
+    assert "engines are proven to read this table" in page.html
+    assert EVIL not in page.html
+    assert "onerror=window.ran=1" in page.html
+    page.do("engine", "delta-spark")
+    assert EVIL not in page.html
+
+
+def test_the_export_holds_what_is_listed_and_no_formula(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page().open(table(tmp_path, "=1+1"), view="engines")
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(LiveHtml, "_send_msg", lambda _, message: sent.append(message))
+    page.do("verdict", "no")
+    page.do("export")
+    (message,) = sent
+    lines = base64.b64decode(message["data"]).decode().splitlines()
+    assert lines[0].startswith("name,kind,release,can_read")
+    assert len(lines) == page.html.count('data-do="engine"') + 1
+    assert ",=1+1" not in "".join(lines)
+
+
+def test_the_protocol_view_leads_to_the_engines(tmp_path: Path) -> None:
+    page = Page().open(table(tmp_path, "deletionVectors"), view="protocol")
+    assert "deletionVectors stops" in page.html
+    page.do("engines")
+    assert page.state.view == "engines"

@@ -1,0 +1,271 @@
+"""Catalogs, the search for tables, and what is known of each at a glance."""
+
+from __future__ import annotations
+
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import explorer
+from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.progress import Watch
+from tests.tables import PROTOCOL, LogFolder, add, metadata
+from widgets.screens.start._parts import build_glance_row, filter_glances, sort_glances, sum_up
+from widgets.session import catalog as catalogs
+from widgets.session.catalog import Offered, parse_catalog, read_catalog, scan_tables
+from widgets.session.glances import AT_ONCE, Glance, Glances
+
+SECRET = "hunter2"
+
+
+def make_table(place: Path, versions: int = 1) -> Path:
+    log = LogFolder(place)
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet", size=10)])
+    for version in range(1, versions):
+        log.commit(version, [add(f"{version}.parquet", size=10)])
+    return place
+
+
+YAML = """
+tables:
+  - uri: s3://lake/orders
+    name: Orders
+    storage_options: {key: "${KEY}", secret: "x${KEY}y", nested: {a: "${KEY}"}}
+  - /lake/customers
+roots: [s3://lake/archive]
+"""
+TOML = """
+roots = ["s3://lake/archive"]
+[[tables]]
+uri = "s3://lake/orders"
+name = "Orders"
+storage_options = {key = "${KEY}", secret = "x${KEY}y", nested = {a = "${KEY}"}}
+[[tables]]
+uri = "/lake/customers"
+"""
+
+
+@pytest.mark.parametrize(("suffix", "text"), [("yaml", YAML), ("toml", TOML)])
+def test_both_forms_of_a_catalog_say_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, text: str
+) -> None:
+    monkeypatch.setenv("KEY", SECRET)
+    place = tmp_path / f"catalog.{suffix}"
+    place.write_text(text)
+    found = read_catalog(place)
+    assert [(one.target, one.name) for one in found.tables] == [
+        ("s3://lake/orders", "Orders"),
+        ("/lake/customers", ""),
+    ]
+    assert found.tables[0].storage_options == {
+        "key": SECRET,
+        "secret": f"x{SECRET}y",
+        "nested": {"a": SECRET},
+    }
+    assert found.places() == ("s3://lake/orders", "/lake/customers", "s3://lake/archive")
+    assert SECRET not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [[], "x", None, {"table": []}, {"tables": "x"}, {"tables": [1]}, {"tables": [{"name": "x"}]},
+     {"tables": [{"uri": "/a", "key": SECRET}]}, {"tables": [{"uri": "/a", "name": 1}]},
+     {"tables": [{"uri": "/a", "storage_options": [SECRET]}]}, {"roots": [1]},
+     {"tables": [""]}, {"tables": [{"uri": "/a", "storage_options": {"k": "${NOT_THERE}"}}]}],
+)  # fmt: skip
+def test_a_catalog_that_is_none_is_refused_without_repeating_it(document: Any) -> None:
+    with pytest.raises(InvalidArgumentError) as error:
+        parse_catalog(document, "catalog.yaml", {})
+    assert SECRET not in str(error.value.as_dict())
+
+
+@pytest.mark.parametrize("name", ["x.yaml", "x.toml"])
+def test_a_broken_file_is_refused_without_quoting_it(tmp_path: Path, name: str) -> None:
+    place = tmp_path / name
+    place.write_text(f'key = "{SECRET}\n  : [}} {SECRET}')
+    with pytest.raises(InvalidArgumentError) as error:
+        read_catalog(place)
+    assert SECRET not in str(error.value.as_dict())
+    assert error.value.__cause__ is None
+
+
+def test_tables_are_found_below_a_folder_and_not_within_tables(tmp_path: Path) -> None:
+    for inside in ("a", "deep/er/b", "a/inner", "_hidden/c", ".hidden/d", "plain/file"):
+        (tmp_path / inside).mkdir(parents=True)
+    for table in ("a", "deep/er/b", "a/inner", "_hidden/c", ".hidden/d"):
+        make_table(tmp_path / table)
+    (tmp_path / "link").symlink_to(tmp_path / "deep")
+    found = [one.target for one in scan_tables(str(tmp_path), None, Watch())]
+    assert found == [f"{tmp_path}/a", f"{tmp_path}/deep/er/b"]
+
+
+def test_a_root_that_is_a_table_is_found_itself(tmp_path: Path) -> None:
+    make_table(tmp_path / "t")
+    found = [one.target for one in scan_tables(str(tmp_path / "t"), None, Watch())]
+    assert found == [str(tmp_path / "t")]
+
+
+def test_a_search_ends_where_there_is_no_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(9):
+        make_table(tmp_path / f"t{number}")
+    monkeypatch.setattr(catalogs, "MOST_TABLES", 5)
+    assert len(list(scan_tables(str(tmp_path), None, Watch()))) == 5
+    monkeypatch.setattr(catalogs, "MOST_FOLDERS", 3)
+    assert len(list(scan_tables(str(tmp_path), None, Watch()))) == 2  # the root is a folder too
+    monkeypatch.setattr(catalogs, "DEEPEST", 0)
+    assert list(scan_tables(str(tmp_path), None, Watch())) == []
+
+
+def test_a_root_that_is_not_there_says_so(tmp_path: Path) -> None:
+    with pytest.raises(DeltaError):
+        list(scan_tables(str(tmp_path / "nowhere"), None, Watch()))
+
+
+def settled(glances: Glances) -> tuple[Glance, ...]:
+    """What is known once nothing is being looked at any more."""
+    ended = time.monotonic() + 60
+    while glances.progress is not None:
+        assert time.monotonic() < ended
+        time.sleep(0.01)
+    return glances.list()
+
+
+def test_a_glance_says_version_files_size_and_the_worst_finding(tmp_path: Path) -> None:
+    good, bad = make_table(tmp_path / "good", 3), tmp_path / "bad"
+    LogFolder(bad).write("00000000000000000000.json", "{")
+    nowhere = tmp_path / "nowhere"
+    glances = Glances([Offered(target=str(place)) for place in (good, bad, nowhere)])
+    assert all(one.is_waiting and one.num_files is None for one in glances.list())
+    glances.follow(lambda: None)
+    fine, broken, missing = settled(glances)
+    assert (fine.version, fine.num_files, fine.size_in_bytes) == (2, 3, 30)
+    assert fine.timestamp is not None
+    assert fine.problem is None
+    assert (broken.severity, broken.num_files) == ("error", None)
+    assert missing.problem is not None
+    assert missing.problem.kind == "table_not_found"
+
+
+def test_searched_folders_are_filled_in_and_searched_again(tmp_path: Path) -> None:
+    make_table(tmp_path / "a")
+    glances = Glances([], scans=[str(tmp_path), str(tmp_path / "nowhere")])
+    glances.refresh()
+    assert [one.name for one in settled(glances)] == ["a"]
+    assert len(glances.problems()) == 1
+    make_table(tmp_path / "b")
+    glances.refresh()
+    assert [one.name for one in settled(glances)] == ["a", "b"]
+    assert [one.num_files for one in glances.list()] == [1, 1]
+
+
+def test_few_tables_are_looked_at_at_once_and_each_once(tmp_path: Path) -> None:
+    places = [make_table(tmp_path / f"t{number}") for number in range(12)]
+    opened: list[str] = []
+    now, most, lock = 0, 0, threading.Lock()
+
+    def open_slowly(target: str, options: Any) -> Any:
+        nonlocal now, most
+        with lock:
+            opened.append(target)
+            now += 1
+            most = max(most, now)
+        time.sleep(0.02)
+        with lock:
+            now -= 1
+        return explorer.open_table(target)
+
+    glances = Glances([Offered(target=str(place)) for place in places], open_table=open_slowly)
+    told = threading.Event()
+    for _ in range(3):
+        glances.follow(told.set)
+    settled(glances)
+    assert sorted(opened) == sorted(map(str, places))
+    assert 1 < most <= AT_ONCE
+    assert told.is_set()
+    glances.follow(told.set)  # fresh enough
+    settled(glances)
+    assert len(opened) == len(places)
+
+
+def test_a_glance_that_is_old_is_looked_at_anew(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata(), add("a.parquet")])
+    place = log.root
+    hours = [0.0]
+    glances = Glances([Offered(target=str(place))], clock=lambda: hours[0])
+    glances.follow(lambda: None)
+    assert settled(glances)[0].version == 0
+    log.commit(1, [add("b.parquet")])
+    hours[0] = 3600.0
+    glances.follow(lambda: None)
+    assert settled(glances)[0].version == 1
+
+
+def test_credentials_of_a_catalog_are_in_no_glance(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    def refuse(target: str, options: Any) -> Any:
+        asked.append((target, options))
+        raise RuntimeError(f"{target} {options}")
+
+    table = Offered(target=f"https://u:{SECRET}@h/t?sig={SECRET}", storage_options={"key": SECRET})
+    glances = Glances([table], open_table=refuse)
+    glances.follow(lambda: None)
+    (found,) = settled(glances)
+    assert asked == [(table.target, {"key": SECRET})]
+    assert found.shown == "https://h/t"
+    assert SECRET not in repr(found) + repr(table) + str(glances.places())
+    assert glances.target_of("https://h/t") == table.target
+    assert glances.options_of(table.target) == {"key": SECRET}
+
+
+def glance(name: str, **known: Any) -> Glance:
+    return Glance(shown=f"/lake/{name}", name=name, is_waiting=False, **known)
+
+
+ROWS = [
+    glance("b", num_files=2, severity="note", num_findings=1, finding="x"),
+    glance("a", num_files=10, severity="error", num_findings=3, finding="y"),
+    Glance(shown="/lake/c", name="c"),
+    glance("D", num_files=1, num_findings=0),
+]
+
+
+@pytest.mark.parametrize(
+    ("sort", "names"),
+    [
+        (None, "bacD"),
+        (("name", False), "abcD"),
+        (("name", True), "Dcba"),
+        (("files", False), "Dbac"),
+        (("files", True), "abDc"),
+        (("health", False), "abDc"),
+    ],
+)
+def test_the_list_is_sorted_and_what_is_not_known_stands_last(sort: Any, names: str) -> None:
+    assert "".join(one.name for one in sort_glances(ROWS, sort)) == names
+
+
+def test_the_list_is_filtered_by_name_and_place() -> None:
+    assert [one.name for one in filter_glances(ROWS, "d")] == ["D"]
+    assert len(filter_glances(ROWS, "LAKE")) == 4
+
+
+def test_unknown_figures_are_not_zero() -> None:
+    now = datetime(2026, 11, 1, tzinfo=UTC)
+    waiting = [cell.text for cell in build_glance_row(ROWS[2], now).cells]
+    failed = [cell.text for cell in build_glance_row(ROWS[3], now).cells]
+    assert waiting[1:6] == ["\N{HORIZONTAL ELLIPSIS}"] * 5
+    assert failed[1:3] == ["unknown", "unknown"]
+    assert failed[5] == "nothing is wrong"
+
+
+def test_the_sum_counts_what_is_wrong() -> None:
+    assert sum_up(ROWS) == "4 tables: 1 with errors, 1 not looked at yet."
+    assert sum_up(ROWS[3:]) == "1 table: nothing is wrong."

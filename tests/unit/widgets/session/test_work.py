@@ -1,0 +1,139 @@
+"""Work beside a served page."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
+from weakref import ref
+
+from bokeh.document import Document
+
+from widgets.session.work import BackgroundRunner, InlineRunner, Pool
+
+
+class Served:
+    """A document as its session sees it: it counts on one thread and remembers the changes."""
+
+    def __init__(self) -> None:
+        self.session_context: object | None = object()
+        self.changes: list[Callable[[], None]] = []
+        self.threads: set[int] = set()
+
+    def add_next_tick_callback(self, change: Callable[[], None]) -> None:
+        self.threads.add(threading.get_ident())
+        self.changes.append(change)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let the event loop turn until `condition` holds."""
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not come to pass")
+
+
+def play(scene: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run `scene` on an event loop in a thread of its own: this one may have one already."""
+    with ThreadPoolExecutor(1) as stage:
+        stage.submit(lambda: asyncio.run(scene())).result()
+
+
+def runner_of(served: Served) -> BackgroundRunner:
+    return BackgroundRunner(cast(Document, served))
+
+
+def test_a_page_changes_only_once_the_browser_has_it() -> None:
+    async def scene() -> None:
+        served, answered = Served(), threading.Event()
+        runner = runner_of(served)
+        runner.run(answered.set, lambda _: None, lambda _: None)
+        await until(answered.is_set)  # work does not wait for the browser
+        await asyncio.sleep(0.1)
+        assert served.changes == []
+        runner.release()
+        assert len(served.changes) == 1
+
+    play(scene)
+
+
+def test_only_the_serving_thread_touches_the_document() -> None:
+    async def scene() -> None:
+        served = Served()
+        runner = runner_of(served)
+        runner.release()
+        seen: list[Any] = []
+        for number in range(20):
+            runner.run(lambda number=number: number, seen.append, lambda _: None)
+        await until(lambda: len(served.changes) == 20)
+        assert served.threads == {threading.get_ident()}
+        for change in served.changes:
+            change()
+        assert sorted(seen) == list(range(20))
+
+    play(scene)
+
+
+def test_a_page_that_was_closed_is_left_alone() -> None:
+    async def scene() -> None:
+        served, answered = Served(), threading.Event()
+        runner = runner_of(served)
+        runner.release()
+        served.session_context = None
+        runner.run(answered.set, lambda _: None, lambda _: None)
+        await until(answered.is_set)
+        await asyncio.sleep(0.1)
+        assert served.changes == []
+
+    play(scene)
+
+
+def test_in_a_notebook_the_answer_is_there_when_the_cell_ends() -> None:
+    seen: list[int] = []
+    InlineRunner().run(lambda: 7, seen.append, lambda _: None)
+    assert seen == [7]
+
+
+def test_work_that_is_under_way_ends_before_the_server_does_and_none_begins() -> None:
+    pool, begun, may_end, done = Pool(1), threading.Event(), threading.Event(), []
+
+    def slow() -> None:
+        begun.set()
+        may_end.wait()
+        done.append("slow")
+
+    pool.submit(slow)
+    pool.submit(lambda: done.append("waiting"))
+    assert begun.wait(60)
+    assert pool.num_waiting == 1
+    assert not pool.drain(0.01)
+    threading.Timer(0.2, may_end.set).start()
+    assert pool.drain(60)
+    assert done == ["slow"]
+    ended = threading.Event()
+    pool.submit(ended.set)  # it can be used again
+    assert ended.wait(60)
+
+
+def test_what_a_thread_has_done_is_not_kept_alive_by_it() -> None:
+    pool, done = Pool(1), threading.Event()
+
+    class Kept:
+        def work(self) -> None:
+            done.set()
+
+    kept = Kept()
+    seen = ref(kept)
+    pool.submit(kept.work)
+    assert done.wait(60)
+    del kept
+    assert pool.drain(60)
+    for _ in range(6000):
+        if seen() is None:
+            break
+        time.sleep(0.01)
+    assert seen() is None

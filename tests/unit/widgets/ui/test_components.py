@@ -1,0 +1,211 @@
+"""HTML from values: everything that comes from a table is escaped."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from explorer.errors import Problem
+from widgets.screens.commits._commit_parts import (
+    CommitFigures,
+    plain_value,
+    python_snippet,
+    render_commit,
+    render_commit_buttons,
+    sql_snippet,
+)
+from widgets.screens.files.parts import build_file_row, render_file, render_partition
+from widgets.state import Notice
+from widgets.ui.live_html import LiveHtml
+from widgets.ui.pieces import (
+    KeyFigure,
+    render_chips,
+    render_definitions,
+    render_dismissible_notice,
+    render_key_figures,
+    render_problems,
+    render_snippet,
+)
+from widgets.ui.table import Cell, Column, Row, render_pager, render_table
+
+EVIL = "\"'><img src=x onerror=alert(1)><script>alert(2)</script>"
+
+COLUMNS = (
+    Column(key="name", label="Name", sortable=True),
+    Column(key="size", label="Size", align="right"),
+)
+
+
+class Tags(HTMLParser):
+    """The elements and attributes of a piece of HTML, as a browser would read it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.attributes: dict[str, list[str | None]] = {}
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        for name, value in attrs:
+            self.attributes.setdefault(name, []).append(value)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def file(**known: Any) -> dict[str, Any]:
+    row = {
+        "path": "part-0.parquet",
+        "size": 2048,
+        "modification_time": datetime(2026, 1, 1, tzinfo=UTC),
+        "partition_values": [("day", "2026-01-01")],
+        "num_records": 10,
+        "deletion_vector": None,
+    }
+    return row | known
+
+
+EVERYTHING = {
+    "table": render_table(EVIL, COLUMNS, [Row(cells=(Cell(text=EVIL, title=EVIL), Cell(text=EVIL)),
+                                              action="open", value=EVIL)]),
+    "notice": render_dismissible_notice(
+        Notice(level="error", problem=EVIL, reason=EVIL, remedy=EVIL)
+    ),
+    "figures": render_key_figures([KeyFigure(name=EVIL, value=EVIL, remark=EVIL, exact=EVIL)]),
+    "chips": render_chips([EVIL]),
+    "definitions": render_definitions([(EVIL, EVIL)], code=(EVIL,)),
+    "snippet": render_snippet("id", EVIL, EVIL),
+    "problems": render_problems([Problem(kind="log_corrupt", problem=EVIL, reason=EVIL,
+                                         remedy=EVIL, place=EVIL)]),
+    "commit": render_commit(
+        {"version": 3, "operation": EVIL, "user": EVIL, "engine": EVIL, "txn_id": EVIL,
+         "isolation_level": EVIL, "parameters": {EVIL: EVIL, "mode": EVIL},
+         "metrics": {EVIL: EVIL}},
+        CommitFigures(), EVIL),
+    "buttons": render_commit_buttons(EVIL),
+    "file": render_file(
+        file(path=EVIL, partition_values=[(EVIL, EVIL)],
+             deletion_vector={"storage_type": EVIL, "path_or_inline_dv": EVIL, "cardinality": 1}),
+        {"stats": '{"minValues":{"%s":"%s"}}' % (("<img src=x onerror=alert(1)>",) * 2),
+         "tags": [(EVIL, EVIL)]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("html", EVERYTHING.values(), ids=EVERYTHING)
+def test_no_string_of_a_table_becomes_an_element(html: str) -> None:
+    tags = Tags(html)
+    assert not {"img", "script"} & set(tags.names)
+    assert not [name for name in tags.attributes if name.startswith("on") or name == "src"]
+    assert "alert(1)" in tags.text + str(tags.attributes)
+
+
+def test_a_sorted_column_says_so_to_a_screen_reader() -> None:
+    tags = Tags(render_table("Files", COLUMNS, [], sort=("name", True)))
+    assert tags.attributes["aria-sort"] == ["descending"]
+    assert tags.attributes["scope"] == ["col", "col"]
+
+
+def test_an_empty_table_says_so() -> None:
+    assert (
+        "No file matches" in Tags(render_table("Files", COLUMNS, [], empty="No file matches")).text
+    )
+
+
+def test_a_row_with_an_action_can_be_reached_by_keyboard() -> None:
+    row = Row(cells=(Cell(text="a"), Cell(text="b")), action="open", value="7", selected=True)
+    tags = Tags(render_table("Files", COLUMNS, [row]))
+    assert tags.attributes["tabindex"] == ["0"]
+    assert tags.attributes["aria-current"] == ["true"]
+
+
+@pytest.mark.parametrize(
+    ("offset", "total", "disabled"), [(0, 10, 4), (0, 60, 2), (25, 60, 0), (50, 60, 2)]
+)
+def test_a_pager_leads_only_to_pages_that_exist(offset: int, total: int, disabled: int) -> None:
+    tags = Tags(render_pager("files", offset, total))
+    assert len(tags.attributes.get("disabled", [])) == disabled
+
+
+def test_a_pager_of_nothing_is_nothing() -> None:
+    assert render_pager("files", 0, 0) == ""
+
+
+def test_unknown_figures_of_a_commit_are_not_shown_as_zero() -> None:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    html = render_commit({"version": 1, "timestamp": moment}, CommitFigures(), "/t")
+    tags = Tags(html)
+    assert tags.text.count("unknown") == 4
+    assert "+0" not in tags.text
+
+
+def test_a_commit_that_is_not_read_yet_says_so() -> None:
+    assert "not read yet" in Tags(render_commit({"version": 1}, None, "/t")).text
+
+
+def test_snippets_quote_the_place_of_the_table() -> None:
+    assert sql_snippet("/a`b", 3) == "SELECT * FROM delta.`/a``b` VERSION AS OF 3"
+    namespace: dict[str, Any] = {}
+    line = (
+        python_snippet('/it\'s "x"\n', 3).splitlines()[1].replace("explorer.open_table", "record")
+    )
+    exec(line, {"record": lambda uri: namespace.update(uri=uri) or Recorder()})
+    assert namespace["uri"] == '/it\'s "x"\n'
+
+
+class Recorder:
+    def snapshot(self, version: int) -> None:
+        assert version == 3
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ('["a","b"]', "a, b"),
+        ('"text"', "text"),
+        ("[", "["),
+        ("[" * 1900, "[" * 1900),
+        ({"a": 1}, '{"a": 1}'),
+        (None, ""),
+        (True, "true"),
+    ],
+)
+def test_json_within_json_is_unwrapped(value: object, shown: str) -> None:
+    assert plain_value(value) == shown
+
+
+def test_a_null_partition_is_told_from_the_text_null() -> None:
+    assert render_partition([("a", None), ("b", "")]) == "a=null, b="
+
+
+def test_a_file_without_a_vector_has_no_deleted_rows_to_tell() -> None:
+    assert build_file_row(file(), None).cells[4].text == "–"
+    vector = {"storage_type": "u", "path_or_inline_dv": "x", "cardinality": 4}
+    assert build_file_row(file(deletion_vector=vector), None).cells[4].text == "4"
+
+
+def test_statistics_that_are_not_json_are_shown_as_stored() -> None:
+    assert "not readable as JSON" in render_file(file(), {"stats": "{"})
+    assert "no statistics" in render_file(file(), {"stats": None})
+
+
+def test_statistics_nested_without_end_are_shown() -> None:
+    deep = '{"minValues":' + '{"a":' * 400 + "1" + "}" * 400 + "}"
+    assert "a.a.a" in render_file(file(), {"stats": deep})
+
+
+def test_messages_that_nobody_asked_for_are_ignored() -> None:
+    html = LiveHtml()
+    heard: list[str] = []
+    html.on("open", heard.append)
+    nobody_asked: list[object] = [None, [], {}, {"action": "close", "value": "x"}]
+    not_meant: list[object] = [{"action": "open"}, {"action": "open", "value": 3}]
+    for message in (*nobody_asked, *not_meant, {"action": ["open"], "value": "x"}):
+        html._handle_msg(message)
+    assert heard == []
+    html._handle_msg({"action": "open", "value": "7"})
+    assert heard == ["7"]

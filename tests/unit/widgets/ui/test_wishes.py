@@ -1,0 +1,81 @@
+"""Buttons that lead to Maintenance: what they say is filled in, and nothing is planned."""
+
+from __future__ import annotations
+
+import html
+import json
+from pathlib import Path
+
+import pytest
+
+import explorer
+import explorer.inspect as look
+from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, vector
+from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.session.operations import find_operation
+from widgets.ui.wishes import parse_wish, render_wish, wish_of_repair
+
+
+def hiding(folder: Path) -> Path:
+    log = LogFolder(folder / "orders")
+    data = add("a.parquet", stats='{"numRecords": 9}', deletionVector=vector())
+    log.commit(0, [FEATURE_PROTOCOL, metadata(), data])
+    return log.root
+
+
+@pytest.mark.parametrize(
+    "repair",
+    ["checkpoint", "clean-log", "repair hint", "repair checkpoint", "repair files",
+     "restore --version 3"],
+)  # fmt: skip
+def test_every_repair_of_a_finding_is_an_operation_with_such_answers(repair: str) -> None:
+    wish = wish_of_repair(repair)
+    assert wish is not None
+    operation = find_operation(wish[0])
+    assert operation is not None
+    fields = {field.name: [value for value, _ in field.choices] for field in operation.fields}
+    for name, value in wish[1].items():
+        assert name in fields
+        assert not fields[name] or value in fields[name]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "[1, {}]", '["a", {"b": 1}]', '["a"]', "nul"])
+def test_what_no_button_says_is_no_wish(text: str) -> None:
+    assert parse_wish(text) is None
+
+
+def test_a_label_of_a_table_is_inert_and_its_answer_is_kept() -> None:
+    name = "<b>\"'{}"
+    button = render_wish(f"Plan dropping {name}", "drop-feature", {"feature": name})
+    assert "<b>" not in button
+    value = html.unescape(button.partition('data-value="')[2].partition('"')[0])
+    assert parse_wish(value) == ("drop-feature", {"feature": name})
+
+
+def test_a_purge_is_filled_in_and_not_planned(tmp_path: Path) -> None:
+    page = Page().open(hiding(tmp_path), view="vectors")
+    page.do("wish", json.dumps(["optimize", {"what": "purge"}]))
+    assert page.state.view == "maintenance"
+    assert '<option value="purge" selected' in page.html
+    assert "Make the plan" in page.html
+
+
+def test_the_feature_that_stops_an_engine_can_be_planned_away(tmp_path: Path) -> None:
+    place = hiding(tmp_path)
+    rows = [row for row in look.engines(explorer.open_table(place)).to_pylist() if row["newest"]]
+    stopped = next(row for row in rows if "deletionVectors" in row["read_blockers"])
+    free = next(row for row in rows if not row["read_blockers"] + row["write_blockers"])
+    page = Page().open(place, view="engines")
+    page.do("engine", free["engine"])
+    assert "Plan dropping" not in page.html
+    page.do("engine", stopped["engine"])
+    assert "Plan dropping deletionVectors" in page.html
+    page.do("wish", json.dumps(["drop-feature", {"feature": "deletionVectors"}]))
+    assert 'value="deletionVectors"' in page.html
+
+
+def test_an_operation_that_there_is_not_is_not_chosen(tmp_path: Path) -> None:
+    page = Page().open(hiding(tmp_path), view="vectors")
+    page.do("wish", json.dumps(["drop-table", {}]))
+    assert page.state.view == "maintenance"
+    assert "Make the plan" not in page.html

@@ -1,1 +1,0 @@
-"""Pieces of the page: HTML from values, escaped, and what carries it."""

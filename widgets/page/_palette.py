@@ -1,0 +1,145 @@
+"""The command palette: every view, version, column and file, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from explorer.errors import Problem
+from widgets.page._finding import Finds, find
+from widgets.page._page_tools import Entry, PageTools
+from widgets.session.asking import Question
+from widgets.session.desk import Desk
+from widgets.session.tables import TableService
+from widgets.state import VIEW_TITLES, VIEWS, PageState, parse_version
+from widgets.text import cut_middle, format_count
+from widgets.ui.ways import view_ways
+
+SHORTEST = 2
+"""Letters from which on columns and files are looked for: one letter names nearly all."""
+
+LONGEST = 200
+
+_FILE_VIEWS = ("files", "reach", "vectors")
+_ALWAYS = (
+    Entry(kind="Do", label="Look at the table anew", action="reload", hint="refresh"),
+    Entry(kind="Do", label="Light or dark theme", action="theme", hint="colours"),
+    Entry(kind="Do", label="Save a picture of this view", action="picture", hint="PNG"),
+    Entry(kind="Do", label="Older version", action="step", value="-1", hint="Left"),
+    Entry(kind="Do", label="Newer version", action="step", value="1", hint="Right"),
+    Entry(kind="Do", label="Latest version", action="latest", hint="newest"),
+)
+_LINK = Entry(kind="Do", label="Copy the link to this place", action="link", hint="URL")
+
+
+class Palette:
+    """Keeps the entries of a page's tools right, and does what is chosen.
+
+    `open_table` opens another table, `reload` looks at this one anew.
+    """
+
+    def __init__(
+        self,
+        desk: Desk,
+        state: PageState,
+        open_table: Callable[[str], None],
+        reload: Callable[[], None],
+    ) -> None:
+        self.tools = PageTools()
+        self._desk = desk
+        self._state = state
+        self._service: TableService | None = None
+        self._question = Question(desk.runner)
+        on = self.tools.on
+        on("view", self._view)
+        on("version", self._version)
+        on("latest", lambda _: self._version(str(state.latest)))
+        on("step", self._step)
+        on("column", self._column)
+        on("file", self._file)
+        on("theme", lambda _: state.param.update(dark=not state.dark))
+        on("reload", lambda _: reload())
+        on("open", open_table)
+        on("find", self._find)
+        state.param.watch(lambda *_: self._offer(), ["table", "view", "version"])
+        state.param.watch(lambda *_: self.tools.paint(is_dark=state.dark), "dark")
+        self._offer()
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._service = service
+        self._offer()
+
+    def _offer(self) -> None:
+        state = self._state
+        entries: list[Entry] = []
+        if state.table and state.version is not None:
+            ways = view_ways(state.view, state.table, state.version)
+            entries = [
+                *(Entry(kind="View", label=VIEW_TITLES[view], action="view", value=view)
+                  for view in VIEWS),
+                *_ALWAYS,
+                *([_LINK] if self._desk.runner.is_background else []),
+                *(Entry(kind="Copy", label=f"Copy as {name}", action="copy", value=text,
+                        hint=VIEW_TITLES[state.view]) for name, text in ways.items()),
+            ]  # fmt: skip
+        entries += [
+            Entry(kind="Table", label=cut_middle(uri, 90), action="open", value=uri)
+            for uri in self._desk.choices()
+            if uri != state.table
+        ]
+        self.tools.offer(entries)
+        self.tools.picture = f"{state.view}-{state.version}" if state.table else "start"
+
+    def _find(self, text: str) -> None:
+        text = text[:LONGEST]
+        version = parse_version(text.lower().removeprefix("version").strip())
+        latest = -1 if self._state.latest is None else self._state.latest
+        found = []
+        if version is not None and version <= latest:
+            label = f"Version {format_count(version)}"
+            found = [
+                Entry(kind="Version", label=label, action="version", value=str(version), first=True)
+            ]
+        self.tools.tell_found(text, found)
+        service, at = self._service, self._state.version
+        if service is None or at is None or len(text) < SHORTEST:
+            self._question.drop()
+            return
+
+        def done(finds: Finds) -> None:
+            self.tools.tell_found(text, [*found, *_entries(finds)])
+
+        def failed(_: Problem) -> None:
+            """What cannot be read has no names; the view says why."""
+
+        self._question.ask(lambda _: find(service, at, text), done, failed)
+
+    def _view(self, view: str) -> None:
+        if view in VIEWS:
+            self._state.view = view
+
+    def _version(self, text: str) -> None:
+        version, latest = parse_version(text), self._state.latest
+        if version is not None and latest is not None and version <= latest:
+            self._state.version = version
+
+    def _step(self, by: str) -> None:
+        if by in {"-1", "1"}:
+            self._state.step(int(by))
+
+    def _column(self, column: str) -> None:
+        self._state.param.update(column=column, view="statistics")
+
+    def _file(self, path: str) -> None:
+        view = self._state.view if self._state.view in _FILE_VIEWS else "files"
+        self._state.param.update(file=path, view=view)
+
+
+def _entries(finds: Finds) -> list[Entry]:
+    columns = partial(Entry, kind="Column", action="column", hint="statistics")
+    files = partial(Entry, kind="File", action="file")
+    return [
+        *(columns(label=cut_middle(name, 90), value=name) for name in finds.columns),
+        *(files(label=cut_middle(path, 90), value=path) for path in finds.files),
+    ]

@@ -1,0 +1,325 @@
+"""The explorer of one table: what the page and the notebook both show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol, TypeVar
+
+import panel as pn
+import param
+
+from explorer.errors import Problem
+from widgets.page._header import HeaderView
+from widgets.page._palette import Palette
+from widgets.page._watching import Follower
+from widgets.screens.commits.commit_view import CommitView
+from widgets.screens.commits.view import CommitsView
+from widgets.screens.compare.view import CompareView
+from widgets.screens.conflicts.view import ConflictsView
+from widgets.screens.engines.view import EnginesView
+from widgets.screens.feed.view import FeedView
+from widgets.screens.files.view import FilesView
+from widgets.screens.health.view import HealthView
+from widgets.screens.layout.view import LayoutView
+from widgets.screens.log.view import LogView
+from widgets.screens.maintenance.view import MaintenanceView
+from widgets.screens.protocol.view import ProtocolView
+from widgets.screens.reach.view import ReachView
+from widgets.screens.rows.view import RowsView
+from widgets.screens.schema.view import SchemaView
+from widgets.screens.statistics.view import StatisticsView
+from widgets.screens.timeline.view import TimelineView
+from widgets.screens.vectors.view import VectorsView
+from widgets.session.asking import drop_all
+from widgets.session.desk import Desk
+from widgets.session.tables import Figures, Identity, Overview, RowFigures, TableService
+from widgets.state import Address, HistoryState, Notice, PageState
+from widgets.text import cut, format_count
+from widgets.theme import DARK, LIGHT, read_style, render_tokens
+from widgets.ui.boxes import build_open_stack, build_slot, build_split
+
+T = TypeVar("T")
+
+
+class _View(Protocol):
+    """A view that is built when it is first looked at."""
+
+    panel: Any
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+
+
+_BUILDERS: dict[str, Callable[[Desk, PageState], _View]] = {
+    "compare": CompareView,
+    "files": FilesView,
+    "feed": FeedView,
+    "layout": LayoutView,
+    "rows": RowsView,
+    "statistics": StatisticsView,
+    "vectors": VectorsView,
+    "schema": SchemaView,
+    "protocol": ProtocolView,
+    "engines": EnginesView,
+    "reach": ReachView,
+    "health": HealthView,
+    "conflicts": ConflictsView,
+    "log": LogView,
+    "maintenance": MaintenanceView,
+}
+"""Every view but the first, which stands in the explorer itself."""
+
+_LINK_ERRORS = {"table_not_found", "invalid_argument", "log_empty", "storage_refused"}
+"""What a link got wrong for good; a store that fails may answer the next time."""
+
+
+class Explorer:
+    """Header, and one view at a time; opens tables and keeps the state right.
+
+    `start` is shown while no table is open.
+    """
+
+    def __init__(self, desk: Desk, state: PageState, start: Any = None) -> None:
+        self._desk = desk
+        self._state = state
+        self._service: TableService | None = None
+        self._asked = 0
+        history = HistoryState()
+        self._header = HeaderView(desk, state, self._show_newest)
+        self._palette = Palette(desk, state, self._open_beside, self.reload)
+        self.tools = self._palette.tools
+        self._follower = Follower(desk.runner, self._offer_newer)
+        self.tools.on("alive", lambda sign: self._follower.alive(is_idle=sign == "idle"))
+        self.tools.on("hidden", lambda _: self._follower.stop())
+        self._timeline = TimelineView(desk, state, history)
+        self._commits = CommitsView(desk, state, history)
+        self._commit = CommitView(desk, state, history)
+        main = build_open_stack(
+            self._timeline.panel, self._commit.actions.panel, self._commits.panel
+        )
+        self._front = build_split(main, self._commit.panel)
+        self._views: dict[str, _View] = {}
+        self._start = start
+        self._body = build_slot()
+        # a served page has a place for its tools beside its title
+        tools = [] if desk.runner.is_background else [self.tools]
+        self.panel = _build_page(*tools, self._header.panel, self._body)
+        state.param.watch(lambda *_: self._show_view(), ["view", "table", "opening"])
+        state.param.watch(lambda *_: self._paint(), "dark")
+        state.param.watch(lambda *_: self._follow_change(), "changes")
+        self._paint()
+        self._show_view()
+
+    def open(self, address: Address, complaints: list[str] | None = None) -> None:
+        """Open the table that an address names and go there.
+
+        `complaints` are what the address got wrong already; they become a notice.
+        """
+        self._asked += 1
+        asked = self._asked
+        # the table that is in front stays there while it is looked at anew
+        is_open = address.table == self._state.table
+        before = self._state.address
+        self._state.param.update(
+            opening="" if is_open else address.table,
+            refreshing=is_open,
+            notice=_complain(complaints or []),
+        )
+
+        def work() -> tuple[TableService, Overview]:
+            service = self._desk.open(address.table)
+            return service, service.read_overview()
+
+        def done(found: tuple[TableService, Overview]) -> None:
+            if asked != self._asked:
+                return
+            # what was chosen while an open table was looked at stays in front
+            chosen = self._state.address.differing(before) if is_open else {}
+            self._enter(*found, replace(address, **chosen), complaints or [])
+
+        def failed(problem: Problem) -> None:
+            if asked == self._asked:
+                self._refuse(problem)
+
+        self._desk.runner.run(work, done, failed)
+
+    def show(self, service: TableService, version: int | None = None) -> None:
+        """Show a table that is open already, in a notebook."""
+        self._asked += 1
+        address = Address(table=service.uri, version=version)
+        self._desk.runner.run(
+            service.read_overview,
+            lambda overview: self._enter(service, overview, address, []),
+            self._refuse,
+        )
+
+    def go(self, address: Address, complaints: list[str]) -> None:
+        """Follow an address: another table, another place in this one, or back to the start."""
+        if not address.table:
+            self._leave()
+            return
+        if address.table != self._state.table:
+            self.open(address, complaints)
+            return
+        self._asked += 1  # a table that is still being opened is no longer wanted
+        self._go(address, complaints)
+
+    def reload(self) -> None:
+        """Look at the open table anew; the selection stays."""
+        if self._state.table:
+            self.open(self._state.address)
+
+    def _leave(self) -> None:
+        """No table is open any more."""
+        self._asked += 1
+        self._service = None
+        self._follower.follow_none()
+        self._timeline.reader.stop()
+        self._header.clear()
+        with param.parameterized.batch_call_watchers(self._state):
+            self._state.param.update(latest=None, newer=None, refreshing=False)
+            self._go(Address(), [])
+
+    def _show_newest(self) -> None:
+        self.open(replace(self._state.address, version=None))
+
+    def _offer_newer(self, version: int) -> None:
+        """Someone else has written: say so, and leave the rest where it is."""
+        if self._state.latest is not None and version > self._state.latest:
+            self._state.newer = version
+
+    def _open_beside(self, uri: str) -> None:
+        self.open(Address(table=uri, view=self._state.view))
+
+    def _follow_change(self) -> None:
+        """The table was changed from here: who looked at the newest version sees the new one."""
+        if not self._state.table:
+            return  # it was left meanwhile
+        at = None if self._state.version == self._state.latest else self._state.version
+        self.open(replace(self._state.address, version=at))
+
+    def close(self) -> None:
+        """The page is gone: what reads or plans for it is told to stop, what it carries out goes
+        on."""
+        self._asked += 1
+        self._follower.stop()
+        self._timeline.reader.stop()
+        drop_all(self._desk.runner)
+
+    def _enter(
+        self, service: TableService, overview: Overview, address: Address, complaints: list[str]
+    ) -> None:
+        self._service = service
+        self._state.param.update(latest=overview.latest, newer=None, refreshing=False)
+        self._follower.follow(service, overview.latest)
+        self._desk.recents.add(overview.uri)
+        self._header.show(overview)
+        # also one that was left and comes back
+        self._timeline.show(overview, stays=self._timeline.reader.has(service))
+        self._palette.show(service)
+        self._go(replace(address, table=overview.uri), complaints)
+        self._commit.show(service)
+        for view in self._views.values():
+            view.show(service)
+        self._timeline.reader.start(service)
+        self._read_state(service, overview.latest)
+
+    def _read_state(self, service: TableService, latest: int) -> None:
+        """What the table is, then its files, then its rows: each shown when it is known."""
+        header, run, anchor = self._header, self._desk.runner.run, self._timeline.reader.anchor
+
+        def if_current(show: Callable[[T], None]) -> Callable[[T], None]:
+            return lambda answer: show(answer) if service is self._service else None
+
+        def with_identity(identity: Identity) -> None:
+            header.show_identity(identity)
+            if identity.refusal is None and identity.failure is None:
+                run(lambda: service.read_figures(latest), if_current(with_figures), failed)
+
+        def with_figures(figures: Figures) -> None:
+            header.show_figures(figures)
+            anchor(latest, {"bytes": figures.size_in_bytes, "files": figures.num_files})
+            run(lambda: service.read_rows(latest), if_current(with_rows), failed)
+
+        def with_rows(rows: RowFigures) -> None:
+            header.show_rows(rows)
+            anchor(latest, {"rows": rows.num_rows})
+
+        failed = if_current(header.fail)
+        run(lambda: service.read_identity(latest), if_current(with_identity), failed)
+
+    def _refuse(self, problem: Problem) -> None:
+        # The table that was open stays; a page without one goes to its start.
+        self._state.param.update(opening="", refreshing=False, notice=Notice.of(problem))
+        if problem.kind in _LINK_ERRORS:
+            self._state.param.trigger("table")  # the address is written anew
+
+    def _go(self, address: Address, complaints: list[str]) -> None:
+        version, wrong = self._checked(address.version)
+        older, unknown = self._checked(address.older) if address.older is not None else (None, [])
+        self._state.param.update(
+            table=address.table,
+            version=version,
+            view=address.view,
+            older=older,
+            where=address.where,
+            file=address.file,
+            column=address.column,
+            only=address.only,
+            operation=address.operation,
+            opening="",
+            notice=_complain([*complaints, *wrong, *unknown]),
+        )
+
+    def _checked(self, version: int | None) -> tuple[int | None, list[str]]:
+        latest = self._state.latest
+        if version is None or latest is None:
+            return latest, []
+        if version > latest:
+            wrong = f"Version {format_count(version)} does not exist"
+            return latest, [f"{wrong}; the latest, {format_count(latest)}, is shown."]
+        return version, []
+
+    def _paint(self) -> None:
+        kept = [name for name in self.panel.css_classes if name != "dx-dark"]
+        self.panel.css_classes = [*kept, "dx-dark"] if self._state.dark else kept
+
+    def _show_view(self) -> None:
+        if self._state.opening:
+            self._body[:] = []
+        elif self._state.table:
+            self._body[:] = [self._panel(self._state.view)]
+        else:
+            self._body[:] = [] if self._start is None else [self._start]
+
+    def _panel(self, name: str) -> Any:
+        build = _BUILDERS.get(name)
+        if build is None:
+            return self._front
+        if name not in self._views:
+            self._views[name] = build(self._desk, self._state)
+            if self._service is not None:
+                self._views[name].show(self._service)
+        return self._views[name].panel
+
+
+def _complain(complaints: list[str]) -> Notice | None:
+    if not complaints:
+        return None
+    return Notice(
+        level="warning",
+        problem="The address named something that is not there.",
+        reason=cut(" ".join(complaints), 600),
+    )
+
+
+def _build_page(*children: Any) -> pn.Column:
+    tokens = render_tokens(LIGHT, ":host") + render_tokens(DARK, ":host(.dx-dark)")
+    return pn.Column(
+        *children,
+        css_classes=["dx-page"],
+        stylesheets=[tokens, read_style()],
+        sizing_mode="stretch_width",
+        margin=0,
+    )

@@ -1,0 +1,229 @@
+"""The selected commit: what it did, who did it, where that is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from widgets.text import (
+    UNKNOWN,
+    cut,
+    esc,
+    format_bytes,
+    format_count,
+    format_signed,
+    format_signed_bytes,
+    format_time,
+)
+from widgets.theme import lane_of
+from widgets.ui.pieces import (
+    render_badge,
+    render_definitions,
+    render_section,
+    render_snippet,
+)
+
+VALUE_LIMIT = 2000
+"""Characters of one parameter that are shown; the log line has it whole."""
+
+_PARAMETERS = {"mode": "Mode", "partitionBy": "Partition by", "predicate": "Predicate"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitFigures:
+    """What the timeline knows of a commit; None where it is not recorded."""
+
+    files_added: int | None = None
+    files_removed: int | None = None
+    rows_added: int | None = None
+    rows_removed: int | None = None
+    bytes_added: int | None = None
+    bytes_removed: int | None = None
+    size_after: int | None = None
+    vectors_added: int | None = None
+
+
+def render_commit_head(version: int, latest: int) -> str:
+    """The title with the buttons to older and newer commits."""
+    older = "" if version > 0 else " disabled"
+    newer = "" if version < latest else " disabled"
+    return (
+        '<header class="dx-commit-head"><span>Selected commit</span><span class="dx-steps">'
+        f'<button type="button" class="dx-icon dx-previous" data-do="step" data-value="-1" '
+        f'data-key="ArrowLeft" aria-label="Older commit" title="Older (left arrow key)"{older}>'
+        "</button>"
+        f'<button type="button" class="dx-icon dx-next" data-do="step" data-value="1" '
+        f'data-key="ArrowRight" aria-label="Newer commit" title="Newer (right arrow key)"{newer}>'
+        "</button></span></header>"
+    )
+
+
+def render_commit(info: Mapping[str, Any], figures: CommitFigures | None, uri: str) -> str:
+    """Everything below the head, without the buttons."""
+    version = int(info["version"])
+    return (
+        f"{render_commit_title(version, info)}{render_commit_figures(figures)}"
+        f"{render_section('Operation', _render_operation(info))}"
+        f"{_render_metrics(info.get('metrics'))}{_render_snippets(uri, version)}"
+    )
+
+
+def render_commit_title(version: int, info: Mapping[str, Any]) -> str:
+    """Version, operation, time and user; `info` has them under these names."""
+    operation = _text(info.get("operation"))
+    badge = render_badge(cut(operation or "operation not recorded", 40), lane_of(operation))
+    who = _text(info.get("user")) or "user not recorded"
+    when = info.get("timestamp")
+    at = format_time(when if isinstance(when, datetime) else None)
+    return (
+        f'<h3 class="dx-version">Version {format_count(version)} {badge}</h3>'
+        f'<p class="dx-muted">{esc(at)} \N{MIDDLE DOT} {esc(cut(who, 120))}</p>'
+    )
+
+
+def render_commit_buttons(evidence: str) -> str:
+    """The ways on from a commit; `evidence` names the log file."""
+    return (
+        '<div class="dx-buttons">'
+        '<button type="button" class="dx-primary" data-do="actions" data-value="">Show actions'
+        "</button>"
+        '<button type="button" class="dx-outlined" data-do="compare" data-value="previous">'
+        "Compare with previous</button>"
+        '<button type="button" data-do="compare" data-value="latest">Compare with latest</button>'
+        '<button type="button" class="dx-outlined" data-do="files" data-value="">Files</button>'
+        '<button type="button" data-do="raw" data-value="">Raw JSON</button></div>'
+        f'<p class="dx-evidence">Recorded in <code>{esc(evidence)}</code></p>'
+    )
+
+
+def sql_snippet(uri: str, version: int) -> str:
+    """Spark SQL that reads a version."""
+    return f"SELECT * FROM delta.`{uri.replace('`', '``')}` VERSION AS OF {version}"
+
+
+def python_snippet(uri: str, version: int) -> str:
+    """Python that opens a version with this package."""
+    return f"import explorer\nexplorer.open_table({uri!r}).snapshot(version={version})"
+
+
+def render_commit_figures(figures: CommitFigures | None) -> str:
+    """What the commit changed, as four small cards."""
+    if figures is None:
+        return '<p class="dx-muted">Files, rows and bytes of this commit are not read yet.</p>'
+    change = None
+    if figures.bytes_added is not None and figures.bytes_removed is not None:
+        change = figures.bytes_added - figures.bytes_removed
+    return (
+        '<div class="dx-small-figures">'
+        f"{_render_change('Files', figures.files_added, figures.files_removed)}"
+        f"{_render_change('Rows', figures.rows_added, figures.rows_removed)}"
+        f"{_render_single('Size change', format_signed_bytes(change), format_signed(change))}"
+        f"{_render_single('Table size after', format_bytes(figures.size_after), format_count(figures.size_after))}"  # noqa: E501
+        "</div>"
+    )
+
+
+def _render_change(name: str, added: int | None, removed: int | None) -> str:
+    if added is None and removed is None:
+        return _render_single(name, UNKNOWN, "not recorded in this commit")
+    plus = "+?" if added is None else f"+{added:,}"
+    minus = "\N{MINUS SIGN}?" if removed is None else f"\N{MINUS SIGN}{removed:,}"
+    total = (added or 0) + (removed or 0)
+    share = round(100 * (added or 0) / total) if total else 0
+    bar = "" if total else " dx-nothing"
+    return (
+        f'<div class="dx-small-figure"><span>{esc(name)}</span><strong>{plus} '
+        f'<em>{minus}</em></strong><i class="dx-bar{bar}" style="--share:{share}%"></i></div>'
+    )
+
+
+def _render_single(name: str, value: str, exact: str) -> str:
+    quiet = ' class="dx-unknown"' if value == UNKNOWN else ""
+    return (
+        f'<div class="dx-small-figure"><span>{esc(name)}</span>'
+        f'<strong{quiet} title="{esc(exact)}">{esc(value)}</strong></div>'
+    )
+
+
+def _render_operation(info: Mapping[str, Any]) -> str:
+    pairs: list[tuple[str, str]] = []
+    code: list[str] = []
+    parameters = info.get("parameters")
+    for key, value in parameters.items() if isinstance(parameters, Mapping) else ():
+        shown = plain_value(value)
+        if shown in {"", "[]", "{}"}:
+            continue
+        name = _PARAMETERS.get(str(key), str(key))
+        pairs.append((cut(name, 80), cut(shown, VALUE_LIMIT)))
+        code += [] if key == "mode" else [cut(name, 80)]
+    for name, key in (
+        ("Isolation", "isolation_level"),
+        ("Engine", "engine"),
+        ("Transaction", "txn_id"),
+    ):
+        if text := _text(info.get(key)):
+            pairs.append((name, cut(text, VALUE_LIMIT)))
+    read = info.get("read_version")
+    if isinstance(read, int):
+        pairs.append(("Read version", format_count(read)))
+    blind = info.get("is_blind_append")
+    if isinstance(blind, bool):
+        pairs.append(("Blind append", "yes" if blind else "no"))
+    if not pairs:
+        return '<p class="dx-muted">The commit says nothing about its operation.</p>'
+    return render_definitions(pairs, code=code)
+
+
+def _render_metrics(metrics: object) -> str:
+    if not isinstance(metrics, Mapping) or not metrics:
+        return ""
+    pairs = [(cut(str(key), 80), _metric(value)) for key, value in metrics.items()]
+    inner = f'<div class="dx-metrics">{render_definitions(pairs)}</div>'
+    return f"<details><summary>Metrics ({len(pairs)})</summary>{inner}</details>"
+
+
+def _render_snippets(uri: str, version: int) -> str:
+    return render_section(
+        "Read this version",
+        render_snippet("dx-sql", sql_snippet(uri, version), "Spark SQL")
+        + render_snippet("dx-python", python_snippet(uri, version), "Python"),
+    )
+
+
+def _metric(value: object) -> str:
+    text = plain_value(value)
+    return (
+        format_count(int(text))
+        if text.isascii() and text.isdigit() and len(text) < 19
+        else cut(text, 200)
+    )
+
+
+def plain_value(value: object) -> str:
+    """A JSON value as a person reads it; writers often wrap JSON into a string."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return _unwrapped(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _unwrapped(text: str) -> str:
+    if len(text) > VALUE_LIMIT or text[:1] not in {'"', "["}:
+        return text
+    try:
+        inner = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if isinstance(inner, str):
+        return inner
+    if isinstance(inner, list) and all(isinstance(part, str) for part in inner):
+        return ", ".join(inner)
+    return text
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

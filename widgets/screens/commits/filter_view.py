@@ -1,0 +1,91 @@
+"""Which commits the timeline and its table show: chosen once, for both, and in the address."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from widgets.figures.commits import Commits, Flags
+from widgets.figures.filters import FIELDS, TEXT, build_shown, list_values
+from widgets.state import HistoryState, PageState, parse_filter, parse_version, render_filter
+from widgets.text import cut, esc, format_count
+from widgets.ui.live_html import LiveHtml
+
+LONGEST = 500
+"""Characters of one part of a filter."""
+
+_LABELS = {"operation": "operations", "engine": "engines", "user": "users"}
+_ANY = "any"
+"""What stands for no choice; a choice begins with a mark, so that no value is taken for it."""
+
+_MARK = "="
+
+
+def read_shown(commits: Commits, only: str) -> Flags | None:
+    """The commits that the filter of an address lets through; None for all."""
+    wanted = parse_filter(only)
+    if not wanted:
+        return None
+    return build_shown(commits, wanted, parse_version(wanted.get(TEXT, "")))
+
+
+class CommitFilter:
+    """A list for each field, and a text for all of them; what is chosen is in the state."""
+
+    def __init__(self, state: PageState, history: HistoryState) -> None:
+        self._state = state
+        self._history = history
+        self.panel = LiveHtml(margin=0)
+        for name in FIELDS:
+            self.panel.on(name, partial(self._choose, name))
+        self.panel.on("filter", self._type)
+        self.panel.on("clear", lambda _: state.param.update(only=""))
+        history.param.watch(lambda *_: self._draw(), "commits")
+        state.param.watch(lambda *_: self._draw(), "only")
+        self._draw()
+
+    def _choose(self, name: str, value: str) -> None:
+        wanted = parse_filter(self._state.only)
+        wanted.pop(name, None)
+        if value.startswith(_MARK):
+            wanted[name] = value.removeprefix(_MARK)
+        self._state.only = render_filter(wanted)
+
+    def _type(self, text: str) -> None:
+        wanted = parse_filter(self._state.only)
+        wanted.pop(TEXT, None)
+        if text.strip():
+            wanted[TEXT] = text.strip()[:LONGEST]
+        self._state.only = render_filter(wanted)
+
+    def _draw(self) -> None:
+        commits: Commits | None = self._history.commits
+        wanted = parse_filter(self._state.only)
+        selects = (
+            ""
+            if commits is None
+            else "".join(
+                _render_select(name, list_values(commits, name), wanted.get(name))
+                for name in FIELDS
+            )
+        )
+        clear = '<button type="button" data-do="clear" data-value="">Show all</button>'
+        self.panel.html = (
+            '<div class="dx-head dx-filter"><input type="search" data-do="filter" '
+            f'aria-label="Filter commits" value="{esc(wanted.get(TEXT, ""))}" '
+            'placeholder="Filter by version, user, operation or engine">'
+            f"{selects}{clear if wanted else ''}</div>"
+        )  # fmt: skip
+
+
+def _render_select(name: str, values: list[tuple[str, int]], wanted: str | None) -> str:
+    label = _LABELS[name]
+    options = f'<option value="{_ANY}">All {label}</option>'
+    if wanted is not None and wanted not in dict(values):
+        values = [*values, (wanted, 0)]
+    for value, count in values:
+        chosen = " selected" if value == wanted else ""
+        shown = esc(cut(value, 60) or "not recorded")
+        options += (
+            f'<option value="{_MARK}{esc(value)}"{chosen}>{shown} ({format_count(count)})</option>'
+        )
+    return f'<select data-do="{name}" aria-label="Show {label}">{options}</select>'

@@ -1,0 +1,166 @@
+"""The commits as a table: filtered, paged, one of them selected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from widgets.figures.commits import Commits, Ints
+from widgets.screens.commits.filter_view import CommitFilter, read_shown
+from widgets.session.desk import Desk
+from widgets.state import HistoryState, PageState, parse_version
+from widgets.text import (
+    UNKNOWN,
+    cut,
+    format_change,
+    format_count,
+    format_minute,
+    format_signed,
+    format_signed_bytes,
+    format_time,
+)
+from widgets.theme import lane_of
+from widgets.ui.boxes import build_card
+from widgets.ui.exporting import Export, Exports
+from widgets.ui.exports import EXPORT_BUTTONS
+from widgets.ui.live_html import LiveHtml
+from widgets.ui.paging import Pages
+from widgets.ui.records import read_records
+from widgets.ui.table import Cell, Column, Row, render_table
+from widgets.ui.ways import render_ways, view_ways
+
+COLUMNS = (
+    Column(key="version", label="Version", align="right"),
+    Column(key="timestamp", label="Committed (UTC)"),
+    Column(key="operation", label="Operation"),
+    Column(key="user", label="User"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="rows", label="Rows", align="right", wide=True),
+    Column(key="bytes", label="Size change", align="right"),
+)
+
+_EXPORTED = (
+    "version", "timestamp", "operation", "user_name", "engine_info", "files_added",
+    "files_removed", "rows_added", "rows_removed", "bytes_added", "bytes_removed",
+    "is_checkpoint", "problem",
+)  # fmt: skip
+
+
+class CommitsView:
+    """What the timeline shows, in words."""
+
+    def __init__(self, desk: Desk, state: PageState, history: HistoryState) -> None:
+        self._state = state
+        self._history = history
+        self._filter = CommitFilter(state, history)
+        self._head = LiveHtml(
+            f'<div class="dx-head"><h3>Commits</h3><span class="dx-hint"></span>{EXPORT_BUTTONS}'
+            "</div>",
+            margin=0,
+        )
+        self._table, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
+        self._pages = Pages(self._table, "commits", self._draw)
+        self.panel = build_card(
+            self._head, self._filter.panel, self._table, self._ways, place="dx-fourth"
+        )
+        self._exports = Exports(desk, state, self._head, self._chosen)
+        self._table.on("select", self._select)
+        history.param.watch(lambda *_: self._draw(), "commits")
+        state.param.watch(lambda *_: self._follow(), "version")
+        state.param.watch(lambda *_: self._refilter(), "only")
+
+    def _refilter(self) -> None:
+        self._pages.rewind()
+        self._draw()
+
+    def _select(self, version: str) -> None:
+        chosen = parse_version(version)
+        if chosen is not None:
+            self._state.version = chosen
+
+    def _follow(self) -> None:
+        """Turn to the page of the selected commit."""
+        commits: Commits | None = self._history.commits
+        if commits is None:
+            return
+        shown = self._found(commits)
+        at = np.flatnonzero(commits.version[shown] == self._state.version)
+        if len(at):
+            self._pages.reach(int(at[0]))
+        self._draw()
+
+    def _found(self, commits: Commits) -> Ints:
+        """Rows that the filter lets through, newest first."""
+        newest_first: Ints = np.arange(len(commits.version))[::-1]
+        shown = read_shown(commits, self._state.only)
+        return newest_first if shown is None else newest_first[shown[newest_first]]
+
+    def _draw(self) -> None:
+        commits: Commits | None = self._history.commits
+        if commits is None:
+            self._table.html = self._ways.html = ""
+            return
+        shown = self._found(commits)
+        offset, limit = self._pages.span(len(shown))
+        page = shown[offset : offset + limit]
+        frame = commits.frame.take(pa.array(page))
+        rows = [_row(entry, self._state.version) for entry in read_records(frame)]
+        self._table.html = render_table(
+            "Commits, newest first", COLUMNS, rows, empty="No commit matches the filter."
+        ) + self._pages.render(len(shown))
+        ways = view_ways("timeline", self._state.table, self._state.version or 0)
+        self._ways.html = render_ways("timeline", ways)
+
+    def _chosen(self) -> Export | None:
+        commits: Commits | None = self._history.commits
+        if commits is None:
+            return None
+        found = self._found(commits)
+        return Export(
+            stem="commits",
+            read=lambda _: commits.frame.take(pa.array(found)).select(_EXPORTED),
+        )
+
+
+def _row(entry: dict[str, object], selected: int | None) -> Row:
+    version, operation, moment = entry["version"], entry["operation"], entry["timestamp"]
+    change = None
+    if entry["bytes_added"] is not None and entry["bytes_removed"] is not None:
+        change = int(entry["bytes_added"]) - int(entry["bytes_removed"])  # type: ignore[call-overload]
+    name = str(operation or "not recorded")
+    problem = entry["problem"]
+    if problem:
+        name = "not readable"
+    return Row(
+        action="select",
+        value=str(version),
+        selected=version == selected,
+        cells=(
+            Cell(text=format_count(version)),  # type: ignore[arg-type]
+            Cell(text=format_minute(moment), title=format_time(moment)),  # type: ignore[arg-type]
+            Cell(
+                text=cut(name, 60),
+                title=cut(str(problem or operation or name), 300),
+                lane=lane_of(operation if isinstance(operation, str) else None),
+            ),
+            _text_cell(entry["user_name"]),
+            _change_cell(entry["files_added"], entry["files_removed"]),
+            _change_cell(entry["rows_added"], entry["rows_removed"]),
+            Cell(
+                text=format_signed_bytes(change),
+                title=None if change is None else f"{format_signed(change)} bytes",
+                muted=change is None,
+            ),
+        ),
+    )
+
+
+def _text_cell(value: object) -> Cell:
+    if not value:
+        return Cell(text=UNKNOWN, muted=True)
+    return Cell(text=cut(str(value), 80), title=cut(str(value), 300))
+
+
+def _change_cell(added: object, removed: object) -> Cell:
+    text = format_change(added, removed)  # type: ignore[arg-type]
+    return Cell(text=text, muted=text == UNKNOWN)

@@ -1,0 +1,48 @@
+"""Conflicts as pieces of the page: who won, by which rule, and what both touch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from widgets.text import UNKNOWN, cut, format_count, format_minute, format_time
+from widgets.ui.table import Cell, Column, Row
+
+CONFLICT_COLUMNS = (
+    Column(key="version", label="Version", align="right"),
+    Column(key="time", label="Committed (UTC)", wide=True),
+    Column(key="operation", label="Operation"),
+    Column(key="rule", label="Rule"),
+    Column(key="reason", label="Why", wraps=True),
+    Column(key="overlap", label="Both touch", mono=True),
+    Column(key="by", label="By", wide=True),
+)
+
+
+def build_conflict_row(entry: Mapping[str, Any]) -> Row:
+    """One conflict; a click compares the winner with the version before it."""
+    by = ", ".join(str(entry[key]) for key in ("user_name", "engine_info") if entry[key])
+    overlap, total = str(entry["overlap"]), int(entry["num_overlaps"])
+    rule = str(entry["rule"])
+    spec = entry["spec"]
+    return Row(
+        cells=(
+            Cell(text=format_count(entry["version"]), title=str(entry["log_file"])),
+            Cell(text=format_minute(entry["timestamp"]), title=format_time(entry["timestamp"])),
+            Cell(text=cut(str(entry["operation"] or UNKNOWN), 40)),
+            Cell(text=rule, title=f"Specification: {spec}" if spec else "A rule of isolation"),
+            Cell(text=str(entry["reason"])),
+            Cell(
+                text=f"{_many(total, str(entry['overlap_kind']))}: {cut(overlap, 60)}",
+                title=cut(overlap, 2000),
+            ),
+            Cell(text=cut(by, 44) or UNKNOWN, title=cut(by, 300), muted=not by),
+        ),
+        action="version",
+        value=str(entry["version"]),
+    )
+
+
+def _many(number: int, kinds: str) -> str:
+    """`1 path`, `3 paths`, `1 application id`."""
+    return f"{format_count(number)} {kinds.removesuffix('s') if number == 1 else kinds}"

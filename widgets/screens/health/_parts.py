@@ -1,0 +1,160 @@
+"""The health of a log as pieces of the page: what opening costs, findings, bytes by kind."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from widgets.text import (
+    UNKNOWN,
+    cut,
+    cut_middle,
+    esc,
+    format_age,
+    format_bytes,
+    format_count,
+    format_minute,
+    format_time,
+)
+from widgets.ui.bars import Bar, render_bars
+from widgets.ui.pieces import KeyFigure
+from widgets.ui.table import Cell, Column, Row, render_table
+from widgets.ui.wishes import render_wish, wish_of_repair
+
+DASH = "\N{EN DASH}"
+
+BYTES_COLUMNS = (
+    Column(key="kind", label="Kind"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+    Column(key="oldest", label="Oldest (UTC)"),
+    Column(key="newest", label="Newest (UTC)"),
+)
+MISSING_COLUMNS = (
+    Column(key="what", label="Missing"),
+    Column(key="file", label="File", mono=True),
+    Column(key="records", label="Rows lost", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+)
+_TONES = {"error": "gone", "warning": "risk", "note": "none"}
+
+
+def health_figures(found: Any, now: datetime) -> list[KeyFigure]:
+    """What opening the latest version costs; unknown where it cannot be put together."""
+    findings = found.findings.column("severity").to_pylist()
+    worst = [f"{findings.count(word)} {word}{'s' if findings.count(word) != 1 else ''}"
+             for word in ("error", "warning", "note") if word in findings]  # fmt: skip
+    log_bytes = sum(found.log_bytes.column("bytes").to_pylist())
+    num_files = sum(found.log_bytes.column("num_files").to_pylist())
+    cost = found.cost or {}
+    checkpoint = cost.get("checkpoint_version")
+    age = format_age(cost.get("checkpoint_time"), now)
+    kind = str(cost.get("checkpoint_kind") or "")
+    return [
+        KeyFigure(name="Findings", value=format_count(len(findings)),
+                  remark=", ".join(worst) or "nothing is wrong"),
+        KeyFigure(name="Opening reads", value=format_count(cost.get("commits")),
+                  remark=f"{'commit' if cost.get('commits') == 1 else 'commits'}, "
+                         f"{format_bytes(cost.get('commit_bytes'))}"),
+        KeyFigure(name="Checkpoint", value="none" if cost and checkpoint is None
+                  else format_count(checkpoint),
+                  remark=f"{kind}, {age}" if checkpoint is not None else ""),
+        KeyFigure(name="Checkpoint reads", value=format_bytes(cost.get("checkpoint_bytes"))
+                  if cost else UNKNOWN, remark="of its files"),
+        KeyFigure(name="Log", value=format_bytes(log_bytes),
+                  remark=f"{format_count(num_files)} files"),
+    ]  # fmt: skip
+
+
+def render_finding(row: Mapping[str, Any]) -> str:
+    """One finding: what, why, where that stands, and what mends it."""
+    severity = str(row["severity"])
+    evidence = f"<code>{esc(cut(str(row['evidence']), 300))}</code>" if row["evidence"] else ""
+    spec = f" Specification: {esc(row['spec'])}." if row["spec"] else ""
+    repair = f' <span class="dx-chip">{esc(row["repair"])}</span>' if row["repair"] else ""
+    wish = wish_of_repair(str(row["repair"] or ""))
+    plan = "" if wish is None else render_wish(f"Plan {row['repair']}", *wish)
+    return (
+        f'<li><p><i class="dx-dot dx-tone-{_TONES.get(severity, "none")}"></i>'
+        f"<strong>{esc(cut(str(row['problem']), 600))}</strong> "
+        f'<span class="dx-muted">{esc(severity)}: {esc(row["finding"])}</span></p>'
+        f"<p>{esc(cut(str(row['reason'] or ''), 1000))}</p>"
+        f"<p>{esc(cut(str(row['remedy'] or ''), 600))}{repair}</p>"
+        f'<p class="dx-evidence">{evidence}{spec}</p>{plan}</li>'
+    )
+
+
+def build_bytes_row(row: Mapping[str, Any], total: int) -> Row:
+    """One kind of log file."""
+    return Row(
+        cells=(
+            Cell(text=str(row["kind"])),
+            Cell(text=format_count(row["num_files"])),
+            Cell(text=format_bytes(row["bytes"]), title=format_count(row["bytes"]),
+                 share=row["bytes"] / total if total else 0.0),
+            Cell(text=format_minute(row["oldest"]), title=format_time(row["oldest"])),
+            Cell(text=format_minute(row["newest"]), title=format_time(row["newest"])),
+        )
+    )  # fmt: skip
+
+
+def build_missing_row(row: Mapping[str, Any]) -> Row:
+    """A live file that is not there; a click asks why."""
+    file = str(row["file"])
+    return Row(
+        action="file",
+        value=str(row["path"]),
+        cells=(
+            Cell(text=str(row["what"]), tone="gone"),
+            Cell(text=cut_middle(file, 60), title=cut(file, 1000)),
+            Cell(text=format_count(row["num_records"]), muted=row["num_records"] is None),
+            Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
+        ),
+    )
+
+
+GROWTH_COLUMNS = (
+    Column(key="from", label="From (UTC)"),
+    Column(key="kind", label="Kind"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+)
+GROWTH_LISTED = 200
+
+
+def render_growth(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The bytes of the log that came in each span of time, and a table of them by kind."""
+    rows = [row for row in rows if row["from"] is not None]
+    if len({row["from"] for row in rows}) < 2:
+        return ""
+    spans: dict[Any, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        spans.setdefault(row["from"], []).append(row)
+    moments = list(spans)
+    step = min(late - early for early, late in itertools.pairwise(moments))
+    bars, at = [], moments[0]
+    while at <= moments[-1]:
+        some = spans.get(at, [])
+        told = ", ".join(f"{format_bytes(row['bytes'])} of {row['kind']}" for row in some)
+        bars.append(
+            Bar(
+                value=sum(row["bytes"] for row in some),
+                title=f"from {format_minute(at)}: {told or 'nothing'}",
+            )
+        )
+        at += step
+    listed = [
+        Row(cells=(Cell(text=format_minute(row["from"])), Cell(text=str(row["kind"])),
+                   Cell(text=format_count(row["num_files"])),
+                   Cell(text=format_bytes(row["bytes"]), title=format_count(row["bytes"]))))
+        for row in rows[-GROWTH_LISTED:]
+    ]  # fmt: skip
+    table = render_table("Bytes of the log that came, by kind", GROWTH_COLUMNS, listed)
+    ends = (format_minute(moments[0]), format_minute(moments[-1]))
+    return (
+        "<h4>Bytes of the log that is left, by the time at which they came</h4>"
+        f"{render_bars('Bytes of the log over time', bars, *ends)}"
+        f"<details><summary>As a table</summary><div>{table}</div></details>"
+    )

@@ -1,0 +1,34 @@
+"""How large files are, where the bytes lie, how well rows are clustered, what OPTIMIZE did."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+import explorer.inspect as look
+from explorer.progress import Watch
+from widgets.session.tables import TableService
+
+FREE_COMMITS = 1_000
+"""Commits among which each OPTIMIZE is looked for without being asked: that takes a second."""
+
+
+def read_layout(service: TableService, version: int, watch: Watch) -> look.Layout:
+    """Sizes of the files, by class and by partition."""
+    snapshot = service.snapshot(version, watch)
+    return look.file_layout(snapshot, progress=watch.progress, cancel=watch.cancel)
+
+
+def read_depth(service: TableService, version: int, watch: Watch) -> pa.Table:
+    """By column, how many files may hold one value, see `explorer.inspect.clustering_depth`."""
+    snapshot = service.snapshot(version, watch)
+    return look.clustering_depth(snapshot, progress=watch.progress, cancel=watch.cancel)
+
+
+def read_effects(service: TableService, watch: Watch) -> pa.Table:
+    """Each OPTIMIZE of the log, newest first, see `explorer.inspect.optimize_effects`."""
+    return look.optimize_effects(service.table, progress=watch.progress, cancel=watch.cancel)
+
+
+def largest_partitions(partitions: pa.Table, limit: int) -> pa.Table:
+    """The partitions with most bytes, of `Layout.partitions`."""
+    return partitions.sort_by([("bytes", "descending")]).slice(0, limit)

@@ -1,0 +1,211 @@
+"""Sizes of files as pieces of the page: classes, partitions, overlap, each OPTIMIZE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from widgets.screens.files.parts import render_partition
+from widgets.screens.layout._treemap import Area, render_treemap
+from widgets.text import (
+    UNKNOWN,
+    cut,
+    format_bytes,
+    format_count,
+    format_many,
+    format_minute,
+    format_share,
+    format_time,
+)
+from widgets.ui.bars import Bar, render_bars
+from widgets.ui.pieces import KeyFigure
+from widgets.ui.table import Cell, Column, Row, render_table
+
+DASH = "\N{EN DASH}"
+AREAS = 80
+"""Partitions that are drawn one by one; the others are one area."""
+
+SIZE_COLUMNS = (
+    Column(key="from", label="From", align="right"),
+    Column(key="below", label="Below", align="right"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+)
+PARTITION_COLUMNS = (
+    Column(key="partition", label="Partition", mono=True),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Bytes", align="right", wide=True),
+    Column(key="small", label="Small files", align="right"),
+    Column(key="small_bytes", label="To rewrite", align="right"),
+    Column(key="after", label="Files after", align="right"),
+    Column(key="saved", label="Files saved", align="right"),
+    Column(key="rate", label="Saved per GiB", align="right", wide=True),
+)
+DEPTH_COLUMNS = (
+    Column(key="column", label="Column", mono=True),
+    Column(key="mean", label="Files for one value, mean", align="right"),
+    Column(key="most", label="Most", align="right"),
+    Column(key="alone", label="Files that overlap no other", align="right"),
+    Column(key="without", label="Files without a range", align="right", wide=True),
+)
+EFFECT_COLUMNS = (
+    Column(key="version", label="Version", align="right"),
+    Column(key="timestamp", label="Committed (UTC)"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+    Column(key="mean", label="Mean size", align="right"),
+    Column(key="vectors", label="Vectors removed", align="right", wide=True),
+    Column(key="engine", label="By", wide=True),
+)
+ARROW = " \N{RIGHTWARDS ARROW} "
+
+
+_WORTH = ("small_bytes", "files_saved")
+
+
+def layout_figures(layout: Any) -> list[KeyFigure]:
+    """Sizes against the target."""
+    partitions = layout.partitions
+    small = sum(partitions.column("small_files").to_pylist())
+    saved = sum(partitions.column("files_saved").to_pylist())
+    worth = zip(*(partitions.column(name).to_pylist() for name in _WORTH), strict=True)
+    rewritten = sum(size for size, gained in worth if gained)
+    return [
+        KeyFigure(name="Files", value=format_count(layout.num_files),
+                  remark=f"in {format_count(partitions.num_rows)} partitions"
+                  if partitions.num_rows > 1 else "not partitioned"),
+        KeyFigure(name="Median size", value=format_bytes(layout.median),
+                  remark="half of the files are smaller", exact=format_count(layout.median)),
+        KeyFigure(name="Target size", value=format_bytes(layout.target),
+                  remark=layout.target_source),
+        KeyFigure(name="Small files", value=format_count(small),
+                  remark=format_share(small, layout.num_files) + " of the files"),
+        KeyFigure(name="OPTIMIZE saves", value=format_many(saved, "file"),
+                  remark=f"and writes {format_bytes(rewritten)}" if saved
+                  else "there is nothing to put together"),
+    ]  # fmt: skip
+
+
+def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> str:
+    """Files by size; every class between the least and the greatest has its bar."""
+    if not rows:
+        return ""
+    known = {row["from_bytes"]: row for row in rows}
+    bars = []
+    start, last = rows[0]["from_bytes"], rows[-1]["from_bytes"]
+    while start <= last:
+        row = known.get(start)
+        end = max(start * 2, 2)
+        count = 0 if row is None else row["num_files"]
+        size = 0 if row is None else row["bytes"]
+        bars.append(
+            Bar(
+                value=count,
+                title=f"{format_bytes(start)} to {format_bytes(end)}: "
+                f"{format_many(count, 'file')}, {format_bytes(size)}",
+                marked=end <= target,
+            )
+        )
+        start = end
+    label = f"Files by size, from {format_bytes(rows[0]['from_bytes'])}"
+    listed = [
+        Row(cells=(Cell(text=format_bytes(row["from_bytes"])),
+                   Cell(text=format_bytes(row["below_bytes"])),
+                   Cell(text=format_count(row["num_files"])),
+                   Cell(text=format_bytes(row["bytes"]))))
+        for row in rows
+    ]  # fmt: skip
+    table = render_table("Files by size", SIZE_COLUMNS, listed)
+    return (
+        f"{render_bars(label, bars, format_bytes(rows[0]['from_bytes']), format_bytes(start))}"
+        '<p class="dx-legend"><i class="dx-tone-gone"></i>below the target<i '
+        'class="dx-tone-window"></i>large enough</p>'
+        f"<details><summary>As a table</summary><div>{table}</div></details>"
+    )
+
+
+def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Any) -> str:
+    """Bytes by partition; the more of them lie in small files, the warmer."""
+    areas = [
+        Area(
+            value=row["bytes"],
+            name=partition_text(row),
+            note=f"{format_bytes(row['bytes'])} in {format_many(row['num_files'], 'file')}, "
+            f"{format_share(row['small_bytes'], row['bytes'])} of it in small ones",
+            heat=row["small_bytes"] / row["bytes"] if row["bytes"] else 0.0,
+        )
+        for row in rows
+    ]
+    rest = layout.size_in_bytes - sum(row["bytes"] for row in rows)
+    others = layout.partitions.num_rows - len(rows)
+    if others and rest > 0:
+        name = format_many(others, "other partition")
+        areas.append(Area(value=rest, name=name, note=format_bytes(rest)))
+    return render_treemap("Bytes by partition", areas)
+
+
+def partition_text(row: Mapping[str, Any]) -> str:
+    """The values of a partition, or that there is none."""
+    return cut(render_partition(row["partition"]), 200) or "the whole table"
+
+
+def build_partition_row(row: Mapping[str, Any]) -> Row:
+    """One partition, and what putting its small files together gains."""
+    name = partition_text(row)
+    rate, saved = row["saved_per_gib"], row["files_saved"]
+    return Row(
+        cells=(
+            Cell(text=cut(name, 60), title=name),
+            Cell(text=format_count(row["num_files"])),
+            Cell(text=format_bytes(row["bytes"])),
+            Cell(text=format_count(row["small_files"]),
+                 share=row["small_files"] / row["num_files"] if row["num_files"] else 0.0),
+            Cell(text=format_bytes(row["small_bytes"]) if saved else DASH, muted=not saved),
+            Cell(text=format_count(row["files_after"]) if saved else DASH, muted=not saved),
+            Cell(text=format_count(saved), muted=not saved),
+            Cell(text=f"{rate:,.0f}" if rate else DASH, muted=not rate),
+        )
+    )  # fmt: skip
+
+
+def build_depth_row(row: Mapping[str, Any]) -> Row:
+    """How far the files overlap in one column."""
+    mean, most = row["mean_depth"], row["max_depth"]
+    name = str(row["column"])
+    suffix = " (clustered by)" if row["is_clustering"] else ""
+    return Row(
+        cells=(
+            Cell(text=cut(name, 60) + suffix, title=cut(name, 500)),
+            Cell(text=UNKNOWN if mean is None else f"{mean:,.1f}", muted=mean is None,
+                 share=None if mean is None or not row["num_files"] else mean / row["num_files"]),
+            Cell(text=format_count(most), muted=most is None),
+            Cell(text=format_count(row["files_alone"])),
+            Cell(text=format_count(row["files_without_bounds"])),
+        )
+    )  # fmt: skip
+
+
+def build_effect_row(row: Mapping[str, Any]) -> Row:
+    """What one OPTIMIZE put in the place of what."""
+    engine = str(row["engine_info"] or UNKNOWN)
+    vectors = row["deletion_vectors_removed"]
+    return Row(
+        action="version",
+        value=str(row["version"]),
+        cells=(
+            Cell(text=format_count(row["version"])),
+            Cell(text=format_minute(row["timestamp"]), title=format_time(row["timestamp"])),
+            _sides(row, "files", format_count),
+            _sides(row, "bytes", format_bytes),
+            _sides(row, "mean", format_bytes),
+            Cell(text=format_count(vectors), muted=vectors is None),
+            Cell(text=cut(engine, 40), title=cut(engine, 300)),
+        ),
+    )
+
+
+def _sides(row: Mapping[str, Any], fact: str, shown: Any) -> Cell:
+    before, after = row[f"{fact}_before"], row[f"{fact}_after"]
+    if before is None and after is None:
+        return Cell(text=UNKNOWN, muted=True)
+    return Cell(text=f"{shown(before)}{ARROW}{shown(after)}")

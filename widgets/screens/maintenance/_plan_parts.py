@@ -1,0 +1,259 @@
+"""A plan as a person reviews it: what becomes impossible first, then why, then every file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.maintenance.plan.plan import Plan, Step, Verdict
+from widgets.screens.maintenance._facts import list_facts
+from widgets.text import (
+    cut,
+    cut_middle,
+    esc,
+    format_bytes,
+    format_count,
+    format_many,
+    format_minute,
+    format_time,
+)
+from widgets.ui.exports import EXPORT_BUTTONS
+from widgets.ui.pieces import render_section
+from widgets.ui.table import Cell, Column, Row, render_table
+
+FILE_COLUMNS = (
+    Column(key="path", label="File", sortable=True, mono=True),
+    Column(key="bytes", label="Size", align="right", sortable=True),
+    Column(key="reason", label="Why", wraps=True),
+)
+TIME_COLUMN = Column(key="deletable_from", label="May go from (UTC)", sortable=True, wide=True)
+"""Behind them where a plan tells from when files may go."""
+
+ACTION_COLUMN = Column(key="action", label="What happens")
+"""In front where files with different actions are listed."""
+
+EXPORTED = {
+    "action": pa.string(),
+    "path": pa.string(),
+    "bytes": pa.int64(),
+    "reason": pa.string(),
+    "deletable_from": pa.timestamp("ms", "UTC"),
+    "modified": pa.timestamp("ms", "UTC"),
+}
+"""Columns of an export."""
+
+STEP_COLUMNS = (
+    Column(key="number", label="Step", align="right"),
+    Column(key="what", label="What"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Size", align="right"),
+    Column(key="why", label="Why", wraps=True),
+)
+ACTIONS = {
+    "delete": "deleted for good",
+    "remove": "leaves the table",
+    "add": "joins the table",
+    "write": "is written",
+    "leave": "stays",
+}
+"""What happens to a file, in words."""
+
+_TOGETHER = {
+    "delete": "deleted for good",
+    "remove": "leave the table",
+    "add": "join the table",
+    "write": "are written",
+    "leave": "stay",
+}
+"""The same of many."""
+
+_LONGEST = 20
+
+
+def render_consequence(plan: Plan, *, is_grave: bool) -> str:
+    """The first sentence of a review: what is done, and what becomes impossible."""
+    kind = "dx-destroys" if is_grave and plan.steps and not plan.refusals else "dx-harmless"
+    before = ""
+    if plan.refusals:
+        kind, before = "dx-refused", "<strong>Refused by a guard.</strong> Planned was: "
+    return (
+        f'<p class="dx-consequence {kind}" tabindex="-1" data-land="{esc(plan.digest[:12])}">'
+        f"{before}{esc(cut(plan.summary, 2000))}</p>"
+    )
+
+
+def render_guards(plan: Plan) -> str:
+    """What the guards say: those that warn or refuse in full, the others on demand."""
+    return _render_verdicts(plan.verdicts)
+
+
+def render_grounds(plan: Plan) -> str:
+    """The facts and the steps of a plan."""
+    facts = "".join(
+        f"<div><dt>{esc(name)}</dt><dd>{esc(value)}</dd></div>" for name, value in list_facts(plan)
+    )
+    facts = f'<dl class="dx-facts">{facts}</dl>'
+    return f"{render_section('What it rests on', facts)}{_render_steps(plan.steps)}"
+
+
+def _render_verdicts(verdicts: Sequence[Verdict]) -> str:
+    loud = [one for one in verdicts if one.outcome != "allow"]
+    quiet = [one for one in verdicts if one.outcome == "allow"]
+    html = ""
+    if loud:
+        html += f'<ul class="dx-guards">{"".join(map(_render_verdict, loud))}</ul>'
+    if quiet:
+        title = f"{format_many(len(quiet), 'guard')} let it pass"
+        items = "".join(map(_render_verdict, quiet))
+        html += f'<details><summary>{title}</summary><ul class="dx-guards">{items}</ul></details>'
+    return html
+
+
+_OUTCOMES = {"allow": "passes", "warn": "warns", "refuse": "refuses"}
+
+
+def _render_verdict(verdict: Verdict) -> str:
+    remedy = f" <em>{esc(cut(verdict.remedy, 600))}</em>" if verdict.remedy else ""
+    return (
+        f'<li class="dx-{verdict.outcome}"><strong>{esc(cut(verdict.guard, 60))} '
+        f"{_OUTCOMES[verdict.outcome]}</strong> {esc(cut(verdict.message, 1200))}{remedy}</li>"
+    )
+
+
+def _render_steps(steps: Sequence[Step]) -> str:
+    if not steps:
+        return ""
+    rows = [_step_row(number, step) for number, step in enumerate(steps, start=1)]
+    names = ", ".join(name_step(step) for step in steps[:_LONGEST])
+    title = "1 step" if len(steps) == 1 else f"{format_count(len(steps))} steps, in this order"
+    return (
+        f"<details><summary>{title}: {esc(cut(names, 200))}</summary><div>"
+        f"{render_table('Steps of the plan', STEP_COLUMNS, rows)}</div></details>"
+    )
+
+
+def name_step(step: Step) -> str:
+    """What a step does, in a word or two."""
+    return cut(str(step.arguments.get("operation") or step.kind.replace("_", " ")), 60)
+
+
+def _step_row(number: int, step: Step) -> Row:
+    return Row(
+        cells=(
+            Cell(text=str(number)),
+            Cell(text=name_step(step)),
+            Cell(text=format_count(step.num_files) if step.num_files else "\N{EN DASH}"),
+            Cell(text="\N{EN DASH}" if step.num_bytes is None else format_bytes(step.num_bytes)),
+            Cell(text=cut(step.reason, 400)),
+        )
+    )
+
+
+def render_files_head(counts: Sequence[tuple[str, int, int | None]], action: str | None) -> str:
+    """What to look at: files by what happens to them, a filter, the export. `counts` has
+    actions with their files and bytes."""
+    total = sum(number for _, number, _ in counts)
+    options = [(name, _TOGETHER.get(name, name), number, size) for name, number, size in counts]
+    options.append(("", "all", total, None))
+    buttons = "".join(
+        f'<button type="button" data-do="action" data-value="{esc(name)}" '
+        f'aria-pressed="{"true" if name == (action or "") else "false"}"'
+        f'{_title(size)}>{esc(label)} {format_count(number)}</button>'
+        for name, label, number, size in options
+    )  # fmt: skip
+    which = f'<span class="dx-segments" role="group" aria-label="Which files">{buttons}</span>'
+    if len(counts) == 1:
+        _, label, number, _ = options[0]
+        which = f"<span>{format_count(number)} {esc(label)}</span>"
+    return (
+        f'<div class="dx-head dx-plan-files"><h3>Every file, with its reason</h3>{which}'
+        '<input type="search" data-do="filter" aria-label="Filter the files of the plan" '
+        'placeholder="Filter by path or reason">'
+        f"{EXPORT_BUTTONS}</div>"
+    )
+
+
+def _title(size: int | None) -> str:
+    return "" if size is None else f' title="{format_bytes(size)}"'
+
+
+def build_file_row(entry: Mapping[str, Any], *, with_action: bool, with_time: bool) -> Row:
+    """One file of a plan; `entry` has the columns of the plan's list."""
+    action = Cell(
+        text=ACTIONS.get(str(entry["action"]), cut(str(entry["action"]), 30)),
+        muted=entry["action"] == "leave",
+    )
+    path, reason, size = str(entry["path"]), str(entry["reason"]), entry["bytes"]
+    moment = entry["deletable_from"]
+    time = Cell(
+        text="\N{EN DASH}" if moment is None else format_minute(moment),
+        title=None if moment is None else format_time(moment),
+    )
+    return Row(
+        cells=(
+            *([action] if with_action else []),
+            Cell(text=cut_middle(path, 54), title=cut(path, 1000)),
+            Cell(
+                text=format_bytes(size),
+                title=None if size is None else f"{format_count(size)} bytes",
+            ),
+            Cell(text=cut(reason, 200)),
+            *([time] if with_time else []),
+        )
+    )
+
+
+def build_export_row(entry: Mapping[str, Any]) -> list[object]:
+    """One file in the order of `EXPORTED`."""
+    return [entry[name] for name in EXPORTED]
+
+
+def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: bool) -> str:
+    """What a person types, and the button that names what it does. The digest goes with it."""
+    kind = "dx-danger" if asks_for_name else "dx-primary"
+    warning = "This cannot be undone. " if is_final else ""
+    name = _render_name(plan.subject.name, warning) if asks_for_name else ""
+    reason = (
+        '<label><span>The reason, which the receipt keeps</span><input type="text" name="reason" '
+        'required autocomplete="off" maxlength="2000"></label>'
+        if plan.asks_for_name
+        else ""
+    )
+    return (
+        # what was typed for one plan approves no other
+        f'<div class="dx-form dx-approval" id="dx-approve-{esc(plan.digest[:12])}" data-form="">'
+        f"{name}{reason}"
+        f'<input type="hidden" name="digest" value="{esc(plan.digest)}">'
+        '<div class="dx-buttons">'
+        f'<button type="button" class="{kind}" data-do="approve" data-value="" data-submit="">'
+        f"{esc(button)}</button>"
+        '<button type="button" data-do="back" data-value="">Do nothing</button></div></div>'
+    )
+
+
+def _render_name(name: str, warning: str) -> str:
+    return (
+        f"<label><span>{esc(warning)}To approve it, type the table's name: "
+        f'<code>{esc(name)}</code></span><input type="text" name="table_name" '
+        f'data-expected="{esc(name)}" autocomplete="off" spellcheck="false"></label>'
+    )
+
+
+def is_typeable(name: str) -> bool:
+    """Whether a person can enter the name in a line of text as it is."""
+    return name.isprintable() and bool(name)
+
+
+def render_digest(plan: Plan) -> str:
+    """What tells this plan from every other."""
+    return (
+        f'<p class="dx-evidence">Plan <code>{esc(plan.digest[:12])}</code>, '
+        f"of the table with id <code>{esc(cut(plan.subject.id, 80))}</code></p>"
+    )
+
+
+def render_sentence(text: str, *, kind: str = "dx-muted") -> str:
+    """Why there is nothing to approve."""
+    return f'<p class="{esc(kind)}">{esc(text)}</p>'

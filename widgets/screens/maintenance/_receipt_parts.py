@@ -1,0 +1,274 @@
+"""What became of a plan, and the lists of what was kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from explorer.maintenance.documents.leftovers import Leftovers, leftovers_of
+from explorer.maintenance.documents.receipt import Check, FileException, Receipt, StepReceipt
+from explorer.maintenance.documents.step_words import words_of_steps
+from widgets.state import Notice
+from widgets.text import (
+    UNKNOWN,
+    cut,
+    cut_middle,
+    esc,
+    format_bytes,
+    format_count,
+    format_minute,
+    format_time,
+    read_moment,
+)
+from widgets.ui.pieces import render_definitions, render_notice, render_section
+from widgets.ui.table import Cell, Column, Row, render_table
+
+STATUSES = {
+    "completed": ("done", "Everything was done as planned."),
+    "partly": ("partly done", "Not all of it was done."),
+    "cancelled": ("cancelled", "A person ended it between two changes."),
+    "refused": ("refused", "Nothing was changed."),
+    "failed": ("failed", "An error ended it."),
+}
+"""The word for a status, and what it means."""
+
+EXCEPTIONS_SHOWN = 100
+"""Files named in a receipt; the document has up to a thousand."""
+
+_STEPS = (
+    Column(key="number", label="Step", align="right"),
+    Column(key="what", label="What"),
+    Column(key="status", label="Became"),
+    Column(key="planned", label="Planned", align="right"),
+    Column(key="done", label="Done", align="right"),
+    Column(key="gone", label="Already gone", align="right"),
+    Column(key="refused", label="Refused", align="right"),
+    Column(key="failed", label="Failed", align="right"),
+    Column(key="bytes", label="Size", align="right"),
+)
+_SELDOM = {"gone": "already_gone", "refused": "refused", "failed": "failed"}
+"""Columns that are left out where no step has such files, each with its field."""
+
+_EXCEPTIONS = (
+    Column(key="path", label="File", mono=True),
+    Column(key="outcome", label="Became"),
+    Column(key="reason", label="Why", wraps=True),
+)
+_LEFTOVERS = (
+    Column(key="path", label="File", mono=True),
+    Column(key="state", label="State"),
+)
+_CHECKS = (
+    Column(key="what", label="Looked at"),
+    Column(key="holds", label="Holds"),
+    Column(key="detail", label="Found", wraps=True),
+)
+RECEIPT_COLUMNS = (
+    Column(key="ended", label="Ended (UTC)"),
+    Column(key="operation", label="Operation"),
+    Column(key="status", label="Became"),
+    Column(key="by", label="Approved by", wide=True),
+    Column(key="what", label="What", wraps=True),
+)
+PLAN_COLUMNS = (
+    Column(key="made", label="Made (UTC)"),
+    Column(key="operation", label="Operation"),
+    Column(key="status", label="Became"),
+    Column(key="version", label="On version", align="right", wide=True),
+    Column(key="what", label="What", wraps=True),
+)
+
+_UNDO = re.compile(r"restore to version ([0-9]{1,18})")
+
+
+def undo_version(receipt: Receipt) -> int | None:
+    """The version whose restore undoes what a receipt tells of; None where it names none."""
+    found = _UNDO.fullmatch(receipt.undo or "")
+    return int(found[1]) if found else None
+
+
+def render_receipt(receipt: Receipt) -> str:
+    """Everything that a receipt says."""
+    word, meaning = STATUSES[receipt.status]
+    is_good = receipt.status == "completed"
+    kind = "dx-good" if is_good else "dx-bad"
+    meaning = _sentence(receipt, meaning)
+    return (
+        f'<div class="dx-outcome {kind}" role="status" tabindex="-1" data-land="{esc(receipt.id)}">'
+        f"<strong>{esc(word.capitalize())}</strong> "
+        f"{esc(meaning)}</div>{_render_problem(receipt)}"
+        f'<p class="dx-muted">{esc(cut(receipt.summary, 2000))}</p>'
+        f"{_render_steps(receipt)}{_render_exceptions(receipt.steps)}"
+        f"{_render_leftovers(leftovers_of(receipt))}"
+        f"{_render_checks(receipt.checks)}"
+        f"{render_section('Receipt', render_definitions(_facts(receipt), code=('Plan', 'Id')))}"
+    )
+
+
+def _sentence(receipt: Receipt, meaning: str) -> str:
+    changed = any(step.done or step.status == "done" for step in receipt.steps)
+    left = leftovers_of(receipt)
+    parts = [meaning]
+    if receipt.status in {"cancelled", "failed"} and not changed:
+        is_clean = not (left.num_left or left.num_unlisted)
+        parts.append("Nothing was changed." if is_clean else "No version of the table changed.")
+    elif receipt.status in {"partly", "cancelled"} and any(
+        step.status != "done" for step in receipt.steps
+    ):
+        parts.append("Carrying out the same plan again goes on where it ended.")
+    return " ".join([*parts, left.sentence]).rstrip()
+
+
+def _render_problem(receipt: Receipt) -> str:
+    problem = receipt.problem
+    if problem is None:
+        return ""
+    level = Notice(
+        level="error" if receipt.status in {"failed", "partly"} else "warning",
+        problem=cut(problem.problem, 600),
+        reason=cut(problem.reason, 1200),
+        remedy=cut(problem.remedy, 600),
+    )
+    return render_notice(level)
+
+
+def _facts(receipt: Receipt) -> list[tuple[str, str]]:
+    seconds = (receipt.ended_at - receipt.started_at) / 1000
+    pairs = [
+        ("Began", format_time(read_moment(receipt.started_at))),
+        ("Took", f"{seconds:,.1f} seconds"),
+        ("Approved by", cut(receipt.approved_by or UNKNOWN, 120)),
+    ]
+    if receipt.reason:
+        pairs.append(("Reason", cut(receipt.reason, 2000)))
+    if receipt.undo and "`" not in receipt.undo:  # which speaks of the plan's document
+        pairs.append(("The way back", cut(receipt.undo, 400)))
+    return [*pairs, ("Plan", receipt.digest[:12]), ("Id", receipt.id)]
+
+
+def _render_steps(receipt: Receipt) -> str:
+    steps = receipt.steps
+    seldom = {name: any(getattr(step, field) for step in steps) for name, field in _SELDOM.items()}
+    shown = [column for column in _STEPS if seldom.get(column.key, True)]
+    told = zip(steps, words_of_steps(receipt), strict=True)
+    rows = [_step_row(number, *each, shown) for number, each in enumerate(told, start=1)]
+    table = render_table("Steps of the run", shown, rows, empty="No step was begun.")
+    return f'<div class="dx-steps">{table}</div>'
+
+
+def _step_row(number: int, step: StepReceipt, words: str, shown: Sequence[Column]) -> Row:
+    cells = {
+        "number": Cell(text=str(number)),
+        "what": Cell(text=cut(step.kind.replace("_", " "), 60)),
+        "status": Cell(text=words, muted=step.status == "not begun"),
+        "planned": _count_cell(step, step.planned),
+        "done": _count_cell(step, step.done),
+        "gone": _count_cell(step, step.already_gone),
+        "refused": _count_cell(step, step.refused),
+        "failed": _count_cell(step, step.failed),
+        "bytes": Cell(text=format_bytes(step.num_bytes) if step.num_bytes else "\N{EN DASH}"),
+    }
+    return Row(cells=[cells[column.key] for column in shown])
+
+
+def _count_cell(step: StepReceipt, count: int) -> Cell:
+    """A number of files; a step that changes none has none to count."""
+    counts = step.planned or step.done or step.already_gone or step.refused or step.failed
+    return Cell(text=format_count(count) if counts else "\N{EN DASH}", muted=not count)
+
+
+def _render_exceptions(steps: Sequence[StepReceipt]) -> str:
+    found = [one for step in steps for one in step.exceptions]
+    if not found:
+        return ""
+    rows = [_exception_row(one) for one in found[:EXCEPTIONS_SHOWN]]
+    table = render_table("Files that were not changed", _EXCEPTIONS, rows)
+    more = len(found) - EXCEPTIONS_SHOWN
+    note = f'<p class="dx-muted">{more:,} more stand in the document.</p>' if more > 0 else ""
+    return (
+        f"<details><summary>{format_count(len(found))} files were planned and not changed"
+        f"</summary><div>{table}{note}</div></details>"
+    )
+
+
+def _render_leftovers(left: Leftovers) -> str:
+    """The files that a run wrote in vain and that are still there, by their names."""
+    rows = [
+        Row(cells=(Cell(text=cut_middle(path, 70), title=cut(path, 1000)), Cell(text=word)))
+        for word, paths in (("is there", left.left), ("may begin so", left.unlisted))
+        for path in paths[:EXCEPTIONS_SHOWN]
+    ]
+    if not rows:
+        return ""
+    table = render_table("Files that were written in vain", _LEFTOVERS, rows)
+    more = left.num_left + left.num_unlisted - len(rows)
+    note = f'<p class="dx-muted">{more:,} more are not listed here.</p>' if more > 0 else ""
+    what = "1 file was" if left.num_left == 1 else f"{format_count(left.num_left)} files were"
+    perhaps = ", and perhaps more" if left.num_unlisted else ""
+    return (
+        f"<details><summary>{what} written in vain and left{perhaps}</summary>"
+        f"<div>{table}{note}</div></details>"
+    )
+
+
+def _exception_row(one: FileException) -> Row:
+    return Row(
+        cells=(
+            Cell(text=cut_middle(one.path, 70), title=cut(one.path, 1000)),
+            Cell(text=one.outcome),
+            Cell(text=cut(one.reason, 400)),
+        )
+    )
+
+
+def _render_checks(checks: Sequence[Check]) -> str:
+    if not checks:
+        return ""
+    rows = [
+        Row(
+            cells=(
+                Cell(text=cut(check.what, 120)),
+                Cell(text="yes" if check.holds else "NO"),
+                Cell(text=cut(check.detail, 400)),
+            )
+        )
+        for check in checks
+    ]
+    return render_section(
+        "Looked at afterwards", render_table("Checks after the run", _CHECKS, rows)
+    )
+
+
+def build_receipt_row(receipt: Receipt, title: str) -> Row:
+    """A receipt in a list; `title` is its operation's."""
+    return Row(
+        action="receipt",
+        value=receipt.id,
+        cells=(
+            Cell(text=format_minute(read_moment(receipt.ended_at))),
+            Cell(text=cut(title, 40)),
+            Cell(text=STATUSES[receipt.status][0], muted=receipt.status != "completed"),
+            Cell(text=cut(receipt.approved_by or UNKNOWN, 40), muted=not receipt.approved_by),
+            Cell(text=cut(receipt.summary, 240)),
+        ),
+    )
+
+
+def build_plan_row(document: Mapping[str, Any], title: str, status: str | None) -> Row:
+    """A plan that was kept; `status` is that of its newest receipt."""
+    made = document.get("planned_at")
+    anchor = document.get("anchor")
+    version = anchor.get("version") if isinstance(anchor, Mapping) else None
+    became = STATUSES[status][0] if status in STATUSES else "not carried out"
+    return Row(
+        action="open",
+        value=str(document["digest"]),
+        cells=(
+            Cell(text=format_minute(read_moment(made if isinstance(made, int) else None))),
+            Cell(text=cut(title, 40)),
+            Cell(text=became, muted=status != "completed"),
+            Cell(text=format_count(version if isinstance(version, int) else None)),
+            Cell(text=cut(str(document.get("summary", "")), 240)),
+        ),
+    )

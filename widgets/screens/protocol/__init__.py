@@ -1,0 +1,4 @@
+"""Protocol, features and properties.
+
+In: a version. Out: what its readers and writers must know. Read first: `view`.
+"""

@@ -1,0 +1,306 @@
+"""What a reader or writer of the table must know: protocol, features, properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import DeltaError, Problem
+from explorer.protocol.actions import Metadata, Protocol
+from widgets.screens.engines.ask import EngineAnswer, read_engines
+from widgets.session.desk import Desk
+from widgets.session.tables import TableService
+from widgets.state import PageState
+from widgets.text import UNKNOWN, cut, esc, format_count, format_time
+from widgets.ui.boxes import build_card, build_stack
+from widgets.ui.live_html import LiveHtml
+from widgets.ui.pieces import (
+    render_chips,
+    render_definitions,
+    render_problem,
+    render_section,
+    render_waiting,
+)
+from widgets.ui.records import read_records
+from widgets.ui.table import Cell, Column, Row, render_table
+
+FEATURE_COLUMNS = (
+    Column(key="name", label="Feature"),
+    Column(key="state", label="State"),
+    Column(key="since", label="Since"),
+    Column(key="by", label="By"),
+    Column(key="kind", label="Needed by", wide=True),
+    Column(key="description", label="What it is", wide=True, wraps=True),
+)
+LISTED = 200
+"""Transactions and domains that are listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What is asked for; a problem stands where a fact cannot be had."""
+
+    protocol: Protocol | Problem
+    metadata: Metadata | Problem
+    transactions: pa.Table | Problem
+    domains: pa.Table | Problem
+
+
+class ProtocolView:
+    """Facts by version; the history of features follows when it is read."""
+
+    def __init__(self, desk: Desk, state: PageState) -> None:
+        self._desk = desk
+        self._state = state
+        self._service: TableService | None = None
+        self._shown: int | None = None
+        self._protocol = LiveHtml(margin=0)
+        self._engines = LiveHtml(margin=0)
+        self._features = LiveHtml(margin=0)
+        self._state_html = LiveHtml(margin=0)
+        self.panel = build_stack(
+            build_card(self._protocol, self._engines),
+            *(build_card(part) for part in (self._features, self._state_html)),
+        )
+        self._engines.on("engines", self._show_engines)
+        state.param.watch(lambda *_: self._refresh(), ["version", "view"])
+
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        self._service, self._shown = service, None
+        self._refresh()
+
+    def _refresh(self) -> None:
+        service, version = self._service, self._state.version
+        if service is None or version is None or self._state.view != "protocol":
+            return
+        if self._shown != version:
+            self._shown = version
+            self._wait(version)
+            self._read(service, version)
+
+    def _wait(self, version: int) -> None:
+        waiting = render_waiting(f"Reading version {format_count(version)}")
+        self._engines.html = ""
+        for part in (self._protocol, self._state_html):
+            part.html = waiting
+        self._features.html = _FEATURES_HEAD + render_waiting(
+            "Looking through the log for the commit that brought each feature"
+        )
+
+    def _read(self, service: TableService, version: int) -> None:
+        def is_current() -> bool:
+            return service is self._service and version == self._shown
+
+        def show_facts(facts: _Facts) -> None:
+            if is_current():
+                self._draw(facts, version)
+
+        def show_features(frame: pa.Table) -> None:
+            if is_current():
+                self._features.html = _render_features(frame)
+
+        def no_features(problem: Problem) -> None:
+            if is_current():
+                self._features.html = _FEATURES_HEAD + render_problem(problem)
+
+        runner = self._desk.runner
+        runner.run(lambda: _read_facts(service, version), show_facts, self._fail)
+        self._read_engines(service, version)
+        runner.run(lambda: service.read_features(version), show_features, no_features)
+
+    def _read_engines(self, service: TableService, version: int) -> None:
+        def done(answer: EngineAnswer) -> None:
+            if service is self._service and version == self._shown:
+                self._engines.html = _render_engines(answer)
+
+        def failed(_: Problem) -> None:
+            """The protocol's own card says what is wrong."""
+
+        self._desk.runner.run(lambda: read_engines(service, version), done, failed)
+
+    def _show_engines(self, _: str) -> None:
+        self._state.view = "engines"
+
+    def _fail(self, problem: Problem) -> None:
+        self._protocol.html = render_problem(problem)
+
+    def _draw(self, facts: _Facts, version: int) -> None:
+        self._protocol.html = _render_protocol(facts, version)
+        self._state_html.html = (
+            f"{_render_properties(facts.metadata)}"
+            f"{_render_transactions(facts.transactions)}{_render_domains(facts.domains)}"
+        )
+
+
+_FEATURES_HEAD = "<h3>Table features</h3>"
+
+
+def _read_facts(service: TableService, version: int) -> _Facts:
+    def attempt(read: Any) -> Any:
+        try:
+            return read(version)
+        except DeltaError as error:
+            return Problem.of(error)
+
+    return _Facts(
+        protocol=attempt(service.read_protocol),
+        metadata=attempt(service.read_metadata),
+        transactions=attempt(service.read_transactions),
+        domains=attempt(service.read_domains),
+    )
+
+
+def _render_protocol(facts: _Facts, version: int) -> str:
+    head = f"<h3>Protocol of version {format_count(version)}</h3>"
+    if isinstance(facts.protocol, Problem):
+        return head + render_problem(facts.protocol)
+    protocol = facts.protocol
+    names = sorted({*(protocol.reader_features or ()), *(protocol.writer_features or ())})
+    sentence = (
+        f"Readers need version {protocol.min_reader_version}, writers version "
+        f"{protocol.min_writer_version}"
+    )
+    sentence += (
+        f", and {len(names)} named feature{'s' if len(names) != 1 else ''}." if names else "."
+    )
+    chips = render_chips([cut(name, 60) for name in names]) if names else ""
+    return f'{head}<p class="dx-lead">{esc(sentence)}</p>{chips}{_render_identity(facts.metadata)}'
+
+
+def _render_engines(answer: EngineAnswer) -> str:
+    inner = (
+        f"<p>{esc(cut(answer.sentence, 600))}</p>"
+        '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="engines" '
+        'data-value="">Every engine</button></div>'
+    )
+    return render_section("Who can read and write it", inner)
+
+
+def _render_identity(metadata: Metadata | Problem) -> str:
+    if isinstance(metadata, Problem):
+        return render_problem(metadata)
+    pairs = [
+        ("Table id", cut(metadata.id, 200)),
+        ("Name", cut(metadata.name or "none", 200)),
+        ("Description", cut(metadata.description or "none", 2000)),
+        ("Created", format_time(metadata.created_time)),
+        ("Partitioned by", cut(", ".join(metadata.partition_columns) or "nothing", 500)),
+        ("Format", cut(metadata.format_provider, 60)),
+    ]
+    return render_section("Metadata", render_definitions(pairs, code=("Table id",)))
+
+
+def _render_features(frame: pa.Table) -> str:
+    entries = read_records(frame)
+    supported = [entry for entry in entries if entry["supported"]]
+    active = sum(1 for entry in supported if entry["active"] and entry["known"])
+    unknown = sum(1 for entry in supported if not entry["known"])
+    lead = f"{len(supported)} supported, {active} of them active."
+    if unknown:
+        of_them = "one" if unknown == 1 else f"{unknown}"
+        lead += f" Of {of_them} this release does not know what it means."
+    rows = [_feature_row(entry) for entry in supported]
+    rest = [entry for entry in entries if not entry["supported"]]
+    table = render_table(
+        "Supported table features", FEATURE_COLUMNS, rows, empty="The table needs no feature."
+    )
+    others = ""
+    if rest:
+        names = ", ".join(str(entry["name"]) for entry in rest)
+        others = (
+            f"<details><summary>{len(rest)} known features are not supported by this table"
+            f"</summary><div>{esc(names)}</div></details>"
+        )
+    return f'{_FEATURES_HEAD}<p class="dx-lead">{esc(lead)}</p>{table}{others}'
+
+
+def _feature_row(entry: Mapping[str, Any]) -> Row:
+    state = "active" if entry["active"] else "supported, not active"
+    if not entry["known"]:
+        state = "unknown to this release"
+    by = [str(entry[key]) for key in ("by_operation", "by_user", "by_engine") if entry.get(key)]
+    place = entry.get("log_file")
+    evidence = f"{place}, line {entry.get('line')}" if place else "not found in a commit"
+    described = str(entry["description"] or "")
+    return Row(
+        cells=(
+            Cell(text=cut(str(entry["name"]), 80), title=cut(str(entry["name"]), 300)),
+            Cell(text=state, muted=not entry["active"]),
+            Cell(text=_since(entry), title=evidence),
+            Cell(
+                text=cut(" \N{MIDDLE DOT} ".join(by), 44) or UNKNOWN,
+                title=cut(", ".join(by), 300),
+                muted=not by,
+            ),
+            Cell(text=str(entry["kind"])),
+            Cell(text=described),
+        )
+    )
+
+
+def _since(entry: Mapping[str, Any]) -> str:
+    version = entry["since_version"]
+    if version is None:
+        return UNKNOWN
+    if entry["since_exact"]:
+        return f"version {format_count(version)}"
+    return f"before version {format_count(version)}, the log is gone"
+
+
+def _render_properties(metadata: Metadata | Problem) -> str:
+    head = "<h3>Properties</h3>"
+    if isinstance(metadata, Problem):
+        return head + render_problem(metadata)
+    columns = (
+        Column(key="name", label="Property", mono=True),
+        Column(key="value", label="Value", mono=True),
+    )
+    rows = [
+        Row(cells=(Cell(text=cut(name, 120), title=cut(name, 500)),
+                   Cell(text=cut(value, 160), title=cut(value, 2000))))
+        for name, value in sorted(metadata.configuration.items())
+    ]  # fmt: skip
+    return head + render_table("Table properties", columns, rows, empty="No property is set.")
+
+
+def _render_transactions(frame: pa.Table | Problem) -> str:
+    title = "Application transactions"
+    if isinstance(frame, Problem):
+        return render_section(title, _render_missing(frame))
+    columns = (
+        Column(key="app", label="Application", mono=True),
+        Column(key="version", label="Version", align="right"),
+        Column(key="updated", label="Last updated"),
+    )
+    rows = [
+        Row(cells=(Cell(text=cut(str(entry["app_id"]), 120)),
+                   Cell(text=format_count(entry["version"])),
+                   Cell(text=format_time(entry["last_updated"]))))
+        for entry in read_records(frame.slice(0, LISTED))
+    ]  # fmt: skip
+    return render_section(title, render_table(title, columns, rows, empty="None is recorded."))
+
+
+def _render_domains(frame: pa.Table | Problem) -> str:
+    title = "Metadata domains"
+    if isinstance(frame, Problem):
+        return render_section(title, _render_missing(frame))
+    columns = (
+        Column(key="domain", label="Domain", mono=True),
+        Column(key="configuration", label="Configuration", mono=True),
+    )
+    rows = [
+        Row(cells=(Cell(text=cut(str(entry["domain"]), 120)),
+                   Cell(text=cut(str(entry["configuration"]), 200),
+                        title=cut(str(entry["configuration"]), 2000))))
+        for entry in read_records(frame.slice(0, LISTED))
+    ]  # fmt: skip
+    return render_section(title, render_table(title, columns, rows, empty="None is in force."))
+
+
+def _render_missing(problem: Problem) -> str:
+    return f'<p class="dx-muted">Not readable: {esc(cut(problem.problem, 300))}</p>'

@@ -1,0 +1,338 @@
+"""Reachability as pieces of the page: one axis of time, its ranges, versions and windows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from widgets.text import (
+    cut,
+    cut_middle,
+    esc,
+    format_bytes,
+    format_count,
+    format_minute,
+    format_time,
+    read_moment,
+)
+from widgets.ui.records import read_records
+from widgets.ui.table import Cell, Column, Row
+
+DASH = "\N{EN DASH}"
+
+DRAWN = 2000
+"""Ranges that are drawn on the axis: more would be narrower than a pixel."""
+
+RANGE_COLUMNS = (
+    Column(key="what", label="Of"),
+    Column(key="versions", label="Versions", align="right"),
+    Column(key="state", label="State"),
+    Column(key="until", label="Stays at least until (UTC)"),
+)
+WINDOW_COLUMNS = (
+    Column(key="property", label="Retention", mono=True),
+    Column(key="value", label="Is"),
+    Column(key="source", label="By"),
+    Column(key="cutoff", label="Reaches back to (UTC)"),
+    Column(key="first", label="From version", align="right"),
+    Column(key="meaning", label="What it means", wraps=True, wide=True),
+)
+VERSION_COLUMNS = (
+    Column(key="version", label="Version", align="right"),
+    Column(key="timestamp", label="Committed (UTC)"),
+    Column(key="travel", label="Time travel"),
+    Column(key="travel_until", label="Until (UTC)", wide=True),
+    Column(key="feed", label="Change feed"),
+    Column(key="feed_until", label="Until (UTC)", wide=True),
+    Column(key="spark", label="Delta Spark 4.1+"),
+)
+EVIDENCE_COLUMNS = (
+    Column(key="version", label="Version", align="right"),
+    Column(key="action", label="Action"),
+    Column(key="role", label="Names it as"),
+    Column(key="time", label="Time (UTC)"),
+    Column(key="place", label="Recorded in", mono=True),
+)
+SIZE_COLUMNS = (
+    Column(key="part", label="Part"),
+    Column(key="files", label="Files", align="right"),
+    Column(key="bytes", label="Bytes", align="right"),
+    Column(key="meaning", label="What it is", wraps=True),
+)
+FOREIGN_COLUMNS = (
+    Column(key="path", label="File", mono=True),
+    Column(key="kind", label="Kind"),
+    Column(key="bytes", label="Size", align="right"),
+    Column(key="vacuum", label="Vacuum"),
+    Column(key="reason", label="Why", wraps=True, wide=True),
+)
+
+_TONES = {
+    "promised": "good", "readable": "good", "unprotected": "risk",
+    "readable, unprotected": "risk", "not read yet": "none", "not enabled": "none",
+}  # fmt: skip
+
+
+def tone_of(state: str) -> str:
+    """Which of four colours a state has; its word always stands beside it."""
+    return _TONES.get(state, "gone")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A part of the axis, from 0 to 1."""
+
+    start: float
+    end: float
+    tone: str
+    title: str
+
+
+class _Axis:
+    """Time from the oldest moment that is known to now, as places from 0 to 1: where windows
+    reach far beyond the versions, from as long before these as they have been.
+
+    A version whose commit is gone lies where the next one does whose time is known.
+    """
+
+    def __init__(
+        self, timestamps: pa.ChunkedArray, cutoffs: Sequence[datetime], now: datetime
+    ) -> None:
+        milliseconds = pc.cast(timestamps, pa.int64())
+        self.is_known = np.asarray(milliseconds.is_valid())
+        self._end = now.timestamp() * 1000
+        times = milliseconds.cast(pa.float64(), safe=False).to_numpy()
+        filled = np.where(self.is_known, times, self._end)
+        self._times = np.minimum.accumulate(filled[::-1])[::-1]
+        self.begin = min([self._end, *(cutoff.timestamp() * 1000 for cutoff in cutoffs)])
+        if self.is_known.any():
+            oldest = float(times[self.is_known].min())
+            self.begin = min(oldest, max(self.begin, 2 * oldest - self._end))
+
+    def place(self, milliseconds: float) -> float:
+        """Where a moment lies."""
+        length = max(self._end - self.begin, 1.0)
+        return min(max((milliseconds - self.begin) / length, 0.0), 1.0)
+
+    def start(self, version: int) -> float:
+        """Where a version begins."""
+        if version or self.is_known[0]:
+            return self.place(float(self._times[version]))
+        return 0.0  # what is gone without a time is seen all the same
+
+    def end(self, version: int) -> float:
+        """Where the next one begins, or now."""
+        return self.start(version + 1) if version + 1 < len(self._times) else 1.0
+
+
+def render_axis(found: Any, now: datetime, selected: int | None) -> str:
+    """Time travel, change feed and both retention windows above one axis of time."""
+    windows = [row for row in read_records(found.windows) if row["cutoff"] is not None]
+    cutoffs = [row["cutoff"] for row in windows]
+    axis = _Axis(found.versions.column("timestamp"), cutoffs, now)
+    if not axis.is_known.any():
+        return ""
+    ranges = read_records(found.ranges.slice(0, DRAWN))
+    lines = [
+        (label, [_stretch(row, axis) for row in ranges if row["what"] == what])
+        for what, label in (("time travel", "Time travel"), ("change feed", "Change feed"))
+    ]
+    lines += [(row["property"].removeprefix("delta."), [_window(row, axis)]) for row in windows]
+    mark = None
+    if selected is not None and selected < len(axis.is_known) and axis.is_known[selected]:
+        mark = axis.start(selected)
+    drawn = "".join(_render_line(label, stretches, mark) for label, stretches in lines)
+    begin = read_moment(axis.begin)
+    return (
+        f'<div class="dx-axis" role="img" aria-label="Time travel, change feed and retention '
+        f'windows from {esc(format_time(begin))} to now">{drawn}<span></span>'
+        f'<div class="dx-ends"><span>{esc(format_minute(begin))}</span><span>now</span></div>'
+        f"</div>{_LEGEND}"
+    )
+
+
+def _stretch(row: Mapping[str, Any], axis: _Axis) -> Stretch:
+    return Stretch(
+        start=axis.start(row["first"]),
+        end=axis.end(row["last"]),
+        tone=tone_of(row["state"]),
+        title=f"{versions_text(row)}: {row['state']}",
+    )
+
+
+def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
+    return Stretch(
+        start=axis.place(row["cutoff"].timestamp() * 1000),
+        end=1.0,
+        tone="window" if row["is_enforced"] else "none",
+        title=f"{row['property']}: {row['value']}, since {format_time(row['cutoff'])}",
+    )
+
+
+_LEGEND = (
+    '<p class="dx-legend"><i class="dx-tone-good"></i>can be read<i class="dx-tone-risk"></i>'
+    'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone'
+    '<i class="dx-tone-none"></i>not enabled or not known<i class="dx-tone-window"></i>'
+    "retention window</p>"
+)
+
+
+def _render_line(label: str, stretches: Sequence[Stretch], mark: float | None) -> str:
+    parts = "".join(
+        f'<i class="dx-tone-{stretch.tone}" title="{esc(stretch.title)}" '
+        f'style="left:{stretch.start:.3%};width:{max(stretch.end - stretch.start, 0.002):.3%}"></i>'
+        for stretch in stretches
+    )
+    line = "" if mark is None else f'<b style="left:{mark:.3%}"></b>'
+    return f'<span>{esc(label)}</span><div class="dx-line">{parts}{line}</div>'
+
+
+def versions_text(row: Mapping[str, Any]) -> str:
+    """`version 3` or `versions 0–12`."""
+    if row["first"] == row["last"]:
+        return f"version {format_count(row['first'])}"
+    return f"versions {format_count(row['first'])}\N{EN DASH}{format_count(row['last'])}"
+
+
+def until_text(state: str, until: datetime | None) -> str:
+    """Until when a version stays readable at least."""
+    if "unprotected" in state:
+        return "the next vacuum"
+    if "gone" in state or state == "not enabled":
+        return DASH
+    return "no end" if until is None else format_minute(until)
+
+
+def build_range_row(row: Mapping[str, Any]) -> Row:
+    """Versions with the same answer."""
+    first, last = (until_text(row["state"], row[f"{side}_until"]) for side in ("first", "last"))
+    text = first if first == last else f"{first} to {last}"
+    return Row(
+        cells=(
+            Cell(text=row["what"]),
+            Cell(text=versions_text(row).partition(" ")[2]),
+            Cell(text=row["state"], tone=tone_of(row["state"])),
+            Cell(text=text, muted=text == DASH),
+        )
+    )
+
+
+def build_window_row(row: Mapping[str, Any]) -> Row:
+    """One retention window."""
+    first = row["first_version"]
+    value = str(row["value"])
+    return Row(
+        cells=(
+            Cell(text=row["property"]),
+            Cell(text=cut(value, 40), title=cut(value, 300)),
+            Cell(text=row["source"]),
+            Cell(text=format_minute(row["cutoff"]), muted=not row["is_enforced"]),
+            Cell(text=DASH if first is None else format_count(first)),
+            Cell(text=row["meaning"]),
+        )
+    )
+
+
+_SPARK = {True: "refuses", False: "travels", None: DASH}
+
+
+def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
+    """One version; a click selects it."""
+    return Row(
+        action="version",
+        value=str(row["version"]),
+        selected=row["version"] == selected,
+        cells=(
+            Cell(text=format_count(row["version"])),
+            Cell(text=format_minute(row["timestamp"]), title=format_time(row["timestamp"]),
+                 muted=row["timestamp"] is None),
+            Cell(text=row["travel"], tone=tone_of(row["travel"])),
+            Cell(text=until_text(row["travel"], row["travel_until"])),
+            Cell(text=row["feed"], tone=tone_of(row["feed"])),
+            Cell(text=until_text(row["feed"], row["feed_until"])),
+            Cell(text=_SPARK[row["spark_refuses"]], muted=not row["spark_refuses"]),
+        ),
+    )  # fmt: skip
+
+
+def selected_sentence(row: Mapping[str, Any]) -> str:
+    """What holds for the selected version."""
+    until = until_text(row["travel"], row["travel_until"])
+    stays = "" if until == DASH else f", at least until {until}"
+    stays = ", without end" if until == "no end" else stays
+    refuses = " Delta Spark 4.1 and newer refuses to travel there." if row["spark_refuses"] else ""
+    number = format_count(row["version"])
+    return f"Version {number}: {row['travel']}{stays}; its change feed: {row['feed']}.{refuses}"
+
+
+def build_evidence_row(row: Mapping[str, Any]) -> Row:
+    """A line of the log that names the file."""
+    return Row(
+        cells=(
+            Cell(text=format_count(row["version"])),
+            Cell(text=str(row["action"])),
+            Cell(text=str(row["role"])),
+            Cell(text=format_minute(row["time"]), muted=row["time"] is None),
+            Cell(text=cut(f"{row['log_file']}:{row['line']}", 80)),
+        )
+    )
+
+
+def reason_facts(found: Any) -> list[tuple[str, str]]:
+    """What the store and the rules say of one file."""
+    versions = ", ".join(
+        versions_text({"first": first, "last": last}).partition(" ")[2]
+        for first, last in found.versions[:20]
+    )
+    there = {True: "yes", False: "no", None: "nobody looked"}[found.is_there]
+    return [
+        ("Path", cut(found.path, 1000)),
+        ("Kind", found.kind),
+        ("Is there", there),
+        ("Size", format_bytes(found.size)),
+        ("Modified", format_time(found.modified)),
+        ("Versions that need it", versions or "none"),
+        ("Vacuum may delete it from", _from(found.deletable_from)),
+        ("The reference would from", _from(found.reference_from)),
+    ]
+
+
+def _from(moment: datetime | None) -> str:
+    return "not while this holds" if moment is None else format_time(moment)
+
+
+def build_size_row(row: Mapping[str, Any], total: int) -> Row:
+    """One part of the folder."""
+    return Row(
+        cells=(
+            Cell(text=row["part"], share=row["bytes"] / total if total else 0.0),
+            Cell(text=format_count(row["num_files"])),
+            Cell(text=format_bytes(row["bytes"]), title=format_count(row["bytes"])),
+            Cell(text=row["meaning"]),
+        )
+    )
+
+
+def build_foreign_row(row: Mapping[str, Any]) -> Row:
+    """A file that no version knows; a click asks why it is here."""
+    path, when = str(row["path"]), row["deletable_from"]
+    goes = "deletes it now" if row["vacuum_deletes"] else "leaves it"
+    if not row["vacuum_deletes"] and when is not None:
+        goes = f"from {format_minute(when)}"
+    return Row(
+        action="file",
+        value=path,
+        cells=(
+            Cell(text=cut_middle(path, 52), title=cut(path, 1000)),
+            Cell(text=str(row["kind"])),
+            Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
+            Cell(text=goes, muted=goes == "leaves it"),
+            Cell(text=cut(str(row["reason"]), 200)),
+        ),
+    )

@@ -1,0 +1,224 @@
+"""Choosing a table: the picker in the sidebar, and the start page without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import panel_material_ui as pmui
+
+from explorer.progress import Progress
+from widgets.screens.start._parts import (
+    CATALOG_COLUMNS,
+    build_glance_row,
+    filter_glances,
+    is_sortable,
+    sort_glances,
+    sum_up,
+)
+from widgets.session.desk import Desk
+from widgets.state import PageState
+from widgets.text import cut, cut_middle, esc, format_count, last_part
+from widgets.ui.boxes import build_filled_card, build_slot, build_stack
+from widgets.ui.live_html import LiveHtml
+from widgets.ui.paging import Pages
+from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.table import Cell, Column, Row, render_table
+
+Open = Callable[[str], None]
+
+_COLUMNS = (Column(key="table", label="Table", mono=True),)
+
+
+def short_name(uri: str) -> str:
+    """The last part of a place, for narrow lists."""
+    return cut_middle(last_part(uri), 40)
+
+
+class Picker:
+    """The open table among those served and opened lately, and a field for another."""
+
+    def __init__(self, desk: Desk, state: PageState, on_open: Open) -> None:
+        self._desk = desk
+        self._state = state
+        self._on_open = on_open
+        self._choice = build_slot()
+        self._paste = pmui.TextInput(
+            label="Open another table",
+            placeholder="Path or URL, then Enter",
+            size="small",
+            sizing_mode="stretch_width",
+            margin=(8, 12, 10, 12),
+        )
+        self.panels = (self._choice, self._paste)
+        # The value itself also changes when the field is left, which opens nothing.
+        self._paste.param.watch(lambda _: self._pasted(), "enter_pressed")
+        state.param.watch(lambda *_: self._fill(), "table")
+        self._fill()
+
+    def _fill(self) -> None:
+        choices = self._desk.choices()
+        current = self._state.table
+        self._paste.param.update(value="", value_input="")
+        if current and current not in choices:
+            choices = (current, *choices)
+        if not current:
+            self._choice[:] = []
+            return
+        labels = _distinct({uri: short_name(uri) for uri in choices})
+        # Built anew: a Select whose options change chooses one of them by itself.
+        choice = pmui.Select(
+            label="Table",
+            options={label: uri for uri, label in labels.items()},
+            value=current,
+            size="small",
+            sizing_mode="stretch_width",
+            margin=(16, 12, 2, 12),
+        )
+        choice.param.watch(lambda event: self._chosen(event.new), "value")
+        self._choice[:] = [choice]
+
+    def _chosen(self, uri: str | None) -> None:
+        if uri and uri != self._state.table:
+            self._on_open(uri)
+
+    def _pasted(self) -> None:
+        if text := (self._paste.value_input or "").strip():
+            self._on_open(text)
+
+
+class StartView:
+    """What a page without a table shows: the tables to choose from, and a field for another."""
+
+    def __init__(self, desk: Desk, state: PageState, on_open: Open) -> None:
+        self._desk = desk
+        self._state = state
+        self._glances = desk.glances
+        self._field = LiveHtml(_FIELD, margin=0)
+        self._list = LiveHtml(margin=0)
+        self._recent = LiveHtml(margin=0)
+        self._pages = Pages(self._list, "tables", self._fill)
+        self._filter = ""
+        self._sort: tuple[str, bool] | None = None
+        listed = build_filled_card(self._list)
+        self.panel = build_stack(listed, self._field, self._recent)
+        self._field.on("open", lambda text: self._open(text, on_open))
+        for part in (self._list, self._recent):
+            part.on("choose", on_open)
+        self._list.on("filter", self._filtered)
+        self._list.on("sort", self._sorted)
+        self._list.on("refresh", lambda _: self._refresh())
+        state.param.watch(lambda *_: self._show(), ["table", "opening"])
+        self._is_drawing = False
+        self._is_left = False
+        self._show()
+
+    def close(self) -> None:
+        """The page is gone."""
+        self._is_left = True
+        if self._glances is not None:
+            self._glances.leave(self._changed)
+
+    def _show(self) -> None:
+        if self._glances is not None and not (self._state.table or self._state.opening):
+            self._glances.follow(self._changed)
+        self._fill()
+
+    def _open(self, text: str, on_open: Open) -> None:
+        if text.strip():
+            on_open(text.strip())
+
+    def _changed(self) -> None:
+        """Something more is known; told from another thread, and many times a second."""
+        if not self._is_drawing and not self._is_left:
+            self._is_drawing = True
+            self._desk.runner.post(self._draw_later)
+
+    def _draw_later(self) -> None:
+        self._is_drawing = False
+        self._fill()
+
+    def _refresh(self) -> None:
+        if self._glances is not None:
+            self._glances.refresh()
+            self._fill()
+
+    def _filtered(self, text: str) -> None:
+        self._filter = cut(text, 200)
+        self._pages.rewind()
+        self._fill()
+
+    def _sorted(self, key: str) -> None:
+        if is_sortable(key):
+            was = self._sort
+            self._sort = (key, was is not None and was == (key, False))
+            self._pages.rewind()
+            self._fill()
+
+    def _fill(self) -> None:
+        if self._state.table or self._state.opening:
+            return  # nobody sees it
+        listed = () if self._glances is None else self._glances.places()
+        self._list.html = self._render_list() if listed or self._is_searched() else ""
+        recent = [uri for uri in self._desk.choices() if uri not in set(listed)]
+        rows = [
+            Row(cells=(Cell(text=cut_middle(uri, 110), title=uri),), action="choose", value=uri)
+            for uri in recent
+        ]
+        table = render_table("Tables opened lately", _COLUMNS, rows)
+        self._recent.html = (
+            f'<section class="dx-start dx-recent"><h3>{esc("Recent tables")}</h3>{table}</section>'
+            if rows
+            else ""
+        )
+
+    def _is_searched(self) -> bool:
+        glances = self._glances
+        return glances is not None and (glances.progress is not None or bool(glances.problems()))
+
+    def _render_list(self) -> str:
+        assert self._glances is not None  # asked for only where there is something to list
+        every = self._glances.list()
+        shown = sort_glances(filter_glances(every, self._filter), self._sort)
+        offset, limit = self._pages.span(len(shown))
+        now = datetime.now(UTC)
+        rows = [build_glance_row(one, now) for one in shown[offset : offset + limit]]
+        progress = self._glances.progress
+        waiting = "" if progress is None else render_waiting(_in_words(progress))
+        problems = "".join(render_problem(problem) for problem in self._glances.problems())
+        table = render_table(
+            "Tables", CATALOG_COLUMNS, rows, sort=self._sort,
+            empty="No table fits the filter." if self._filter else "No table was found.",
+        )  # fmt: skip
+        return (
+            f'<h3>Tables</h3><p class="dx-muted">{esc(sum_up(every))}</p>{problems}'
+            f'<div class="dx-head"><input type="search" data-do="filter" data-as="catalog" '
+            f'value="{esc(self._filter)}" aria-label="Filter the tables" '
+            f'placeholder="Filter by name or place" autocomplete="off" spellcheck="false">'
+            f'<button type="button" data-do="refresh" data-value="">Look anew</button></div>'
+            f"{waiting}{table}{self._pages.render(len(shown))}"
+        )
+
+
+def _in_words(progress: Progress) -> str:
+    of = "" if progress.total is None else f" of {format_count(progress.total)}"
+    return f"{progress.label}: {format_count(progress.done)}{of}"
+
+
+_FIELD = """
+<section class="dx-start"><h2>Open a Delta table</h2>
+<p class="dx-muted">Paste the path of the folder that holds <code>_delta_log</code>, or a URL
+such as <code>s3://bucket/orders</code>. Nothing in the table is changed.</p>
+<div class="dx-head"><input type="text" data-do="open" data-when="enter"
+aria-label="Path or URL of a table" placeholder="Path or URL, then Enter"
+autocomplete="off" spellcheck="false"></div></section>
+"""
+
+
+def _distinct(labels: dict[str, str]) -> dict[str, str]:
+    """Labels that differ: two tables called `orders` are told apart by their place."""
+    names = list(labels.values())
+    return {
+        uri: label if names.count(label) == 1 else cut_middle(uri, 60)
+        for uri, label in labels.items()
+    }

@@ -1,0 +1,76 @@
+"""What the commits between two versions did together, below the timeline."""
+
+from __future__ import annotations
+
+from widgets.figures.commits import MEASURES, Commits, Measure, RangeSums, build_range_sums
+from widgets.state import HistoryState, PageState, parse_version
+from widgets.text import UNKNOWN, esc, format_bytes_change, format_change, format_count, visible
+from widgets.ui.live_html import LiveHtml
+
+
+class RangePart:
+    """The sums of the selected range; the two versions can be typed, too."""
+
+    def __init__(self, state: PageState, history: HistoryState) -> None:
+        self._state = state
+        self._history = history
+        self.panel = LiveHtml(margin=0)
+        self.panel.on("older", lambda text: self._set("older", text))
+        self.panel.on("newer", lambda text: self._set("version", text))
+        self.panel.on("compare", lambda _: state.param.update(view="compare"))
+        self.panel.on("clear", lambda _: state.param.update(older=None))
+        history.param.watch(lambda *_: self._draw(), "commits")
+        state.param.watch(lambda *_: self._draw(), ["version", "older", "latest", "view"])
+
+    def _set(self, name: str, text: str) -> None:
+        version, latest = parse_version(text), self._state.latest
+        if version is not None and latest is not None and version <= latest:
+            self._state.param.update(**{name: version})
+        else:
+            self._draw()  # what was typed is no version of this table
+
+    def _draw(self) -> None:
+        commits: Commits | None = self._history.commits
+        older, newer = self._state.older, self._state.version
+        if commits is None or newer is None:
+            self.panel.html = ""
+            return
+        fields = _render_field("older", "From version", older) + _render_field("newer", "to", newer)
+        if older is None or older == newer:
+            hint = '<span class="dx-hint">what these commits did together</span>'
+            self.panel.html = f'<div class="dx-head dx-range">{fields}{hint}</div>'
+            return
+        first, last = min(older, newer), max(older, newer)
+        self.panel.html = (
+            f'<div class="dx-head dx-range">{fields}<span class="dx-hint"></span>'
+            '<button type="button" class="dx-outlined" data-do="compare" data-value="">Compare'
+            '</button><button type="button" data-do="clear" data-value="">Clear</button></div>'
+            f"{_render_sums(build_range_sums(commits, first, last))}"
+        )
+
+
+def _render_field(action: str, label: str, version: int | None) -> str:
+    value = "" if version is None else str(version)
+    return (
+        f'<label class="dx-picker">{label} <input type="text" inputmode="numeric" '
+        f'data-do="{action}" data-when="enter" value="{value}"></label>'
+    )
+
+
+def _render_sums(found: RangeSums) -> str:
+    noun = "commit" if found.count == 1 else "commits"
+    counted = ", ".join(f"{format_count(count)} {name}" for name, count in found.operations)
+    said = (
+        f"{format_count(found.count)} {noun}: {counted}." if found.count else "No commit is read."
+    )
+    if found.missing:
+        said += f" {format_count(found.missing)} more are not read or gone from the log."
+    parts = [f"{measure} {_change(found, measure)}" for measure in MEASURES]
+    return f'<p class="dx-lead">{esc(visible(said))} Together: {esc(", ".join(parts))}.</p>'
+
+
+def _change(found: RangeSums, measure: Measure) -> str:
+    added, removed = found.sums[f"{measure}_added"], found.sums[f"{measure}_removed"]
+    if added is None and removed is None:
+        return UNKNOWN
+    return (format_bytes_change if measure == "bytes" else format_change)(added, removed)

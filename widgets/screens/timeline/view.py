@@ -1,0 +1,312 @@
+"""The commit timeline: the plot, its ranges, and how far it has been read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import panel as pn
+from bokeh.events import SelectionGeometry
+
+from explorer.progress import Progress
+from widgets.figures.commits import MEASURES, Commits, Measure
+from widgets.figures.marks import LEGEND, find_events
+from widgets.figures.timeline import (
+    History,
+    Timeline,
+    build_timeline,
+    fill_timeline,
+    fill_view,
+    find_versions,
+    show_range,
+    show_version,
+)
+from widgets.screens.commits.filter_view import read_shown
+from widgets.screens.timeline._filling import HistoryReader
+from widgets.screens.timeline._range_view import RangePart
+from widgets.session.desk import Desk
+from widgets.session.tables import Overview
+from widgets.session.work import in_order
+from widgets.state import HistoryState, PageState
+from widgets.text import cut, esc, format_count
+from widgets.theme import DARK, LIGHT
+from widgets.ui.boxes import build_card
+from widgets.ui.live_html import LiveHtml
+from widgets.ui.pieces import render_waiting
+
+DAY_MS = 86_400_000.0
+RANGES = {"24h": ("24 h", DAY_MS), "7d": ("7 d", 7 * DAY_MS), "30d": ("30 d", 30 * DAY_MS)}
+VERSION_RANGES = {
+    "24h": ("Last 100", 100.0),
+    "7d": ("Last 1,000", 1e3),
+    "30d": ("Last 10,000", 1e4),
+}
+"""Where times say nothing, the axis is versions and so are its ranges."""
+
+EVERYTHING = "all"
+ZOOM = 0.5
+
+
+class TimelineView:
+    """One plot for one page; it is filled anew, not built anew, as commits arrive."""
+
+    def __init__(self, desk: Desk, state: PageState, history: HistoryState) -> None:
+        self._state = state
+        self._history = history
+        self._overview: Overview | None = None
+        self._range: str | None = EVERYTHING
+        self._measure: Measure = "bytes"
+        self._moving = False
+        self._progress: Progress | None = None
+        self.reader = HistoryReader(desk, history, self._report)
+        self._desk = desk
+        self._head = LiveHtml(margin=0)
+        self._foot = LiveHtml(margin=0)
+        self._plot: Timeline | None = None
+        self._pane = pn.pane.Bokeh(None, sizing_mode="stretch_width", margin=(4, 0, 0, 0))
+        self._sums = RangePart(state, history)
+        self.panel = build_card(self._head, self._pane, self._sums.panel, self._foot)
+        self._listen()
+
+    def _listen(self) -> None:
+        self._head.on("range", self._choose_range)
+        self._head.on("measure", self._choose_measure)
+        self._head.on("zoom", self._zoom)
+        self._foot.on("stop", lambda _: self.reader.stop())
+        self._foot.on("resume", lambda _: self.reader.resume())
+        self._history.param.watch(lambda *_: self._fill(), ["commits", "live"])
+        self._history.param.watch(lambda *_: self._draw_foot(), ["left", "reading", "problem"])
+        self._state.param.watch(lambda *_: self._mark(), ["version", "older"])
+        self._state.param.watch(lambda *_: self._refill(), "only")
+        self._state.param.watch(lambda *_: self._rebuild(), "dark")
+
+    def show(self, overview: Overview, *, stays: bool = False) -> None:
+        """A table has been opened; one that `stays` is only looked at anew."""
+        self._overview = overview
+        if not stays:
+            self._range, self._plot, self._pane.object = EVERYTHING, None, None
+        self._draw_head()
+        self._draw_foot()
+
+    def _drawn(self) -> History:
+        """What the plot shows now."""
+        commits: Commits = self._history.commits
+        return History(
+            commits=commits,
+            live=self._history.live.get(self._measure),
+            shown=read_shown(commits, self._state.only),
+            compactions=self._history.compactions,
+        )
+
+    def _choose_measure(self, measure: str) -> None:
+        if measure in MEASURES and measure != self._measure:
+            self._measure = measure
+            self._draw_head()
+            self._rebuild()
+
+    def _refill(self) -> None:
+        if self._plot is not None:
+            with in_order():
+                fill_view(self._plot, self._drawn())
+        self._draw_foot()
+
+    def _rebuild(self) -> None:
+        """The same plot in the other theme's colours, where the person left it."""
+        if self._plot is None:
+            return
+        low, high = self._plot.x_range.start, self._plot.x_range.end
+        self._plot = None
+        self._fill(view=(float(low), float(high)))
+
+    def _fill(self, view: tuple[float, float] | None = None) -> None:
+        commits: Commits | None = self._history.commits
+        if commits is not None:
+            with in_order():
+                self._fill_with(commits, view)
+
+    def _fill_with(self, commits: Commits, view: tuple[float, float] | None) -> None:
+        plot, fresh = self._plot, False
+        if plot is None or plot.axis != commits.axis:
+            plot, fresh = self._build(commits), True
+        self._plot = plot
+        self._moving = True
+        if view is None and self._range is not None:
+            view = self._range_bounds(commits, self._range)
+        if view is not None:
+            plot.x_range.update(bounds=None)
+            plot.x_range.update(start=view[0], end=view[1])
+            low, high = view
+            plot.x_range.update(reset_start=low, reset_end=high)
+        fill_timeline(plot, self._drawn())
+        show_version(plot, commits, self._state.version)
+        show_range(plot, commits, self._state.older, self._state.version)
+        self._moving = False
+        if fresh:
+            self._pane.object = plot.layout
+            self._draw_head()
+        self._draw_foot()
+
+    def _build(self, commits: Commits) -> Timeline:
+        plot = build_timeline(DARK if self._state.dark else LIGHT, commits.axis, self._measure)
+        for edge in ("start", "end"):
+            plot.x_range.on_change(edge, self._moved)
+        plot.marks.selected.on_change("indices", self._tapped)
+        plot.lanes.on_event(SelectionGeometry, self._brushed)
+        return plot
+
+    def _moved(self, _attribute: str, _old: Any, _new: Any) -> None:
+        if self._moving or self._plot is None:
+            return
+        if self._range is not None:
+            self._range = None
+            self._draw_head()
+        with in_order():
+            fill_view(self._plot, self._drawn())
+
+    def _brushed(self, event: SelectionGeometry) -> None:
+        geometry = event.geometry
+        if not event.final or self._plot is None or geometry.get("type") != "rect":
+            return
+        low, high = sorted((float(geometry["x0"]), float(geometry["x1"])))
+        found = find_versions(self._history.commits, low, high)
+        if found is not None:
+            # what the first of them did is counted from the version before it
+            older = found[0] - 1 if found[0] > 0 else 0
+            self._state.param.update(older=older, version=found[1])
+
+    def _tapped(self, _attribute: str, _old: Any, picked: list[int]) -> None:
+        if not picked or self._plot is None:
+            return
+        newest = self._plot.marks.data["newest"]
+        if picked[0] < len(newest):
+            self._state.version = int(newest[picked[0]])
+        with in_order():
+            self._plot.marks.selected.indices = []
+
+    def _mark(self) -> None:
+        if self._plot is not None:
+            with in_order():
+                show_version(self._plot, self._history.commits, self._state.version)
+                show_range(
+                    self._plot, self._history.commits, self._state.older, self._state.version
+                )
+
+    def _choose_range(self, name: str) -> None:
+        if (name in RANGES or name == EVERYTHING) and self._history.commits is not None:
+            self._range = name
+            self._draw_head()
+            self._fill()
+
+    def _zoom(self, direction: str) -> None:
+        if self._plot is None or direction not in {"in", "out"}:
+            return
+        low, high = float(self._plot.x_range.start), float(self._plot.x_range.end)
+        first, last = self._history.commits.bounds()
+        factor = ZOOM if direction == "in" else 1 / ZOOM
+        middle, half = (low + high) / 2, (high - low) / 2 * factor
+        self._range = None
+        self._draw_head()
+        self._fill(view=(max(first, middle - half), min(last, middle + half)))
+
+    def _range_bounds(self, commits: Commits, name: str) -> tuple[float, float]:
+        low, high = commits.bounds()
+        if name == EVERYTHING:
+            return low, high
+        widths = RANGES if commits.axis == "time" else VERSION_RANGES
+        width = widths[name][1]
+        return max(low, high - width), high
+
+    def _draw_head(self) -> None:
+        commits: Commits | None = self._history.commits
+        by_version = commits is not None and commits.axis == "version"
+        names = VERSION_RANGES if by_version else RANGES
+        options = [*((key, label) for key, (label, _) in names.items()), (EVERYTHING, "All")]
+        buttons = "".join(
+            f'<button type="button" data-do="range" data-value="{key}" '
+            f'aria-pressed="{"true" if key == self._range else "false"}">{label}</button>'
+            for key, label in options
+        )
+        hint = "Drag over the operations to select a range"
+        if by_version:
+            hint += "; by version, for their times are all alike"
+        measures = "".join(
+            f'<button type="button" data-do="measure" data-value="{measure}" '
+            f'aria-pressed="{"true" if measure == self._measure else "false"}">'
+            f"{measure.capitalize()}</button>"
+            for measure in MEASURES
+        )
+        self._head.html = (
+            f'<div class="dx-head"><h3>Commit timeline</h3><span class="dx-hint">{hint}</span>'
+            f'<span class="dx-segments" role="group" aria-label="What is counted">{measures}</span>'
+            '<span><button type="button" class="dx-icon dx-minus" data-do="zoom" data-value="out" '
+            'aria-label="Zoom out" title="Zoom out"></button>'
+            '<button type="button" class="dx-icon dx-plus" data-do="zoom" data-value="in" '
+            'aria-label="Zoom in" title="Zoom in (or Ctrl and the wheel)">'
+            "</button></span>"
+            f'<span class="dx-segments" role="group" aria-label="Range">{buttons}</span></div>'
+        )
+
+    def _report(self, progress: Progress) -> None:
+        self._progress = progress
+        self._draw_foot()
+
+    def _draw_foot(self) -> None:
+        history = self._history
+        read = 0 if history.commits is None else len(history.commits.version)
+        if history.reading:
+            self._foot.html = self._render_reading(read)
+            return
+        parts = [f"<span>{esc(self._summary(read))}</span>", self._render_legend()]
+        if history.problem is not None:
+            parts.append(f"<span>{esc(cut(history.problem.problem, 300))} "
+                         f"{esc(cut(history.problem.reason, 300))}</span>")  # fmt: skip
+        if history.left:
+            parts.append(
+                '<button type="button" data-do="resume" data-value="">Read older commits</button>'
+            )
+        self._foot.html = f'<div class="dx-foot">{"".join(parts)}</div>'
+
+    def _render_legend(self) -> str:
+        """The shapes that occur, with their names."""
+        commits: Commits | None = self._history.commits
+        if commits is None:
+            return ""
+        there = [kind for kind, found in find_events(commits).items() if found.any()]
+        there += ["checkpoint"] if commits.checkpoint.any() else []
+        there += ["log compaction"] if self._history.compactions else []
+        shapes = " ".join(
+            f"<span>{shape} {esc(kind)}</span>" for kind, shape in LEGEND.items() if kind in there
+        )
+        return f'<span class="dx-shapes">Marker size: files touched {shapes}</span>'
+
+    def _render_reading(self, read: int) -> str:
+        progress = self._progress
+        total = read + self._history.left
+        if progress is not None and progress.total:
+            read, total = max(read, min(progress.done, progress.total)), progress.total
+        if not total:
+            return render_waiting("Reading the newest commits")
+        return (
+            f'<div class="dx-foot" role="status"><span>{format_count(read)} of '
+            f"{format_count(total)} commits read, newest first</span>"
+            f'<progress max="{total}" value="{read}" aria-label="Commits read"></progress>'
+            '<button type="button" data-do="stop" data-value="">Stop</button></div>'
+        )
+
+    def _summary(self, read: int) -> str:
+        left = self._history.left
+        if not read and not left:
+            return "The log holds no commit file; what it says comes from a checkpoint."
+        if left:
+            return f"{format_count(read)} commits read, {format_count(left)} older ones not yet."
+        commits: Commits = self._history.commits
+        first = int(commits.version[0])
+        gaps = int(commits.version[-1]) - first + 1 - read
+        text = f"All {format_count(read)} commits of the log are shown."
+        if read == 1:
+            text = "All 1 commit of the log is shown."
+        if first:
+            text += f" Versions before {format_count(first)} are gone from the log."
+        if gaps:
+            missing = "1 version" if gaps == 1 else f"{format_count(gaps)} versions"
+            text += f" Missing in between: {missing}."
+        return text

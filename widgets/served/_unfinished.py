@@ -1,0 +1,34 @@
+"""Plans whose execution was cut off: begun, and without a receipt since."""
+
+from __future__ import annotations
+
+from explorer.errors import InvalidArgumentError
+from explorer.maintenance.documents.state_folder import StateFolder
+from widgets.text import cut
+
+
+def find_unfinished(state: StateFolder) -> list[str]:
+    """A sentence for each, of what the state folder holds."""
+    ended = {receipt.digest for receipt in state.list_receipts()}
+    said = []
+    for plan in state.list_plans():
+        digest = str(plan["digest"])
+        if digest in ended or not _begun(state, digest):
+            continue
+        subject = plan.get("subject")
+        uri = subject.get("uri") if isinstance(subject, dict) else None
+        way = f"choose plan {digest[:12]} and approve it again; what is done is not done twice."
+        if plan.get("altered"):
+            way = f"and make a new plan: the document of plan {digest[:12]} was changed since."
+        said.append(
+            f"A plan for {cut(str(uri), 200)} was cut off while it was carried out. To end it, "
+            f"open the table's maintenance, {way}"
+        )
+    return said
+
+
+def _begun(state: StateFolder, digest: str) -> bool:
+    try:
+        return bool(state.read_journal(digest))
+    except InvalidArgumentError:  # whoever goes on with the plan is told
+        return True

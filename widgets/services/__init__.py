@@ -1,1 +1,0 @@
-"""What the views ask for; only this package talks to the engine."""

@@ -1,0 +1,320 @@
+"""One open table as the views ask for it: cached by version, one method per fact.
+
+A version of a table never changes, so what is known of one is kept; how much is
+bounded, because pages stay open for days.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
+
+import explorer.inspect as look
+from explorer.errors import DeltaError, Problem, UnsupportedError
+from explorer.log.folder.listing import LogListing
+from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+
+SNAPSHOTS_KEPT = 2
+"""A snapshot of a million files holds hundreds of megabytes."""
+
+ANSWERS_KEPT = 64
+_WAIT_SECONDS = 0.1
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What a listing of the log says: known before anything is read."""
+
+    uri: str
+    latest: int
+    checkpoint: int | None
+    commits_since_checkpoint: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What the table is. Protocol and metadata are None where the log lacks them;
+    `refusal` says why a reader must not go on, `failure` why it cannot."""
+
+    protocol: Protocol | None
+    metadata: Metadata | None
+    refusal: Problem | None = None
+    failure: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What the state of a version says without reading statistics."""
+
+    timestamp: datetime | None
+    num_files: int
+    size_in_bytes: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFigures:
+    """Rows by statistics, None where they do not say."""
+
+    num_rows: int | None
+    num_deleted: int | None
+    num_vectors: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileQuery:
+    """Which page of a version's files, in what order."""
+
+    version: int
+    offset: int = 0
+    limit: int = 25
+    sort_by: str = "path"
+    descending: bool = False
+    contains: str | None = None
+
+
+class _Kept(Generic[K, V]):
+    """The answers used last, each computed once even when two threads ask; while one is being
+    computed, the others are given all the same."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._values: OrderedDict[K, V] = OrderedDict()
+        self._under_way: dict[K, threading.Event] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: K, build: Callable[[], V], watch: Watch = UNWATCHED) -> V:
+        """The answer for `key`. Who waits for another's computing can be cancelled; where that
+        other one gives up, who waited computes."""
+        while True:
+            with self._lock:
+                if key in self._values:
+                    self._values.move_to_end(key)
+                    return self._values[key]
+                theirs = self._under_way.get(key)
+                if theirs is None:
+                    mine = self._under_way[key] = threading.Event()
+                    break
+            while not theirs.wait(_WAIT_SECONDS):
+                watch.step(0, None, "Waiting for what is being read already")
+        try:
+            value = build()
+            with self._lock:
+                self._values[key] = value
+                while len(self._values) > self._limit:
+                    self._values.popitem(last=False)
+            return value
+        finally:
+            with self._lock:
+                del self._under_way[key]
+            mine.set()
+
+    def held(self) -> list[V]:
+        """The answers that are there."""
+        with self._lock:
+            return list(self._values.values())
+
+    def clear(self) -> None:
+        """Keep none."""
+        with self._lock:
+            self._values.clear()
+
+
+class TableService:
+    """Questions about one table; every method may read and may raise `DeltaError`."""
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        storage_options: Mapping[str, Any] | None = None,
+        grown: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._table = table
+        self._storage_options = dict(storage_options or {})
+        self._grown = grown
+        self._snapshots: _Kept[int, Snapshot] = _Kept(SNAPSHOTS_KEPT)
+        self._answers: _Kept[tuple[Any, ...], Any] = _Kept(ANSWERS_KEPT)
+
+    @property
+    def uri(self) -> str:
+        """The place as it may be shown."""
+        return self._table.uri
+
+    @property
+    def table(self) -> Table:
+        """The table itself, for the questions that other services ask."""
+        return self._table
+
+    @property
+    def storage_options(self) -> Mapping[str, Any]:
+        """What the table was opened with; for opening it again to change it, never shown."""
+        return self._storage_options
+
+    @property
+    def held_bytes(self) -> int:
+        """What is kept of this table takes about so many bytes."""
+        snapshots = sum(snapshot.held_bytes for snapshot in self._snapshots.held())
+        answers = sum(int(getattr(answer, "nbytes", 0)) for answer in self._answers.held())
+        return self._table.held_bytes + snapshots + answers
+
+    def release(self) -> None:
+        """Give all of it back; what is asked next is read again."""
+        self._snapshots.clear()
+        self._answers.clear()
+        self._table.release()
+
+    def listing(self) -> LogListing:
+        """The log folder now."""
+        return self._table.listing()
+
+    def read_overview(self) -> Overview:
+        """What is known first; also of a table that a snapshot refuses."""
+        listing = self.listing()
+        latest = listing.latest_version
+        if latest is None:
+            latest = self._table.latest_version()  # says what is wrong with the log
+        newest = listing.checkpoints[-1].version if listing.checkpoints else None
+        return Overview(
+            uri=self.uri,
+            latest=latest,
+            checkpoint=newest,
+            commits_since_checkpoint=latest + 1 if newest is None else latest - newest,
+        )
+
+    def read_identity(self, version: int) -> Identity:
+        """Protocol and metadata; of a refused or broken table too, as far as they go."""
+        try:
+            snapshot = self.snapshot(version)
+        except UnsupportedError as refusal:
+            return self._read_parts(version, refusal=Problem.of(refusal))
+        except DeltaError as error:
+            return self._read_parts(version, failure=Problem.of(error))
+        return Identity(protocol=snapshot.protocol, metadata=snapshot.metadata)
+
+    def _read_parts(
+        self, version: int, *, refusal: Problem | None = None, failure: Problem | None = None
+    ) -> Identity:
+        return Identity(
+            protocol=_read_or_none(lambda: self.read_protocol(version)),
+            metadata=_read_or_none(lambda: self.read_metadata(version)),
+            refusal=refusal,
+            failure=failure,
+        )
+
+    def read_figures(self, version: int) -> Figures:
+        """The figures of a version that a snapshot can be had of."""
+        snapshot = self.snapshot(version)
+        return Figures(
+            timestamp=snapshot.timestamp,
+            num_files=snapshot.num_files,
+            size_in_bytes=snapshot.size_in_bytes,
+            problems=tuple(snapshot.problems),
+        )
+
+    def read_rows(self, version: int) -> RowFigures:
+        """Rows of a version; reads statistics, which takes longer than the rest."""
+        snapshot = self.snapshot(version)
+        return RowFigures(
+            num_rows=snapshot.num_rows,
+            num_deleted=snapshot.num_deleted_rows,
+            num_vectors=snapshot.num_deletion_vectors,
+        )
+
+    def snapshot(self, version: int, watch: Watch = UNWATCHED) -> Snapshot:
+        """The state at a version."""
+
+        def read() -> Snapshot:
+            return self._table.snapshot(
+                version=version, progress=watch.progress, cancel=watch.cancel
+            )
+
+        snapshot = self._snapshots.get(version, read, watch)
+        self._grown()
+        return snapshot
+
+    def read_timeline(
+        self, first: int, last: int, progress: ProgressCallback | None, cancel: Cancel | None
+    ) -> pa.Table:
+        """The commits from `first` to `last`, newest first."""
+        return look.timeline(self._table, first=first, last=last, progress=progress, cancel=cancel)
+
+    def read_commit(self, version: int) -> Mapping[str, Any]:
+        """What the commit says of itself."""
+        info: Mapping[str, Any] = self._answer(
+            "commit", version, lambda: look.commit_info(self._table, version)
+        )
+        return info
+
+    def read_actions(self, version: int) -> pa.Table:
+        """The lines of a commit."""
+        return self._answer("actions", version, lambda: look.commit_actions(self._table, version))
+
+    def read_files(self, query: FileQuery, watch: Watch = UNWATCHED) -> look.FilesPage:
+        """One page of a version's files."""
+        return look.files_page(
+            self.snapshot(query.version, watch),
+            offset=query.offset,
+            limit=query.limit,
+            sort_by=query.sort_by,
+            descending=query.descending,
+            contains=query.contains,
+            progress=watch.progress,
+            cancel=watch.cancel,
+        )
+
+    def read_file(self, version: int, path: str) -> Mapping[str, Any]:
+        """What else the log says of one file: statistics as stored, and tags."""
+        found = self.snapshot(version).file_state.find(path, ["stats", "tags"])
+        return dict(found.slice(0, 1).to_pylist()[0]) if found.num_rows else {}
+
+    def read_metadata(self, version: int) -> Metadata:
+        """The metadata at a version."""
+        return self._answer("metadata", version, lambda: self._table.metadata(version))
+
+    def read_protocol(self, version: int) -> Protocol:
+        """The protocol at a version."""
+        return self._answer("protocol", version, lambda: self._table.protocol(version))
+
+    def read_features(self, version: int) -> pa.Table:
+        """The table features at a version."""
+        return self._answer("features", version, lambda: look.features(self._table, version))
+
+    def read_schema(self, version: int) -> pa.Table:
+        """The columns at a version."""
+        return self._answer("schema", version, lambda: look.schema(self._table, version))
+
+    def read_transactions(self, version: int) -> pa.Table:
+        """Application transactions at a version."""
+        return look.transactions(self.snapshot(version))
+
+    def read_domains(self, version: int) -> pa.Table:
+        """Metadata domains at a version."""
+        return look.domains(self.snapshot(version))
+
+    def read_log_files(self) -> pa.Table:
+        """The files of the log folder now; not kept, for they come and go."""
+        return look.log_files(self._table)
+
+    def _answer(self, fact: str, version: int, build: Callable[[], V]) -> V:
+        answer: V = self._answers.get((fact, version), build)
+        return answer
+
+
+def _read_or_none(read: Callable[[], V]) -> V | None:
+    try:
+        return read()
+    except DeltaError:
+        return None  # the snapshot has told of it already

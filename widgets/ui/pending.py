@@ -1,0 +1,142 @@
+"""A part of a view whose answer may take a while."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+from explorer.errors import Problem
+from explorer.progress import Progress, Watch
+from widgets.session.asking import Question
+from widgets.session.desk import Desk
+from widgets.text import esc, visible
+from widgets.ui.live_html import LiveHtml
+from widgets.ui.pieces import render_problem
+from widgets.ui.progress import render_progress
+
+QUIET_SECONDS = 0.4
+"""What takes less replaces what stood there before without a sign in between."""
+
+T = TypeVar("T")
+Tell = Callable[[str], None]
+"""Takes what is known already: a sentence, as plain text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What is being done, what is said once it was stopped, and the button that asks anew."""
+
+    label: str
+    stopped: str
+    again: str
+
+
+class Pending:
+    """Shows what is known first, how far the rest is, and a button that stops it.
+
+    Then the answer is drawn by whoever asked; or what went wrong stands there; or, where it was
+    stopped, a button that asks anew. Where it `keeps` what is shown, that stays until the work
+    takes its time.
+    """
+
+    def __init__(self, desk: Desk, part: LiveHtml, *, keeps: bool = False) -> None:
+        self._part = part
+        self._keeps = keeps
+        self._runner = desk.runner
+        self._question = Question(desk.runner)
+        self._head = self._known = ""
+        self._progress: Progress | None = None
+        self._is_quiet = False
+        self._waiting: Callable[[], None] | None = None
+        self._words = Words(label="", stopped="", again="")
+        self._again: Callable[[], None] = lambda: None
+        self._stopped: Callable[[], None] | None = None
+        part.on("cancel", lambda _: self.stop())
+        part.on("again", lambda _: self._again())
+
+    def ask(
+        self,
+        words: Words,
+        work: Callable[[Watch, Tell], T],
+        done: Callable[[T], None],
+        *,
+        head: str = "",
+        failed: Callable[[Problem], str] = render_problem,
+        stopped: Callable[[], None] | None = None,
+    ) -> None:
+        """Run `work` beside the page, below `head`, which is HTML.
+
+        What `work` tells stands there as the answer so far; `failed` gives the HTML of what went
+        wrong. `stopped` draws what is to stand there once it was stopped, where that is more than
+        words.
+        """
+        self._again = partial(
+            self.ask, words, work, done, head=head, failed=failed, stopped=stopped
+        )
+        self._stopped = stopped
+        self._head, self._known, self._words = head, "", words
+        self._is_quiet = self._keeps and bool(self._part.html) and self._runner.is_background
+        self._report(Progress(done=0, total=None, label=words.label))
+        if self._is_quiet:
+            self._speak_up_later()
+
+        def finish(answer: T) -> None:
+            self._waiting = None
+            done(answer)
+
+        self._question.ask_in_steps(
+            work, self._tell, finish, partial(self._fail, failed), self._report
+        )
+
+    def _speak_up_later(self) -> None:
+        def speak_up() -> None:
+            if self._waiting is speak_up:
+                self._is_quiet = False
+                self._draw()
+
+        self._waiting = speak_up
+        timer = threading.Timer(QUIET_SECONDS, lambda: self._runner.post(speak_up))
+        timer.daemon = True
+        timer.start()
+
+    def drop(self) -> None:
+        """Nobody waits for the answer any more; what is shown stays."""
+        self._waiting = None
+        self._question.drop()
+
+    def stop(self) -> None:
+        """Give up, and say so."""
+        self.drop()
+        if self._stopped is not None:
+            self._stopped()
+            return
+        words = self._words
+        self._part.html = (
+            f'{self._head}{self._known}<p class="dx-muted" role="status">{esc(words.stopped)}</p>'
+            '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="again" '
+            f'data-value="">{esc(words.again)}</button></div>'
+        )
+
+    def _tell(self, sentence: str) -> None:
+        self._known = f'<p class="dx-lead">{esc(visible(sentence))}</p>'
+        self._draw()
+
+    def _report(self, progress: Progress) -> None:
+        self._progress = progress
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._progress is not None and not self._is_quiet:
+            self._part.html = self._head + self._known + render_progress(self._progress)
+
+    def _fail(self, failed: Callable[[Problem], str], problem: Problem) -> None:
+        self._waiting = None
+        self._part.html = self._head + failed(problem)
+
+
+def untold(work: Callable[[Watch], T]) -> Callable[[Watch, Any], T]:
+    """Work that has nothing to tell before it is done."""
+    return lambda watch, _: work(watch)

@@ -1,1 +1,0 @@
-"""Views: layout, and which answer stands where."""
