@@ -232,7 +232,7 @@ def blamed(spark: SparkSession, table: explorer.Table) -> dict[str, str]:
     than the log says, found by the guard of Spark's own reader, and one that is cut."""
     snapshot = table.snapshot()
     frame = pipeline.read(snapshot, spark, route="parquet")
-    place = Path(table.uri) / "a.parquet"
+    place = Path(table.uri) / "a"
     data = place.read_bytes()
     kinds = {
         "a misspelt column": _kind(lambda: frame.filter("nosuch = 1").collect()),
