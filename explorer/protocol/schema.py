@@ -58,7 +58,7 @@ _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)")
 _GEO = re.compile(r"(geometry|geography)(?:\(([^()]*)\))?")
 _MAX_PRECISION: Final = 38
 _CHARACTERS = re.compile(r"(?:char|varchar)\(\s*\d{1,10}\s*\)")
-_CHARACTER_TYPE: Final = "__CHAR_VARCHAR_TYPE_STRING"
+CHARACTER_TYPE_KEY: Final = "__CHAR_VARCHAR_TYPE_STRING"
 """In the metadata of a string column, its type with a length, as Spark keeps it."""
 
 # a longer text would take ten times its size and more if all of it were decoded at once
@@ -304,7 +304,7 @@ def _parse_struct(value: dict[str, Any], place: _Place, depth: int) -> StructTyp
         here = (*place, name)
         told = _parse_field_metadata(item.get("metadata"), here)
         if type(kind := item.get("type")) is str and _CHARACTERS.fullmatch(kind):
-            told = {_CHARACTER_TYPE: kind, **told}
+            told = {CHARACTER_TYPE_KEY: kind, **told}
         fields.append(
             StructField(
                 name=name,
