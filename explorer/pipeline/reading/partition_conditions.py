@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _UTC: Final = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "+00:00"})
+_OF_VALUES: Final = frozenset({"invalid_argument", "storage_failed"})
+"""Kinds of errors that a value in a row may be the cause of."""
 _TRUTH: Final = "delta_explorer_truth"
 
 
@@ -68,7 +70,7 @@ def _answers(condition: SqlCondition, doing: str) -> Iterator[None]:
         raise _no_condition(condition, _first_line(error)) from error
     except PySparkException as error:
         told = translate(error, doing)
-        if told.kind != "storage_failed":  # cancelled, or the session was stopped
+        if told.kind not in _OF_VALUES:  # cancelled, or the session was stopped
             raise told from error
         raise UnsupportedError(
             "Spark could not evaluate it.",
