@@ -20,6 +20,7 @@ from explorer.cli.wording import render_count, render_size, render_time
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from explorer.errors import Problem
     from explorer.inspect.rows.feed_counts import ChangeTotals
 
 _SCREENFUL = 50
@@ -52,7 +53,10 @@ def changes(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer changes ./orders 12 15 --limit 100
     """
-    from explorer.rows.changes.feed import read_changes  # noqa: PLC0415  # `--help` does without Arrow
+    from explorer.rows.changes.feed import (  # noqa: PLC0415  # `--help` does without Arrow
+        label_problems,
+        read_changes,
+    )
 
     table = explorer.open_table(uri, parse_storage_options(option))
     if count:
@@ -65,6 +69,7 @@ def changes(  # noqa: PLR0913  # the options of a command
     with show_progress() as progress:
         found = read_changes(table, from_version, to_version, one_more, progress=progress)
     shown = found if wanted is None else found.slice(0, wanted)
+    problems = label_problems(shown.column("_change_type").to_pylist())
     if as_json:
         print_document(
             {
@@ -73,11 +78,13 @@ def changes(  # noqa: PLR0913  # the options of a command
                 "to_version": to_version,
                 "columns": [{"name": item.name, "type": str(item.type)} for item in found.schema],
                 "is_cut": found.num_rows > shown.num_rows,
+                "problems": [problem.as_dict() for problem in problems],
                 "rows": list(row_objects(shown)),
             }
         )
         return
     _print(shown, is_cut=found.num_rows > shown.num_rows)
+    _tell_problems(problems)
 
 
 def _tell_totals(totals: ChangeTotals, limit: int | None, *, as_json: bool) -> None:
@@ -87,6 +94,7 @@ def _tell_totals(totals: ChangeTotals, limit: int | None, *, as_json: bool) -> N
                 "from_version": totals.first,
                 "to_version": totals.last,
                 "sentence": totals.sentence,
+                "problems": [problem.as_dict() for problem in totals.problems],
                 "versions": list(plain_rows(totals.versions)),
             }
         )
@@ -97,6 +105,13 @@ def _tell_totals(totals: ChangeTotals, limit: int | None, *, as_json: bool) -> N
     if rows:
         print_listing(console, _COUNTS, rows)
         print_cut(console, len(rows), totals.versions.num_rows, "versions")
+    _tell_problems(totals.problems)
+
+
+def _tell_problems(problems: tuple[Problem, ...]) -> None:
+    console = build_console(sys.stdout)
+    for problem in problems:
+        print_note(console, f"! {problem.problem} {problem.reason}")
 
 
 def _print(rows: pa.Table, *, is_cut: bool) -> None:

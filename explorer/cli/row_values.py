@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from explorer.protocol.calendar_days import SECOND_US, render_day, render_moment
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -32,41 +34,21 @@ def row_objects(rows: pa.Table) -> Iterator[dict[str, Any]]:
 
 
 def _values(column: pa.Array) -> list[Any]:
+    from explorer.rows.python_values import plain_values  # noqa: PLC0415  # as below
+
     render = _renderer(column.type)
-    plain = column.cast(_as_numbers(column.type)).to_pylist()
+    plain = plain_values(column)
     return [None if value is None else render(value) for value in plain]
 
 
-def _as_numbers(kind: pa.DataType) -> pa.DataType:
-    """The type with its times as numbers: pyarrow fails for those beyond Python's years."""
-    import pyarrow as pa  # noqa: PLC0415  # `--help` does without Arrow
-
-    types = pa.types
-    if types.is_timestamp(kind) or types.is_duration(kind):
-        return pa.int64()
-    if types.is_date32(kind):
-        return pa.int32()
-    if types.is_struct(kind):
-        return pa.struct([item.with_type(_as_numbers(item.type)) for item in kind])
-    if types.is_map(kind):
-        key, value = kind.key_field, kind.item_field
-        return pa.map_(
-            key.with_type(_as_numbers(key.type)), value.with_type(_as_numbers(value.type))
-        )
-    if types.is_list(kind):
-        item = kind.value_field
-        return pa.list_(item.with_type(_as_numbers(item.type)))
-    return kind
-
-
 def _renderer(kind: pa.DataType) -> _Render:
-    import pyarrow as pa  # noqa: PLC0415  # as above
+    import pyarrow as pa  # noqa: PLC0415  # `--help` does without Arrow
 
     types = pa.types
     if types.is_timestamp(kind):
         return _time_renderer(kind.unit, "Z" if kind.tz else "")
     if types.is_date32(kind):
-        return _time_renderer("D", "")
+        return render_day
     if types.is_struct(kind):
         fields = {item.name: _maybe(_renderer(item.type)) for item in kind}
         return lambda value: {name: render(value[name]) for name, render in fields.items()}
@@ -86,18 +68,12 @@ def _map_renderer(kind: pa.DataType) -> _Render:
 
 
 def _time_renderer(unit: str, zone: str) -> _Render:
-    from numpy import datetime64  # noqa: PLC0415  # as above
-
-    instant: Any = datetime64  # its types know units as literals only
-    if unit == "D":
-        return lambda value: str(instant(value, "D"))
     digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[unit]
 
     def render(value: int) -> str:
-        # by way of seconds: the least number of another unit means no time to numpy
         seconds, fraction = divmod(value, 10**digits)
         shown = f".{fraction:0{digits}}" if digits else ""
-        return f"{instant(seconds, 's')}{shown}{zone}"
+        return f"{render_moment(seconds * SECOND_US, 'T')}{shown}{zone}"
 
     return render
 

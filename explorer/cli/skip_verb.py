@@ -49,13 +49,14 @@ def skip(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer skip ./orders "day >= '2026-11-01' AND amount > 100"
     """
+    from explorer.pipeline import evaluate_on_partitions  # noqa: PLC0415  # as below
     from explorer.scan.plan import plan_scan  # noqa: PLC0415  # `--help` does without Arrow
 
     check_one_point_in_time(version, timestamp)
     table = open_named(uri, option)
     with show_progress() as progress:
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-        plan = plan_scan(snapshot, where, progress=progress)
+        plan = plan_scan(snapshot, where, evaluate=evaluate_on_partitions, progress=progress)
     if as_json:
         print_document(_document(plan, plan.reasons(limit=limit)))
     else:
@@ -86,7 +87,7 @@ def _print_plan(plan: ScanPlan, limit: int) -> None:
         print_listing(console, _FILES, rows)
     print_cut(console, len(rows), plan.num_files, "files")
     for problem in plan.problems:
-        print_note(console, f"! {problem.problem}")
+        print_note(console, f"! {problem.problem} {problem.reason}")
 
 
 def _fate(row: Row) -> str:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.calendar_texts import render_values
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.schema import render_type
@@ -164,7 +165,7 @@ def _text(bounds: list[pa.Array], side: str) -> str | None:
     if not bounds:
         return None
     found = _extreme(pa.concat_arrays(bounds), side)
-    text: str = pc.cast(found, pa.string())[0].as_py()
+    text: str = render_values(found)[0].as_py()
     return text
 
 

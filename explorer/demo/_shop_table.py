@@ -238,7 +238,7 @@ class ShopTable:
                     self.protocol = action
                 case Metadata():
                     self.metadata = action
-                    self.schema = parse_schema(action.schema_string or "")
+                    self.schema = parse_schema(action.schema_string)
                 case Transaction():
                     self.transactions[action.app_id] = action
         for gone in outcome.removed:

@@ -27,7 +27,7 @@ from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.file_format import validate_format
 from explorer.protocol.properties import validate_properties
 from explorer.protocol.schema import StructType, parse_schema
-from explorer.protocol.schema_walk import validate_schema
+from explorer.protocol.schema_walk import missing_schema, validate_schema
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.table.times import render_time
@@ -199,7 +199,7 @@ def _contradictions(
         *validate_properties(metadata.configuration),
     ]
     if metadata.schema_string is None:
-        return None, problems
+        problems.append(missing_schema())
     try:
         schema = parse_schema(metadata.schema_string)
     except CorruptLogError as error:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from explorer.pipeline.jobs.watching_jobs import watching
     from explorer.pipeline.large.large_table import Limits, with_spark_state
     from explorer.pipeline.reading.changes import read_changes
+    from explorer.pipeline.reading.partition_conditions import evaluate_on_partitions
     from explorer.pipeline.reading.reading import ReadPlan, plan_read, read
     from explorer.pipeline.reading.registration import register
     from explorer.pipeline.reading.row_conditions import Violations, find_violations
@@ -41,6 +42,7 @@ _HOMES = {
     "choose_session": "session",
     "clear_errors": "jobs.failures",
     "diff_rows": "diff.row_diff",
+    "evaluate_on_partitions": "reading.partition_conditions",
     "find_violations": "reading.row_conditions",
     "measure_files": "rewrite.file_statistics",
     "plan_read": "reading.reading",
@@ -65,6 +67,7 @@ __all__ = [
     "choose_session",
     "clear_errors",
     "diff_rows",
+    "evaluate_on_partitions",
     "find_violations",
     "measure_files",
     "plan_read",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast
 
 from explorer.protocol.schema import (
+    CHARACTER_TYPE_KEY,
     ArrayType,
     DataType,
     MapType,
@@ -21,8 +22,6 @@ from explorer.protocol.schema import (
     StructField,
     StructType,
 )
-
-CHARACTER_TYPE_KEY: Final = "__CHAR_VARCHAR_TYPE_STRING"
 
 Way: TypeAlias = tuple[str, ...]
 """The steps from a field to a value inside it: names of fields, `element`, `key`, `value`."""

@@ -12,10 +12,27 @@ import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal, InvalidOperation
+from typing import TypeAlias
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, UnsupportedError
+from explorer.protocol.calendar_days import (
+    DAY_PATTERN,
+    DAY_US,
+    LAST_US,
+    LEAST_US,
+    Day,
+    Moment,
+    checked_moment,
+    days_of,
+    parse_clock,
+    parse_day,
+    parse_offset,
+    parse_year,
+    render_moment,
+)
 
-PartitionValue = str | int | float | bool | bytes | date | datetime | Decimal | None
+PartitionValue: TypeAlias = str | int | float | bool | bytes | Day | Moment | Decimal | None
+"""A value of the log: dates and times are numbers, in every year that the types have."""
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """How a null partition value is called in a folder's name."""
@@ -24,7 +41,7 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 _HIVE_ESCAPED = re.compile("[\x00-\x1f\x7f\"#%'*/:=?\\\\{\\[\\]^]")
 
 
-def render_partition_value(value: PartitionValue) -> str | None:
+def render_partition_value(value: PartitionValue | date | datetime) -> str | None:
     """The string of the log, None for null.
 
     Times keep their microseconds only where there are any; those with a time
@@ -37,14 +54,14 @@ def render_partition_value(value: PartitionValue) -> str | None:
             return "true" if value else "false"
         case float():
             return _render_float(value)
-        case datetime():
-            return _render_time(value)
+        case Moment() | date():
+            return _render_calendar(value)
         case bytes():
             return _render_binary(value)
         case Decimal():
             return format(value, "f")
         case _:
-            return value.isoformat() if isinstance(value, date) else str(value)
+            return str(value)
 
 
 def parse_partition_value(text: str | None, type_name: str) -> PartitionValue:
@@ -92,10 +109,16 @@ def _render_float(value: float) -> str:
     return repr(value)
 
 
-def _render_time(value: datetime) -> str:
-    if value.tzinfo is None:
-        return value.isoformat(sep=" ")
-    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+def _render_calendar(value: Moment | date) -> str:
+    match value:
+        case Moment(number=number, is_instant=True):
+            return render_moment(number, "T", 6) + "Z"
+        case datetime() if value.tzinfo is None:
+            return value.isoformat(sep=" ")
+        case datetime():
+            return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        case _:
+            return str(value)
 
 
 def _render_binary(value: bytes) -> str:
@@ -158,41 +181,46 @@ def _parse_boolean(text: str, _: str) -> bool:
     return text.lower() == "true"
 
 
-def _parse_date(text: str, _: str) -> date:
-    found = _DATE.fullmatch(text)
-    if found is None:
-        raise ValueError("not a date")
-    return date(int(found[1]), int(found[2]), int(found[3]))
+def _parse_date(text: str, _: str) -> Day:
+    return parse_day(text)
 
 
-def _parse_timestamp(text: str, _: str) -> datetime:
+def _parse_timestamp(text: str, type_name: str) -> Moment:
     # without a zone the log means the writer's, which nobody recorded: UTC as the reference
-    parsed = _parse_time(text)
-    return parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+    clock, offset = _parse_time(text)
+    return _held(clock - offset, type_name, is_instant=True)
 
 
-def _parse_local_timestamp(text: str, _: str) -> datetime:
-    return _parse_time(text).replace(tzinfo=None)
+def _parse_local_timestamp(text: str, type_name: str) -> Moment:
+    clock, _ = _parse_time(text)
+    return _held(clock, type_name, is_instant=False)
 
 
-def _parse_time(text: str) -> datetime:
+def _held(microseconds: int, type_name: str, *, is_instant: bool) -> Moment:
+    """The time, where a column of the type can hold it."""
+    per_unit = 1000 if type_name.startswith("timestamp_nanos") else 1
+    if not LEAST_US <= microseconds * per_unit <= LAST_US:
+        raise ValueError("beyond what the type holds")
+    return checked_moment(microseconds, is_instant=is_instant)
+
+
+def _parse_time(text: str) -> tuple[int, int]:
+    """The microseconds of a clock on the wall since 1970, and those that it is before UTC."""
     # a column of dates may have become one of timestamps: its old values have no time
     found = _TIME.fullmatch(text)
     if found is None:
         raise ValueError("not a timestamp")
-    day, clock, fraction, zone = found.groups()
-    if fraction is not None and fraction[6:].strip("0"):
-        raise ValueError("finer than microseconds")
-    text = day if clock is None else f"{day}T{clock}.{(fraction or '0')[:6]:0<6}{zone or ''}"
-    return datetime.fromisoformat(text)
+    year, month, day, clock, zone = found.groups()
+    days = days_of(parse_year(year), int(month), int(day))
+    time = 0 if clock is None else parse_clock(clock)
+    return days * DAY_US + time, 0 if zone is None else parse_offset(zone)
 
 
 _INTEGER = re.compile(r"[+-]?\d{1,20}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d{1,100}(\.\d{0,100})?|\.\d{1,100})([eE][+-]?\d{1,4})?", re.ASCII)
 _DECIMAL_TYPE = re.compile(r"decimal\((\d+),(\d+)\)")
-_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _TIME = re.compile(
-    r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})?)?",
+    DAY_PATTERN + r"(?:[ T](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(Z|[+-]\d{2}:\d{2}(?::\d{2})?)?)?",
     re.ASCII,
 )
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}

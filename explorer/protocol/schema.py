@@ -48,6 +48,7 @@ PRIMITIVE_NAMES: Final = frozenset(
 
 _SPELLINGS: Final = {
     "null": "void",  # as Spark wrote it before version 3
+    "timestamp_ltz": "timestamp",
     "interval year": "interval year to month",
     "interval month": "interval year to month",
 }
@@ -56,6 +57,9 @@ _DAY_TIME = re.compile(r"interval (day|hour|minute|second)(?: to (hour|minute|se
 _DECIMAL = re.compile(r"decimal\(\s*(\d{1,3})\s*,\s*(-?\d{1,3})\s*\)")
 _GEO = re.compile(r"(geometry|geography)(?:\(([^()]*)\))?")
 _MAX_PRECISION: Final = 38
+_CHARACTERS = re.compile(r"(?:char|varchar)\(\s*\d{1,10}\s*\)")
+CHARACTER_TYPE_KEY: Final = "__CHAR_VARCHAR_TYPE_STRING"
+"""In the metadata of a string column, its type with a length, as Spark keeps it."""
 
 # a longer text would take ten times its size and more if all of it were decoded at once
 _LONG_TEXT: Final = 2**23
@@ -149,13 +153,16 @@ DataType: TypeAlias = (
 )
 
 
-def parse_schema(schema_string: str) -> StructType:
-    """The schema written in `schema_string`.
+def parse_schema(schema_string: str | None) -> StructType:
+    """The schema written in `schema_string`; of a table that does not say there are no
+    columns, as in the reference.
 
     Raises `CorruptLogError` of kind `schema_invalid` where the text is no JSON
     or no struct, where a field is missing or of the wrong type, or where types
     are nested more than `MAX_SCHEMA_DEPTH` deep.
     """
+    if schema_string is None:
+        return StructType()
     try:
         if len(schema_string) > _LONG_TEXT and can_hook(schema_string):
             with contextlib.suppress(_LookalikeError):
@@ -173,10 +180,13 @@ def _parse_root(value: Any) -> StructType:
 
 
 def parse_type_name(name: str) -> DataType:
-    """The type that a string in a schema names; `UnknownType` where none does."""
+    """The type that a string in a schema names; `UnknownType` where none does. Types of text
+    with a length, which Spark reads though no revision has them, are string."""
     spelling = _SPELLINGS.get(name, name)
     if spelling in PRIMITIVE_NAMES:
         return _PRIMITIVES[spelling]
+    if _CHARACTERS.fullmatch(name):
+        return _PRIMITIVES["string"]
     if name == "decimal":
         return DecimalType(precision=10, scale=0)
     if match := _DECIMAL.fullmatch(name):
@@ -226,6 +236,7 @@ def _plain_field(body: dict[str, Any]) -> Any:
         len(body) == 4
         and body.get("metadata") == {}
         and type(kind := body.get("type")) is str
+        and not _CHARACTERS.fullmatch(kind)
         and type(name := body.get("name")) is str
         and type(nullable := body.get("nullable")) is bool
     ):
@@ -291,12 +302,15 @@ def _parse_struct(value: dict[str, Any], place: _Place, depth: int) -> StructTyp
         if not isinstance(name := item.get("name"), str):
             _refuse(f"The name of a field of {_named(place)} must be text, but is {_shown(name)}.")
         here = (*place, name)
+        told = _parse_field_metadata(item.get("metadata"), here)
+        if type(kind := item.get("type")) is str and _CHARACTERS.fullmatch(kind):
+            told = {CHARACTER_TYPE_KEY: kind, **told}
         fields.append(
             StructField(
                 name=name,
                 data_type=_parse_type(item.get("type"), here, depth - 1),
                 nullable=_require_bool(item, "nullable", here),
-                metadata=_parse_field_metadata(item.get("metadata"), here),
+                metadata=told,
             )
         )
     return StructType(fields=tuple(fields))

@@ -98,6 +98,15 @@ def render_path(names: tuple[str, ...]) -> str:
     )
 
 
+def missing_schema() -> Problem:
+    """What is wrong with metadata that has no `schemaString`."""
+    return _problem(
+        "The table does not say which columns it has.",
+        "Its metadata has no schemaString, which the specification wants. It is read as a table "
+        "without columns, as Delta Spark does.",
+    )
+
+
 def validate_schema(schema: StructType) -> list[Problem]:
     """What is wrong with a schema that could be parsed."""
     problems = _duplicates((), schema)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError
+from explorer.protocol.calendar_days import SECOND_US, render_day, render_moment
 
 DEFAULT_INDEXED_COLUMNS = 32
 """`delta.dataSkippingNumIndexedCols` where the table does not say."""
@@ -27,7 +27,6 @@ DEFAULT_INDEXED_COLUMNS = 32
 DEFAULT_STRING_PREFIX = 32
 """Characters of a string that its bounds keep."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _IN_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _LAST_CODE_POINT = "\U0010ffff"
 
@@ -131,10 +130,7 @@ class _Column:
                 return None
         if isinstance(low, str):
             return low[:prefix], _cut_above(high, prefix)
-        try:
-            return _json_value(low, self._kind), _json_value(high, self._kind)
-        except OverflowError:
-            return None
+        return _json_value(low, self._kind), _json_value(high, self._kind)
 
 
 def widen_statistics(stats: str) -> str:
@@ -229,14 +225,12 @@ def _cut_above(text: str, prefix: int) -> str:
 
 
 def _json_value(value: Any, kind: pa.DataType) -> Any:
-    """Raises `OverflowError` for times that Python does not have."""
     if isinstance(value, Decimal):
         return orjson.Fragment(format(value, "f"))
     if pa.types.is_date(kind):
-        return (_EPOCH + timedelta(days=value)).date().isoformat()
+        return render_day(value)
     if pa.types.is_timestamp(kind):
         # cut, not rounded, as the reference does; readers allow for it
-        milliseconds = value * 1000 // _IN_A_SECOND[kind.unit]
-        time = (_EPOCH + timedelta(milliseconds=milliseconds)).replace(tzinfo=None)
-        return time.isoformat(timespec="milliseconds") + ("" if kind.tz is None else "Z")
+        microseconds = value * SECOND_US // _IN_A_SECOND[kind.unit]
+        return render_moment(microseconds, "T", 3) + ("" if kind.tz is None else "Z")
     return value

@@ -19,6 +19,7 @@ from typing import Any
 from uuid import UUID
 
 from explorer.errors import UnsupportedError
+from explorer.protocol.calendar_days import render_day
 from explorer.protocol.variant import SPEC, Float32, Temporal, TemporalKind, Variant
 
 MAX_TEXT = 64 * 2**20
@@ -35,8 +36,6 @@ _SECOND: dict[TemporalKind, int] = {
 _INSTANTS = frozenset({"timestamp", "timestamp_nanos"})
 _DAY_SECONDS = 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# the Gregorian calendar repeats itself after this many years
-_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
 
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(32)} | {
     ord(plain): f"\\{short}" for plain, short in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
@@ -150,7 +149,7 @@ def _same_single(number: float, other: float) -> bool:
 
 def _temporal(moment: Temporal) -> str:
     if moment.kind == "date":
-        return _date_text(moment.number)
+        return render_day(moment.number)
     second = _SECOND[moment.kind]
     seconds, fraction = divmod(moment.number, second)
     days, rest = divmod(seconds, _DAY_SECONDS)
@@ -160,16 +159,7 @@ def _temporal(moment: Temporal) -> str:
     if moment.kind == "time":
         return text
     zone = "+00:00" if moment.kind in _INSTANTS else ""
-    return f"{_date_text(days)} {text}{zone}"
-
-
-def _date_text(days: int) -> str:
-    """A date of the proleptic Gregorian calendar: `-0001-12-31`, `2024-10-04`, `+10000-01-01`."""
-    cycles, rest = divmod(days, _CYCLE_DAYS)
-    day = _EPOCH.date() + timedelta(days=rest)
-    year = day.year + cycles * _CYCLE_YEARS
-    sign = "-" if year < 0 else "+" if year > 9999 else ""
-    return f"{sign}{abs(year):04}-{day.month:02}-{day.day:02}"
+    return f"{render_day(days)} {text}{zone}"
 
 
 def _plain_temporal(moment: Temporal) -> date | time | datetime:

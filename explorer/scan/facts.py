@@ -11,7 +11,7 @@ from explorer.errors import Problem
 from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
-from explorer.scan.predicate.predicate import Predicate
+from explorer.scan.predicate.predicate import Predicate, SqlCondition
 from explorer.scan.statistics.bounds import ColumnRange, range_of_statistics
 from explorer.scan.statistics.column_statistics import (
     ColumnFacts,
@@ -20,6 +20,7 @@ from explorer.scan.statistics.column_statistics import (
     read_facts,
     statistics_columns,
 )
+from explorer.scan.statistics.partition_answers import PartitionAnswers
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.table.snapshot import Snapshot
 
@@ -31,6 +32,7 @@ class Question:
 
     partitions: tuple[PartitionColumn, ...] = ()
     statistics: tuple[StatisticsColumn, ...] = ()
+    answers: Mapping[SqlCondition, PartitionAnswers] = field(default_factory=dict)
 
     @property
     def leaves(self) -> Sequence[FieldPath]:
@@ -42,7 +44,8 @@ class Question:
 class Answers:
     """What is known about the columns of a question, one row a file.
 
-    `texts` are partition values, `statistics` facts as stored; `ranges` hold both
+    `texts` are partition values, `answers` where a condition that was asked of them may be
+    true, `statistics` facts as stored; `ranges` hold both
     as bounds. `bad` are the positions of files whose statistics cannot be read.
     """
 
@@ -50,6 +53,7 @@ class Answers:
     texts: Mapping[FieldPath, pa.Array] = field(default_factory=dict)
     statistics: Mapping[FieldPath, ColumnFacts] = field(default_factory=dict)
     num_records: pa.Array | None = None
+    answers: Mapping[SqlCondition, pa.BooleanArray] = field(default_factory=dict)
     bad: tuple[int, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -80,8 +84,12 @@ def answer(question: Question, files: FileColumns) -> Answers:
         found = read_partition(values, column)
         ranges[column.path], texts[column.path] = found.range, found.texts
         problems.extend(found.problems)
+    answers = {
+        condition: known.look_up([texts[column.path] for column in condition.columns])
+        for condition, known in question.answers.items()
+    }
     if not question.statistics:
-        return Answers(ranges=ranges, texts=texts, problems=tuple(problems))
+        return Answers(ranges=ranges, texts=texts, answers=answers, problems=tuple(problems))
     facts = read_facts(files, question.statistics)
     for stated in question.statistics:
         ranges[stated.path] = range_of_statistics(
@@ -90,6 +98,7 @@ def answer(question: Question, files: FileColumns) -> Answers:
     return Answers(
         ranges=ranges,
         texts=texts,
+        answers=answers,
         statistics=facts.columns,
         num_records=facts.num_records,
         bad=facts.bad,

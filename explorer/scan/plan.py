@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Literal
 
@@ -24,10 +24,12 @@ from explorer.log.actions.record_counts import record_counts
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.scan._asked_partitions import ask_partitions
 from explorer.scan.facts import Question, answer, question_of
-from explorer.scan.predicate.parse import parse_predicate
 from explorer.scan.predicate.predicate import Predicate
 from explorer.scan.reasons import KEPT, evidence_of, render_reasons
+from explorer.scan.sql.conditions import parse_scan_predicate
+from explorer.scan.statistics.partition_answers import Evaluate
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
 from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of, with_logical_names
@@ -146,6 +148,7 @@ def plan_scan(
     snapshot: Snapshot,
     where: str | Predicate | None = None,
     *,
+    evaluate: Evaluate | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> ScanPlan:
@@ -153,25 +156,32 @@ def plan_scan(
 
     A file goes only where its partition values, the bounds of its columns or
     their counts of nulls rule out that the predicate is true for any row.
-    Whatever is unknown, broken or imprecise speaks for keeping it. Raises
+    Whatever is unknown, broken or imprecise speaks for keeping it. Conditions beyond the closed
+    list of `parse_predicate` are asked of `evaluate` for each of the partition values that there
+    are (`explorer.pipeline.evaluate_on_partitions` asks Spark); what is not evaluated rules out
+    no file, and a problem of the plan says so. Raises
     `InvalidArgumentError` for a predicate that cannot be understood.
     """
     if isinstance(where, Predicate | None):
         predicate = where
     else:
-        predicate = parse_predicate(where, snapshot.schema)
+        predicate = parse_scan_predicate(where, snapshot.schema)
+    watch = Watch(progress=progress, cancel=cancel)
     question = Question() if predicate is None else question_of(predicate, snapshot)
+    unanswered: tuple[Problem, ...] = ()
+    if predicate is not None and predicate.sql_conditions:
+        asked = ask_partitions(snapshot, predicate, question.partitions, evaluate, watch)
+        question, unanswered = replace(question, answers=asked.answers), asked.problems
 
     def plan(files: FileColumns) -> PlannedPiece:
         return plan_piece(predicate, question, files)
 
-    watch = Watch(progress=progress, cancel=cancel)
     pieces = over_watched(snapshot, SCANNED, question.leaves, plan, watch, "Asking each file")
     return ScanPlan(
         version=snapshot.version,
         predicate=predicate,
         kept=_logical(snapshot, _joined([piece.kept for piece in pieces], _KEPT)),
-        problems=problems_of(pieces),
+        problems=(*unanswered, *problems_of(pieces)),
         files=_joined([piece.files for piece in pieces], _FILES),
         question=question,
         evidence=pa.concat_tables([piece.evidence for piece in pieces])

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import bool_column, int64_column
 from explorer.protocol.schema import PrimitiveType
 from explorer.scan.predicate.domains import NAN_KEY, Domain, comparable_column, comparable_constant
+from explorer.scan.predicate.patterns import match_pattern
 from explorer.scan.predicate.predicate import (
     ColumnReference,
     Comparison,
@@ -30,6 +31,7 @@ from explorer.scan.predicate.predicate import (
     Negation,
     NullTest,
     Operator,
+    SqlCondition,
     Truth,
     TruthTest,
     Value,
@@ -46,6 +48,7 @@ _MAX_RUNS = 64
 _SWAPPED: dict[Operator, Operator] = {">": "<", ">=": "<="}
 
 Path = tuple[str, ...]
+_NO_ANSWERS: Mapping[SqlCondition, pa.BooleanArray] = {}
 Mask = Any
 """A boolean column without nulls, or one scalar for all files."""
 
@@ -70,18 +73,22 @@ class _Span:
 
 
 def may_be_true(
-    condition: Condition, ranges: Mapping[Path, ColumnRange], count: int
+    condition: Condition,
+    ranges: Mapping[Path, ColumnRange],
+    count: int,
+    answers: Mapping[SqlCondition, pa.BooleanArray] = _NO_ANSWERS,
 ) -> pa.BooleanArray:
-    """For which of `count` files a row may exist that the condition is true for.
+    """For which of `count` files a row may exist that the condition is true for; `answers` say
+    so of conditions that are not evaluated here.
 
     Rows are taken in groups by which column is NaN: in none of them, or in each
     in turn. Within a group a column is NaN or within its bounds, so that a range
     of doubles is as good as one of integers.
     """
     floats = [path for path, found in ranges.items() if found.may_be_nan]
-    found = _Case(ranges, floats, None).possible(condition).true
+    found = _Case(ranges, floats, None, answers).possible(condition).true
     for path in floats:
-        found = pc.or_(found, _Case(ranges, floats, path).possible(condition).true)
+        found = pc.or_(found, _Case(ranges, floats, path, answers).possible(condition).true)
     if isinstance(found, pa.Scalar):
         return bool_column([found.as_py()] * count)
     return found
@@ -91,8 +98,13 @@ class _Case:
     """One group of rows: `nan` is the column that is NaN in them."""
 
     def __init__(
-        self, ranges: Mapping[Path, ColumnRange], floats: Iterable[Path], nan: Path | None
+        self,
+        ranges: Mapping[Path, ColumnRange],
+        floats: Iterable[Path],
+        nan: Path | None,
+        answers: Mapping[SqlCondition, pa.BooleanArray],
     ) -> None:
+        self._answers = answers
         self._ranges = ranges
         self._floats = set(floats)
         self._nan = nan
@@ -124,8 +136,14 @@ class _Case:
         known = pc.or_(found.true, found.false)
         return Possible(true=found.unknown, false=known, unknown=_FALSE)
 
-    def _logical(self, condition: Negation | Conjunction | Disjunction | Truth) -> Possible:
+    def _logical(
+        self, condition: Negation | Conjunction | Disjunction | Truth | SqlCondition
+    ) -> Possible:
         match condition:
+            case SqlCondition():
+                # it stands at the top alone, where nothing but its truth counts
+                true = self._answers.get(condition, _TRUE)
+                return Possible(true=true, false=_TRUE, unknown=_TRUE)
             case Negation(operand=inner):
                 return _not(self.possible(inner))
             case Conjunction(operands=operands):
@@ -173,6 +191,9 @@ class _Case:
         return Possible(true=pc.and_(span.may_hold, inside), false=no, unknown=unknown)
 
     def _likeness(self, likeness: Likeness) -> Possible:
+        found = self._ranges.get(likeness.operand.path)
+        if found is not None and found.values is not None:
+            return _likeness_of_values(likeness, found, found.values)
         span = self._span(likeness.operand, _TEXT)
         low = likeness.prefix.encode()
         # above every text that begins so; without wildcards there is one text alone
@@ -215,6 +236,16 @@ class _Case:
                 span = replace(span, upper=None)  # this one may be NaN as well
             self._spans[key] = span
         return self._spans[key]
+
+
+def _likeness_of_values(likeness: Likeness, found: ColumnRange, values: pa.Array) -> Possible:
+    """Of one value for a whole file the pattern itself says whether it matches."""
+    matches = match_pattern(values, likeness)
+    return Possible(
+        true=pc.and_(found.may_hold, pc.coalesce(matches, _TRUE)),
+        false=pc.and_(found.may_hold, pc.coalesce(pc.invert(matches), _TRUE)),
+        unknown=found.may_be_null,
+    )
 
 
 def _in_domain(found: ColumnRange, domain: Domain, column: ColumnReference) -> _Span:

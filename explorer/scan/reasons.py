@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
+from explorer.log.calendar_texts import render_values
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.facts import Answers, Question
 from explorer.scan.possibility import may_be_true
@@ -52,7 +53,9 @@ def render_reasons(
     if predicate is None:
         return kept, string_column(["there is no predicate"] * len(codes))
     conditions = (*predicate.conjuncts, predicate.condition)
-    reasons = _sentence("may match", predicate.condition, question, evidence)
+    unasked = [item.text for item in predicate.sql_conditions if item not in question.answers]
+    left_open = f", {unasked[0][:100]} was not evaluated" if unasked else ""
+    reasons = _sentence(f"may match{left_open}", predicate.condition, question, evidence)
     for code in pc.unique(codes).to_pylist():
         if code != KEPT:
             text = f"{render_condition(conditions[code])[:300]} cannot be true"
@@ -66,8 +69,9 @@ def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Arra
     if predicate is None:
         return codes
     conditions = predicate.conjuncts
-    every = [may_be_true(condition, answers.ranges, count) for condition in conditions]
-    together = may_be_true(predicate.condition, answers.ranges, count) if len(every) > 1 else _TRUE
+    known = answers.ranges, count, answers.answers
+    every = [may_be_true(condition, *known) for condition in conditions]
+    together = may_be_true(predicate.condition, *known) if len(every) > 1 else _TRUE
     codes = pc.if_else(together, codes, int32_column([len(every)])[0])
     for code in reversed(range(len(every))):  # the first that decides is named
         codes = pc.if_else(every[code], codes, int32_column([code])[0])
@@ -132,7 +136,7 @@ def _said_of_values(column: StatisticsColumn, evidence: pa.Table) -> pa.Array:
 def _shown(values: pa.Array) -> pa.Array:
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), pa.string())
-    return _quoted(values) if pa.types.is_string(values.type) else pc.cast(values, pa.string())
+    return _quoted(values) if pa.types.is_string(values.type) else render_values(values)
 
 
 def _quoted(texts: pa.Array) -> pa.Array:

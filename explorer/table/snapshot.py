@@ -123,10 +123,9 @@ class Snapshot:
         """The table's columns (spec: Schema Serialization Format); a table that
         does not say has none."""
         # the types of schemas take longer to load than a small table to open
-        from explorer.protocol.schema import StructType, parse_schema  # noqa: PLC0415  # see above
+        from explorer.protocol.schema import parse_schema  # noqa: PLC0415  # see above
 
-        text = self.metadata.schema_string
-        return parse_schema(text) if text is not None else StructType(fields=())
+        return parse_schema(self.metadata.schema_string)
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:

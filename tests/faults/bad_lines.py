@@ -34,7 +34,8 @@ LINES = [
             "an action that is a number": '{"add":5}\n',
             "an action that is a list": '{"add":[]}\n',
             "an action without a path": '{"add":{}}\n',
-            "a byte order mark": "\ufeff" + _ADD_C + "\n",
+            "an action behind a byte order mark twice": "\ufeff\ufeff" + _ADD_C + "\n",
+            "an action before two stray x": _ADD_C + "xx\n",
             "NUL bytes": b"\0" * 64,
             "not UTF-8": _ADD_C.encode().replace(b'"c"', b'"\xff\xfe"'),
             "half a surrogate pair": _ADD_C.replace('"c"', '"\\ud800"'),
@@ -53,6 +54,18 @@ LINES = [
             "a map given as a list": json.dumps(metadata(configuration=["ab"])),
             "a map given as numbers": json.dumps(metadata(configuration=[1, 2])),
             "a path with a NUL": json.dumps(add("a\0uab")),
+        }.items()
+    ),
+    *(
+        Case(
+            name=name,
+            build=commit_2(data),
+            ends=Answered(files=3, problem="log_corrupt", place=f"{commit_name(2)}:1"),
+        )
+        for name, data in {
+            "byte order mark": "\ufeff" + _ADD_C + "\n",
+            "stray x": _ADD_C + "x\n",
+            "partition value that is a number": json.dumps(add("c", partitionValues={"k": 5})),
         }.items()
     ),
     Case(

@@ -11,7 +11,7 @@ from tests.tables import PROTOCOL, Action, add, metadata, remove, vector
 _TEXT, _NUMBER, _TRUTH, _OBJECT, _LIST = "text", 7, True, {"k": 5}, [[1]]
 _FILE_FIELDS: dict[str, tuple[Any, ...]] = {
     "path": (_NUMBER, _TRUTH, _OBJECT, _LIST, None),
-    "partitionValues": (_NUMBER, _TEXT, _OBJECT, _LIST),
+    "partitionValues": (_NUMBER, _TEXT, {"k": _OBJECT}, _LIST),
     "size": (_TEXT, _TRUTH, _OBJECT, _LIST, 1.5),
     "dataChange": (_TEXT, _NUMBER, _OBJECT, _LIST),
     "stats": (_NUMBER, _TRUTH, _OBJECT, _LIST),

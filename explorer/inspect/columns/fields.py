@@ -64,7 +64,7 @@ def schema(table: Table, version: int | None = None) -> pa.Table:
     """
     metadata = table.metadata(version)
     partitions = set(metadata.partition_columns)
-    parsed = parse_schema(metadata.schema_string or "")
+    parsed = parse_schema(metadata.schema_string)
     rules: defaultdict[str, list[str]] = defaultdict(list)
     paths = {place.path for place in walk_fields(parsed)}
     for rule in column_rules(parsed):

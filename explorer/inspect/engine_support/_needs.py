@@ -47,8 +47,7 @@ def build_needs(protocol: Protocol, metadata: Metadata) -> tuple[Needs, Needs]:
     version 1): an engine goes by the number. A writer has to know what readers must know.
     """
     schema = readable_schema(metadata)
-    readable = schema is not None or metadata.schema_string is None
-    in_use = frozenset(active_features(protocol, metadata, schema)) if readable else None
+    in_use = None if schema is None else frozenset(active_features(protocol, metadata, schema))
     mode = column_mapping_mode(protocol, metadata.configuration)
     listed = protocol.reader_features or ()
     mapped = ("columnMapping",) if protocol.min_reader_version == 2 else ()

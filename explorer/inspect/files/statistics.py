@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from explorer.errors import Problem
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.calendar_texts import render_values
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.schema import render_type
@@ -171,5 +172,5 @@ def _text(found: list[pa.Array], order: str) -> str | None:
     if not known:
         return None
     value = _extreme(pa.concat_arrays(known), order)
-    (text,) = pc.cast(value, pa.string()).to_pylist()
+    (text,) = render_values(value).to_pylist()
     return str(text)

@@ -8,11 +8,12 @@ from typing import Final
 
 import pyarrow as pa
 
+from explorer.errors import Problem
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, int64_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.rows.changes.change_counts import count_change
-from explorer.rows.changes.feed import CHANGE_TYPES, plan_feed
+from explorer.rows.changes.feed import CHANGE_TYPES, label_problems, plan_feed
 from explorer.table.frames import sum_of
 from explorer.table.table import Table
 
@@ -20,6 +21,7 @@ COLUMNS: Final[dict[str, Column]] = {
     "version": (int64_column, pa.int64()),
     "timestamp": (time_column, TIME),
     **{kind: (int64_column, pa.int64()) for kind in CHANGE_TYPES},
+    "other": (int64_column, pa.int64()),
     "num_files": (int64_column, pa.int64()),
     "bytes": (int64_column, pa.int64()),
 }
@@ -29,11 +31,13 @@ COLUMNS: Final[dict[str, Column]] = {
 class ChangeTotals:
     """The changes of versions `first` to `last`, a row of `versions` for each that changed a
     row: version, timestamp, how many rows of each type of change, and how many files, of how
-    many bytes as far as the log says, hold them."""
+    many bytes as far as the log says, hold them. `other` counts rows of types that the
+    specification does not name, of which `problems` tell."""
 
     first: int
     last: int
     versions: pa.Table
+    problems: tuple[Problem, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -44,13 +48,15 @@ class ChangeTotals:
         )
         if not self.versions.num_rows:
             return f"No row changed in {span}."
-        counts = {kind: sum_of(self.versions.column(kind)) for kind in CHANGE_TYPES}
+        kinds = (*CHANGE_TYPES, "other")
+        counts = {kind: sum_of(self.versions.column(kind)) for kind in kinds}
         parts = [
             f"{count:,} {verb}"
             for count, verb in (
                 (counts["insert"], "inserted"),
                 (counts["update_postimage"], "updated"),
                 (counts["delete"], "deleted"),
+                (counts["other"], "of another type"),
             )
             if count
         ]
@@ -76,6 +82,7 @@ def change_totals(
     feed = plan_feed(table, from_version, to_version, watch)
     versions = feed.range.versions
     rows = []
+    labels: set[str] = set()
     for done, version in enumerate(versions):
         commit = feed.commit(version)
         counts: Counter[str] = Counter()
@@ -84,8 +91,13 @@ def change_totals(
             counts.update(count_change(table.store, change, version))
         if counts.total():
             sizes = sum(max(change.file.size or 0, 0) for change in commit.changes)
-            by_kind = (counts[kind] for kind in CHANGE_TYPES)
+            labels.update(counts)
+            by_kind = [counts[kind] for kind in CHANGE_TYPES]
+            by_kind.append(counts.total() - sum(by_kind))
             rows.append((version, commit.time_ms, *by_kind, len(commit.changes), sizes))
     return ChangeTotals(
-        first=versions.start, last=versions.stop - 1, versions=build_frame(COLUMNS, rows)
+        first=versions.start,
+        last=versions.stop - 1,
+        versions=build_frame(COLUMNS, rows),
+        problems=label_problems(labels),
     )

@@ -26,6 +26,7 @@ from explorer.rows.changes.change_actions import Change, RecordedChanges
 from explorer.rows.changes.change_range import CHANGE_COLUMNS, ChangeRange, TableState
 from explorer.rows.changes.feed import ChangeFeed, CommitChanges, read_change
 from explorer.rows.layout import layout_of
+from explorer.rows.python_values import plain_values
 from explorer.rows.read import RowScan
 from explorer.rows.request import RowRequest, build_request
 from explorer.scan.plan import plan_scan
@@ -292,8 +293,8 @@ def _net(rows: pa.Table, end: Snapshot) -> pa.Table:
     types = rows.column(_TYPE).to_pylist()
     if len(set(types)) < 2:
         return rows
-    plain = rows.select(list(end.schema.names)).to_pylist()
-    keys = [repr(row) for row in plain]
+    columns = [plain_values(rows.column(name)) for name in end.schema.names]
+    keys = [repr(row) for row in zip(*columns, strict=True)] if columns else [""] * len(types)
     ids = rows.column(_ROW_ID).to_pylist() if _ROW_ID in rows.column_names else None
     if ids is not None:
         keys = [f"{number}:{key}" for number, key in zip(ids, keys, strict=True)]

@@ -32,9 +32,7 @@ def feature_states(
 
 
 def readable_schema(metadata: Metadata) -> StructType | None:
-    """The schema, or None where there is none that can be read."""
-    if metadata.schema_string is None:
-        return None
+    """The schema, or None where it cannot be read."""
     try:
         return parse_schema(metadata.schema_string)
     except CorruptLogError:

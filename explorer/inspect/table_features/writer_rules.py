@@ -100,7 +100,7 @@ def writer_rules(table: Table, version: int | None = None) -> pa.Table:
         rules = Rules(
             protocol=table.protocol(version),
             metadata=metadata,
-            schema=parse_schema(metadata.schema_string) if metadata.schema_string else None,
+            schema=parse_schema(metadata.schema_string),
             domains=None,
         )
     return build_frame(COLUMNS, list(rule_rows(rules)))

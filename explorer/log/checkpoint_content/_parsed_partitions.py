@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import string_column
+from explorer.log.partition_arrays import partition_array
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
@@ -30,8 +31,7 @@ class PartitionStruct:
     """
 
     def __init__(self, protocol: Protocol, metadata: Metadata) -> None:
-        text = metadata.schema_string
-        fields = () if text is None else parse_schema(text).fields
+        fields = parse_schema(metadata.schema_string).fields
         by_name = {item.name: item for item in fields}
         mode = column_mapping_mode(protocol, metadata.configuration)
         columns = [by_name[name] for name in metadata.partition_columns if name in by_name]
@@ -58,4 +58,4 @@ def _parse(texts: pa.Array, item: StructField, kind: pa.DataType) -> pa.Array:
     encoded = pc.dictionary_encode(texts)
     name = render_type(item.data_type)
     values = [parse_partition_value(text, name) for text in encoded.dictionary.to_pylist()]
-    return pa.array(values, kind).take(encoded.indices)
+    return partition_array(values, kind).take(encoded.indices)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Final
+from types import NoneType
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
@@ -16,6 +18,26 @@ Line = bytes | memoryview
 # lines are split off in pieces of this size: large enough that splitting is all
 # the work, small enough that the copies never count
 _PIECE = 2**20
+
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_STRAY: Final = b"}x"
+"""The end of a line as an old Databricks writer left it, behind an action that is whole."""
+
+_FILE_KINDS: Final = ("add", "remove", "cdc")
+_VALUES: Final = "partitionValues"
+_TEXTS: Final = frozenset({str, NoneType})
+_PLAIN: Final = frozenset({bool, int, float})
+
+Oddness = Literal["byte order mark", "stray x", "partition value"]
+
+
+class OddLine(NamedTuple):
+    """What is wrong with a line whose action is clear all the same."""
+
+    what: Oddness
+    name: str
+    number: int
+
 
 # a character of ASCII that JSON might have written as it is
 _ESCAPE: Final = re.compile(rb"\\u00[2-7]")
@@ -67,18 +89,67 @@ def lines_backwards(data: bytes) -> Iterator[tuple[int, Line]]:
         end = start - 1
 
 
-def parse_action(line: Line, name: str, number: int) -> Mapping[str, Any]:
+def parse_action(
+    line: Line, name: str, number: int, odd: list[OddLine] | None = None
+) -> Mapping[str, Any]:
     """The object on one line of a log file.
 
-    Raises `CorruptLogError`, with the place, for what is not JSON or not an object.
+    Other readers pass over a byte order mark before the first line and one stray `x` behind
+    an action, and take partition values that are numbers or truth values as their texts; so
+    does this one, and what it found goes into `odd`. Raises `CorruptLogError`, with the
+    place, for what is not JSON or not an object.
     """
     try:
         action = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise _not_an_action(name, number, f"is not JSON ({error.msg})") from error
+        line, found = _without_stray_bytes(line, name, number)
+        try:
+            action = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            raise _not_an_action(name, number, f"is not JSON ({error.msg})") from error
+        if odd is not None:
+            odd += found
     if type(action) is not dict:
         raise _not_an_action(name, number, "is JSON but not an object")
+    for kind in _FILE_KINDS:
+        body = action.get(kind)
+        if type(body) is dict and _has_plain_values(body.get(_VALUES)):
+            body[_VALUES] = _values_as_texts(line, kind, name, number)
+            if odd is not None:
+                odd.append(OddLine("partition value", name, number))
     return action
+
+
+def _without_stray_bytes(line: Line, name: str, number: int) -> tuple[bytes, list[OddLine]]:
+    text, found = bytes(line).rstrip(), []
+    if number == 1 and text.startswith(_BYTE_ORDER_MARK):
+        text = text.removeprefix(_BYTE_ORDER_MARK)
+        found.append(OddLine("byte order mark", name, number))
+    if text.endswith(_STRAY):
+        text = text[:-1]
+        found.append(OddLine("stray x", name, number))
+    return text, found
+
+
+def _has_plain_values(values: Any) -> bool:
+    """Whether some of the values are numbers or truth values, and none is an object or list."""
+    if type(values) is not dict:
+        return False
+    kinds = {type(value) for value in values.values()} - _TEXTS
+    return bool(kinds) and kinds <= _PLAIN
+
+
+def _values_as_texts(line: Line, kind: str, name: str, number: int) -> dict[str, str | None]:
+    """The values with the digits of the line: as numbers of 64 bits they would lose some."""
+    try:
+        body = json.loads(bytes(line), parse_int=str, parse_float=str)
+    except RecursionError as error:
+        raise _not_an_action(name, number, "is nested too deep") from error
+    values: Mapping[str, Any] = body[kind][_VALUES]
+    return {
+        column: str(value).lower() if type(value) is bool else value
+        for column, value in values.items()
+    }
 
 
 def _not_an_action(name: str, number: int, what: str) -> CorruptLogError:

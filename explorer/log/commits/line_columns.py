@@ -25,7 +25,7 @@ from explorer.log.actions.columns import (
     VECTOR_FIELDS,
 )
 from explorer.log.actions.fields import FIELDS, FieldKind, FileAction
-from explorer.log.commits.commit_file import parse_action
+from explorer.log.commits.commit_file import OddLine, parse_action
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 _Places: TypeAlias = npt.NDArray[np.int64]
@@ -66,12 +66,16 @@ class LineColumns:
     files: Mapping[FileAction, Sequence[FileActions]]
     others: Sequence[tuple[int, bytes]]
 
-    def other_actions(self, name: str) -> list[tuple[int, Mapping[str, Any]]] | None:
-        """The actions on the `others` of the log file `name`, with the numbers of their lines;
-        None where one speaks of a file after all, or cannot be read: of several such lines the
-        reader of lines tells the right one."""
+    def other_actions(
+        self, name: str, odd: list[OddLine] | None = None
+    ) -> list[tuple[int, Mapping[str, Any]]] | None:
+        """The actions on the `others` of the log file `name`, with the numbers of their lines,
+        and what is `odd` as in `parse_action`; None where one speaks of a file after all, or
+        cannot be read: of several such lines the reader of lines tells the right one."""
         try:
-            found = [(number, parse_action(line, name, number)) for number, line in self.others]
+            found = [
+                (number, parse_action(line, name, number, odd)) for number, line in self.others
+            ]
         except CorruptLogError:
             return None
         return None if any(kind in action for _, action in found for kind in _ACTIONS) else found

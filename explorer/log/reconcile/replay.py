@@ -19,7 +19,7 @@ from explorer.errors import CorruptLogError, Problem
 from explorer.log.actions.action_rows import wrong_field
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.keys import file_key
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import OddLine, lines_backwards, parse_action
 from explorer.log.commits.cycle_collector import without_collector
 from explorer.log.commits.lines_ahead import LARGE_FILE
 from explorer.log.folder.compactions import UnusableCompactionError
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from explorer.log.actions.action_structs import FileActions
     from explorer.log.commits.line_columns import LineColumns
+    from explorer.log.reconcile._odd_lines import OddLines
 
 
 class _Twice(NamedTuple):
@@ -79,6 +80,7 @@ class Replay:
         self._sidecars: list[Any] = []
         self._checkpoint_versions: list[Any] = []
         self._problems: list[Problem] = []
+        self._odd_lines: OddLines | None = None
 
     def read_compaction(
         self, data: bytes, compaction: Compaction, columns: LineColumns | None = None
@@ -137,9 +139,13 @@ class Replay:
         small_keys: set[SmallKey] = set()
         self._vectored = {}
         add, remove = ("add", name), ("remove", name)
+        odd: list[OddLine] = []
         for number, line in lines_backwards(data):
             empty = False
-            action = parse_action(line, name, number)
+            action = parse_action(line, name, number, odd)
+            if odd:
+                self._take_odd(odd)
+                odd = []
             is_file = False
             if (body := action.get("add")) is not None:
                 is_file = True
@@ -162,11 +168,13 @@ class Replay:
     ) -> bool:
         """Whether the columns tell all that the lines of a file do; nothing of it has been
         taken where they do not."""
-        others = columns.other_actions(name)
+        odd: list[OddLine] = []
+        others = columns.other_actions(name, odd)
         if others is None:
             return False
         if _says_twice(columns.files):
             return False
+        self._take_odd(odd)
         for action, parts in columns.files.items():
             for part in reversed(parts):
                 rows = self._decide(part, (action, name))
@@ -223,6 +231,14 @@ class Replay:
             self._note_twice(what, name, number)
         return False
 
+    def _take_odd(self, lines: Sequence[OddLine]) -> None:
+        if lines and self._odd_lines is None:
+            from explorer.log.reconcile._odd_lines import OddLines  # noqa: PLC0415  # it is rare
+
+            self._odd_lines = OddLines()
+        if self._odd_lines is not None:
+            self._odd_lines.take(lines)
+
     def _note_twice(self, what: str, name: str, line: int) -> None:
         held = self._twice.get(name)
         more = 0 if held is None else held.more + 1
@@ -234,7 +250,8 @@ class Replay:
         twice = [_told_twice(found, name) for name, found in self._twice.items()]
         for (kind, name), found in self._paths_twice.items():
             twice.append(_told_path_twice(found, kind, name))
-        return (*self._problems, *twice)
+        odd = () if self._odd_lines is None else self._odd_lines.problems
+        return (*self._problems, *odd, *twice)
 
 
 def _says_twice(files: Mapping[FileAction, Sequence[FileActions]]) -> bool:

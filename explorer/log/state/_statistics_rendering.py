@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import string_column
+from explorer.log.calendar_texts import render_calendar
 
 # scalars by way of an array: plain values would make pyarrow import pandas
 _OPEN, _CLOSE, _EMPTY, _QUOTE, _NOTHING, _ZONE = (
@@ -55,7 +56,7 @@ def _render(values: pa.Array) -> pa.Array | None:
     if types.is_timestamp(kind):
         return _quoted(_render_times(values))
     if types.is_date(kind):
-        return _quoted(pc.cast(values, pa.string()))
+        return _quoted(render_calendar(values))
     if types.is_floating(kind):
         # of a narrower float the digits of its own, as its writer had them
         text = pc.cast(values, pa.string())
@@ -83,8 +84,8 @@ def _render_strings(values: pa.Array) -> pa.Array:
 
 def _render_times(values: pa.Array) -> pa.Array:
     kind = values.type
-    text = pc.cast(pc.cast(values, pa.timestamp(kind.unit)), pa.string())
-    text = pc.replace_substring_regex(text, r"^([0-9-]+) ", r"\1T")
+    text = render_calendar(pc.cast(values, pa.timestamp(kind.unit)))
+    text = pc.replace_substring_regex(text, r"^([+0-9-]+) ", r"\1T")
     # as a commit has them, unless the digits say more than milliseconds
     text = pc.replace_substring_regex(text, r"(:[0-9]{2})$", r"\1.000")
     text = pc.replace_substring_regex(text, r"(\.[0-9]{3})0+$", r"\1")

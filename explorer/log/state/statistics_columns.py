@@ -174,8 +174,6 @@ def complete_statistics(files: FileColumns, held: StatisticsStruct) -> FileColum
 
 
 def _places(metadata: Metadata) -> list[FieldPlace]:
-    if metadata.schema_string is None:
-        return []
     partitions = set(metadata.partition_columns)
     return [
         place

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import string_column
+from explorer.log.calendar_texts import parse_calendar
 from explorer.log.statistics._time_digits import read_alike
 
 # exactly the days and times that there are, so that casting them refuses none
@@ -86,9 +87,11 @@ def _read_any(texts: pa.Array, kind: pa.DataType) -> pa.Array:
         texts = _without_zone(texts) if kind.tz is None else _with_zone(texts)
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]+", r"\1")
         fits = pc.match_substring_regex(texts, _UNZONED if kind.tz is None else _ZONED)
-    if pc.all(fits).as_py() is False:
-        texts = pc.if_else(fits, texts, pa.nulls(1, pa.string())[0])
-    return pc.cast(texts, kind)
+    if pc.all(fits).as_py() is not False:
+        return pc.cast(texts, kind)
+    nothing = pa.nulls(1, pa.string())[0]
+    others = parse_calendar(pc.if_else(fits, nothing, texts), kind)
+    return pc.coalesce(pc.cast(pc.if_else(fits, texts, nothing), kind), others)
 
 
 def _usual(kind: pa.DataType) -> str:

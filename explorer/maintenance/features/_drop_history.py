@@ -97,7 +97,7 @@ def _metadata_uses(metadata: Metadata, feature: str) -> bool:
 
 def _has_type_changes(metadata: Metadata) -> bool:
     try:
-        return bool(type_changes(parse_schema(metadata.schema_string or "")))
+        return bool(type_changes(parse_schema(metadata.schema_string)))
     except DeltaError:
         return True  # nobody can tell
 

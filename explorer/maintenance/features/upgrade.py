@@ -175,7 +175,7 @@ def _build_upgrade(
     for name in names:
         rule = RULES[name]
         enabling = Enabling(
-            metadata=metadata, schema=parse_schema(metadata.schema_string or ""), seed=seed
+            metadata=metadata, schema=parse_schema(metadata.schema_string), seed=seed
         )
         obstacles.extend(rule.obstacles(enabling))
         metadata = rule.describe(enabling)

@@ -61,7 +61,7 @@ def _metadata_of(name: str, data: bytes) -> Iterator[Metadata]:
 
 def _uses(protocol: Protocol, metadata: Metadata, name: str) -> bool:
     """Whether a version with this metadata used the feature, or may have."""
-    schema = parse_schema(metadata.schema_string or "")
+    schema = parse_schema(metadata.schema_string)
     facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
     if FEATURES[name].is_active(facts):
         return True

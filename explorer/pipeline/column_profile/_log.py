@@ -20,7 +20,8 @@ from explorer.pipeline.column_profile.facts import (
 )
 from explorer.protocol.arrow_types import row_schema
 from explorer.protocol.schema import StructField, StructType
-from explorer.rows.data_file.partition_columns import partition_scalar
+from explorer.rows.data_file.partition_columns import constant_column, partition_scalar
+from explorer.rows.python_values import ordinal_of, python_values
 from explorer.table.snapshot import Snapshot
 
 
@@ -36,7 +37,8 @@ def profile_partition_column(
     counts: Counter[Any] = Counter()
     for text, count in texts.items():
         if count:
-            counts[partition_scalar(text, item, target).as_py()] += count
+            (value,) = python_values(constant_column(partition_scalar(text, item, target), 1))
+            counts[value] += count
     return _of_counts(item.name, counts, target, request)
 
 
@@ -89,7 +91,7 @@ def _sort_key(value: Any) -> Any:
     # NaN is above all other numbers, and text goes by its bytes
     if isinstance(value, float):
         return (math.isnan(value), value)
-    return value.encode() if isinstance(value, str) else value
+    return value.encode() if isinstance(value, str) else ordinal_of(value)
 
 
 def _quantiles(ordered: list[tuple[Any, int]], total: int) -> tuple[tuple[float, Any], ...]:

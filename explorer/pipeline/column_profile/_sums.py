@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import reduce
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,9 +18,12 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.pipeline.large.large_table import LargeSnapshot
 from explorer.pipeline.large.large_tasks import Question
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
+from explorer.protocol.calendar_days import Day, days_of
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.schema import PrimitiveType, StructField
 from explorer.protocol.schema_walk import render_path
+from explorer.rows.data_file.partition_columns import constant_column
+from explorer.rows.python_values import ordinal_of, python_values
 from explorer.scan.statistics.column_statistics import parsed_leaves
 from explorer.scan.statistics.live_files import (
     choose_columns,
@@ -36,7 +39,7 @@ _COUNTED: Final = ("partition_values", NUM_RECORDS, "deletion_vector")
 _EXACT_TYPES: Final = frozenset(
     PrimitiveType(name=name) for name in ("byte", "short", "integer", "long", "date")
 )
-_ORDERED_SINCE: Final = date(1600, 1, 1)
+_ORDERED_SINCE: Final = days_of(1600, 1, 1)
 """Days before it stand in some statistics by another calendar."""
 
 Texts: TypeAlias = Counter[str | None]
@@ -59,8 +62,8 @@ class StatisticsFacts:
         unknown = self.nulls is None or other.nulls is None
         return StatisticsFacts(
             nulls=None if unknown else (self.nulls or 0) + (other.nulls or 0),
-            low=min(lows, default=None),
-            high=max(highs, default=None),
+            low=min(lows, key=ordinal_of, default=None),
+            high=max(highs, key=ordinal_of, default=None),
             are_bounds_known=self.are_bounds_known and other.are_bounds_known,
         )
 
@@ -117,12 +120,17 @@ class _Look:
         low, high = facts.column(f"min.{self.path}"), facts.column(f"max.{self.path}")
         valued = pc.greater(facts.column("num_records"), nulls)
         known = pc.and_(low.is_valid(), high.is_valid())
-        least, most = pc.min(low).as_py(), pc.max(high).as_py()
-        is_old = isinstance(least, date) and least < _ORDERED_SINCE
+        least, most = _extreme(low, "min"), _extreme(high, "max")
+        is_old = isinstance(least, date | Day) and ordinal_of(least) < _ORDERED_SINCE
         missing = pc.any(pc.and_not(valued, known)).as_py()
         return StatisticsFacts(
             nulls=count, low=least, high=most, are_bounds_known=not (missing or is_old)
         )
+
+
+def _extreme(values: pa.ChunkedArray, side: Literal["min", "max"]) -> Any:
+    (found,) = python_values(constant_column(pc.min_max(values)[side], 1))
+    return found
 
 
 def _texts(files: pa.Table, name: str) -> Texts | None:

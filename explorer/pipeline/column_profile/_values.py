@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_column
 from explorer.pipeline.tasks.file_tasks import Batches, ReadFiles
+from explorer.protocol.calendar_days import Day, Moment
 from explorer.rows.data_file.partition_columns import constant_column
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+from explorer.rows.python_values import ordinal_of
 
 COUNT: Final = "delta_explorer.count"
 NUMBER: Final = "delta_explorer.number"
@@ -95,11 +95,8 @@ def number_of(value: Any, kind: pa.DataType) -> float | None:
     if value is None or not has_numbers(kind):
         return None
     match value:
-        case datetime():
-            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-            return float((aware - _EPOCH) // timedelta(microseconds=1))
-        case date():
-            return float((value - _EPOCH.date()).days)
+        case date() | Day() | Moment():
+            return float(ordinal_of(value))
         case timedelta():
             return float(value // timedelta(microseconds=1))
         case int() | float() | Decimal():

@@ -42,6 +42,7 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.schema import StructField
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
+from explorer.rows.python_values import python_values
 from explorer.rows.request import build_request
 from explorer.table.snapshot import Snapshot
 
@@ -267,7 +268,10 @@ class ProfiledRows:
 
     def _collected(self, frame: DataFrame) -> Iterator[tuple[Place, dict[str, Any]]]:
         """Rows by their partition; as Arrow has them, so that times keep their zone."""
-        for row in frame.toArrow().to_pylist():
+        found = frame.toArrow()
+        columns = (python_values(column) for column in found.columns)
+        for values in zip(*columns, strict=True):
+            row = dict(zip(found.column_names, values, strict=True))
             yield tuple(row.pop(part) for part in self._parts), row
 
 

@@ -97,8 +97,8 @@ def bins_of(counts: Mapping[int, int], low: float, high: float, bins: int) -> tu
 
 
 def most_frequent(counts: Iterable[tuple[Any, int]], top: int) -> tuple[tuple[Any, int], ...]:
-    """The values with the highest counts, equal ones in the order of the values."""
-    return tuple(sorted(counts, key=lambda pair: (-pair[1], pair[0]))[:top])
+    """The values with the highest counts, equal ones in their order among `counts`."""
+    return tuple(sorted(counts, key=lambda pair: -pair[1])[:top])
 
 
 def only_wanted(found: ColumnProfile, request: ProfileRequest) -> ColumnProfile:

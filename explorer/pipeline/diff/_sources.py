@@ -95,7 +95,7 @@ class FeedSource:
         """See `RowSource.read`."""
         from pyspark.sql import functions as fn
 
-        read = ReadChanges(store=self.store, request=self.request)
+        read = ReadChanges(store=self.store, request=self.request, knows_types=True)
         groups = group_files(self.tasks, parallelism(spark))
         frame = run_groups(spark, groups, read, spark_schema(spark_feed_schema(self.request)))
         return frame.filter(fn.col(CHANGE_COLUMNS[0]).isin(*_TYPES[side]))

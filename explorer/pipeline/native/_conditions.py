@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
 from typing import TYPE_CHECKING, Any, Final
 
+from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, render_type
 from explorer.scan.predicate.predicate import (
     ColumnReference,
@@ -27,6 +27,7 @@ from explorer.scan.predicate.predicate import (
     Negation,
     NullTest,
     Predicate,
+    SqlCondition,
     Truth,
     TruthTest,
     Value,
@@ -35,7 +36,6 @@ from explorer.scan.predicate.predicate import (
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # beyond these Spark rounds one of two decimals before it compares them
 _EXACT_DIGITS: Final = 30
 _NUMBERS: Final = frozenset({"byte", "short", "integer", "long", "float", "double"})
@@ -54,7 +54,7 @@ Columns = Mapping[str, "Column"]
 
 def can_render(predicate: Predicate) -> bool:
     """Whether `render_filter` can say the same."""
-    return all(
+    return not predicate.sql_conditions and all(
         _plain_node(node)
         for node in _walk(predicate.condition)
         if isinstance(node, Comparison | Membership | Likeness)
@@ -100,7 +100,7 @@ def _kind(data_type: DataType) -> str:
     return "number" if name in _NUMBERS else name
 
 
-def _condition(condition: Condition, columns: Columns) -> Column:  # noqa: PLR0911  # one per node
+def _condition(condition: Condition, columns: Columns) -> Column:  # noqa: C901, PLR0911  # one per node
     from pyspark.sql import functions as fn
 
     match condition:
@@ -125,6 +125,8 @@ def _condition(condition: Condition, columns: Columns) -> Column:  # noqa: PLR09
             return reduce(or_, (_condition(item, columns) for item in operands))
         case Truth(value=value):
             return fn.lit(value).cast("boolean")
+        case SqlCondition(text=text):
+            raise TypeError(f"no predicate on rows has {text[:60]!r}")
 
 
 def _comparison(comparison: Comparison, columns: Columns) -> Column:
@@ -165,13 +167,13 @@ def _literal(constant: Constant) -> Column:
 
     value, kind = constant.value, constant.data_type
     match value:
-        case datetime() if value.tzinfo is not None:
+        case Moment(is_instant=True):
             # by its number: how a literal is read depends on the session's time zone
-            return fn.timestamp_micros(fn.lit((value - _EPOCH) // timedelta(microseconds=1)))
-        case datetime():
-            return fn.lit(value.isoformat(sep=" ")).cast("timestamp_ntz")
-        case date():
-            return fn.lit(value.isoformat()).cast("date")
+            return fn.timestamp_micros(fn.lit(value.number))
+        case Moment():
+            return fn.lit(str(value)).cast("timestamp_ntz")
+        case Day():
+            return fn.date_from_unix_date(fn.lit(value.number))
         case bytes():
             return fn.lit(bytearray(value)).cast("binary")
         case Decimal():

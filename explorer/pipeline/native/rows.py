@@ -32,7 +32,7 @@ from explorer.protocol.features.column_mapping import physical_name
 from explorer.protocol.schema import StructField, StructType
 from explorer.rows.data_file.data_file import DataFile, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
-from explorer.rows.data_file.partition_columns import partition_scalar
+from explorer.rows.data_file.partition_columns import joined_scalars, partition_scalar
 from explorer.rows.data_file.read_file import misfit
 from explorer.rows.data_file.row_positions import hidden_column
 from explorer.rows.request import RowRequest
@@ -115,7 +115,7 @@ def file_table(
             partition_scalar(file.partition_values.get(item.name), item, field.type)
             for file in listed
         ]
-        columns[_partition(item)] = pa.array([value.as_py() for value in values], field.type)
+        columns[_partition(item)] = joined_scalars(values, field.type)
     return pa.table(columns)
 
 

@@ -19,7 +19,7 @@ from explorer.rows.changes.change_actions import (
     WholeFile,
 )
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
-from explorer.rows.changes.feed import CommitChanges, feed_schema, read_change
+from explorer.rows.changes.feed import CommitChanges, check_labels, feed_schema, read_change
 from explorer.rows.data_file.data_file import DataFile, data_files
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
@@ -74,12 +74,16 @@ class ReadChanges:
     request: RowRequest
     only: ChangeType | None = None
     """Of files that came, went or got another vector, rows of this type alone."""
+    knows_types: bool = False
+    """Whether rows of a type that the specification does not name are an error."""
 
     def __call__(self, tasks: pa.Table) -> Batches:
         """The rows, change by change, with `spark_feed_schema`."""
         schema = spark_feed_schema(self.request)
         for change, commit in _parsed(tasks):
             for batch in read_change(self.store, change, commit, self.request, self.only):
+                if self.knows_types:
+                    check_labels(batch.column(CHANGE_COLUMNS[0]))
                 yield batch.cast(schema)
 
 

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from explorer.protocol.character_types import CHARACTER_TYPE_KEY, character_types
-from explorer.protocol.schema import StructField, StructType
+from explorer.protocol.character_types import character_types
+from explorer.protocol.schema import CHARACTER_TYPE_KEY, StructField, StructType
 from explorer.protocol.schema_walk import FieldPlace, render_path, walk_fields
 
 GENERATION_KEY: Final = "delta.generationExpression"

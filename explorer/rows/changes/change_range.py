@@ -50,7 +50,7 @@ class TableState:
     @cached_property
     def schema(self) -> StructType:
         """The columns; raises `CorruptLogError` (schema_invalid)."""
-        return parse_schema(self.metadata.schema_string or '{"type":"struct","fields":[]}')
+        return parse_schema(self.metadata.schema_string)
 
     @property
     def feeds(self) -> bool:

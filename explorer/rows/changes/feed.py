@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from explorer.errors import CorruptDataError, CorruptLogError
+from explorer.errors import CorruptDataError, CorruptLogError, Problem
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.log.actions.keys import file_key
 from explorer.log.commits.commit_file import may_name
@@ -47,8 +47,10 @@ from explorer.storage.ports import ReadStore
 from explorer.table.table import Table
 
 CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
-"""What `_change_type` may say; an update leaves two rows, before and after it."""
+"""What `_change_type` may say; an update leaves two rows, before and after it. Of a table that
+says something else, `label_problems` tells it."""
 
+_SHOWN_LABELS = 4
 _LABEL = "Reading changes"
 _CHANGE_TYPE = CHANGE_COLUMNS[0]
 _FILE_ACTIONS = ("add", "remove", "cdc")
@@ -196,7 +198,8 @@ def read_changes(  # what is asked for, and who looks on
     most `limit`; None for `to_version` means up to the latest.
 
     Columns are those of the last version of the range, with the types of `read_rows`,
-    then `_change_type` (one of `CHANGE_TYPES`), `_commit_version`, and
+    then `_change_type` (one of `CHANGE_TYPES`, or another label that a file of change data
+    has, of which `label_problems` tells), `_commit_version`, and
     `_commit_timestamp` (`timestamp[ms, UTC]`). What files of change data record is told
     as it stands there; in versions without any, rows of files that came are inserts, of
     files that went deletes. Rows that were only rearranged are no change.
@@ -254,10 +257,39 @@ def recorded_types(store: ReadStore, file: DataFile, version: int) -> pa.Array:
         convert = build_converter(found, PrimitiveType(name="string"), pa.string(), place)
         pieces = [convert(columns[0]) for _, _, columns in opened.batches(places)]
     types = pa.concat_arrays([pa.nulls(0, pa.string()), *pieces])
-    others = set(pc.unique(types).to_pylist()).difference(CHANGE_TYPES)
-    if others:
-        raise _no_types(file, f"it has changes of the type {str(min(map(str, others)))[:60]!r}")
+    if types.null_count:
+        raise _no_types(file, f"{types.null_count:,} of its rows have no type")
     return types
+
+
+def label_problems(labels: Iterable[str]) -> tuple[Problem, ...]:
+    """What is wrong with values of `_change_type`: those that the specification does not name."""
+    others = sorted(set(labels).difference(CHANGE_TYPES))
+    if not others:
+        return ()
+    shown = ", ".join(repr(label[:60]) for label in others[:_SHOWN_LABELS])
+    return (
+        Problem(
+            kind="data_corrupt",
+            problem=f"Change data has rows with the type {shown}.",
+            reason=f"The specification has only {', '.join(CHANGE_TYPES)}. The rows are shown with "
+            "the type that their writer gave them, and counted under none of these.",
+            remedy="Report it to the writer; a program that reads the feed must know its types.",
+            spec=SPEC,
+        ),
+    )
+
+
+def check_labels(labels: pa.Array) -> None:
+    """Raise `CorruptDataError` where values of `_change_type` are none of `CHANGE_TYPES`, for
+    whoever has to know on which side of a change a row stands."""
+    for problem in label_problems(pc.unique(labels).to_pylist()):
+        raise CorruptDataError(
+            problem.problem,
+            reason="Nobody says whether such a row was there before the change or after it.",
+            remedy=problem.remedy,
+            spec=problem.spec,
+        )
 
 
 def _no_types(file: DataFile, what: str) -> CorruptDataError:

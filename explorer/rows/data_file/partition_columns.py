@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import struct
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Sequence
 from decimal import Context, Decimal
 
 import pyarrow as pa
 
 from explorer.log.actions.columns import string_column
+from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.partition_values import PartitionValue, parse_partition_value
 from explorer.protocol.schema import StructField, render_type
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EXACT = Context(prec=80)  # the default one rounds to 28 digits
 _SIZES = {8: "<b", 16: "<h", 32: "<i", 64: "<q"}
 
@@ -42,6 +42,12 @@ def constant_column(value: pa.Scalar, count: int) -> pa.Array:
     return pa.repeat(value, count) if value.is_valid else pa.nulls(count, value.type)
 
 
+def joined_scalars(values: Sequence[pa.Scalar], kind: pa.DataType) -> pa.Array:
+    """A column of scalars; by way of Python their times would end with the year 9999."""
+    pieces = [constant_column(value, 1) for value in values]
+    return pa.concat_arrays(pieces) if pieces else pa.nulls(0, kind)
+
+
 def _stored_bytes(value: PartitionValue, target: pa.DataType) -> bytes:
     """The value as Arrow stores it."""
     match value:
@@ -53,11 +59,9 @@ def _stored_bytes(value: PartitionValue, target: pa.DataType) -> bytes:
             return struct.pack("<f" if target == pa.float32() else "<d", value)
         case Decimal():
             return int(value.scaleb(target.scale, _EXACT)).to_bytes(16, "little", signed=True)
-        case datetime():
-            aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-            count = (aware - _EPOCH) // timedelta(microseconds=1)
-            return struct.pack("<q", count * (1000 if target.unit == "ns" else 1))
-        case date():
-            return struct.pack("<i", (value - _EPOCH.date()).days)
+        case Moment(number=number):
+            return struct.pack("<q", number * (1000 if target.unit == "ns" else 1))
+        case Day(number=number):
+            return struct.pack("<i", number)
         case _:
             return struct.pack(_SIZES[target.bit_width], value)

@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import math
 import re
-from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from explorer.errors import InvalidArgumentError
+from explorer.protocol.calendar_days import (
+    DAY_US,
+    Day,
+    Moment,
+    checked_day,
+    checked_moment,
+    days_of,
+    parse_clock,
+)
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, render_type
+from explorer.scan.predicate._time_zones import ZONE_PATTERN, microseconds_before_utc
 from explorer.scan.predicate.domains import domain_of
 from explorer.scan.predicate.predicate import Constant, ConstantValue
 
@@ -26,11 +35,9 @@ BINARY: Final = PrimitiveType(name="binary")
 _MAX_DIGITS: Final = 38
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?")
-_DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_DAY = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", re.ASCII)
 _TIME = re.compile(
-    r"[T ](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?"
-    r"\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?",
-    re.IGNORECASE,
+    rf"[T ](\d{{1,2}}:\d{{1,2}}(?::\d{{1,2}}(?:\.\d{{1,6}})?)?)\s*({ZONE_PATTERN})?", re.ASCII
 )
 # types of casts as sqlglot calls them in Spark's dialect
 _CAST_TYPES: Final = {
@@ -191,9 +198,9 @@ def _convert(value: ConstantValue, data_type: DataType) -> Constant:
     elif name == "date" and isinstance(value, str):
         found = _parse_day(text)
     elif name == "timestamp" and isinstance(value, str):
-        found = _parse_time(text, UTC)
+        found = _parse_time(text, is_instant=True)
     elif name == "timestamp_ntz" and isinstance(value, str):
-        found = _parse_time(text, None)
+        found = _parse_time(text, is_instant=False)
     if found is None:
         raise _unreadable(text, name)
     return Constant(value=found, data_type=data_type)
@@ -221,7 +228,7 @@ def _floating(text: str, name: str) -> float | None:
         return float(np.float32(number))
 
 
-def _parse_day(text: str) -> date | None:
+def _parse_day(text: str) -> Day | None:
     """`yyyy`, `yyyy-m`, `yyyy-m-d`, and what follows after a `T` or a space is passed over."""
     found = _DAY.match(text)
     if found is None or text[found.end() : found.end() + 1] not in {"", "T", " "}:
@@ -229,46 +236,32 @@ def _parse_day(text: str) -> date | None:
     if found[3] is None and found.end() < len(text):
         return None
     try:
-        return date(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+        return checked_day(_days(found))
     except ValueError:
         return None
 
 
-def _parse_time(text: str, zone: timezone | None) -> datetime | None:
-    """A day with or without a time and a zone; without one, in `zone`."""
+def _parse_time(text: str, *, is_instant: bool) -> Moment | None:
+    """A day with or without a time and a zone; an instant without one is in UTC, and a zone
+    says nothing of a time on the wall."""
     day = _DAY.match(text)
     if day is None:
         return None
     time = _TIME.fullmatch(text, day.end())
-    if time is None and day.end() < len(text):
+    if day.end() < len(text) and (time is None or day[3] is None):
         return None
     try:
-        found = datetime(int(day[1]), int(day[2] or 1), int(day[3] or 1), tzinfo=zone)
-        if time is None:
-            return found
-        if day[3] is None:
-            return None
-        fraction = (time[4] or "").ljust(6, "0")
-        found = found.replace(
-            hour=int(time[1]),
-            minute=int(time[2]),
-            second=int(time[3] or 0),
-            microsecond=int(fraction),
-        )
-        if zone is None or time[5] is None:  # a zone says nothing of a wall clock's time
-            return found
-        return found.replace(tzinfo=_zone(time[5])).astimezone(UTC)
-    except (ValueError, OverflowError):
+        wall = _days(day) * DAY_US + (0 if time is None else parse_clock(time[1]))
+        before = 0
+        if is_instant and time is not None and time[2] is not None:
+            before = microseconds_before_utc(time[2], wall)
+        return checked_moment(wall - before, is_instant=is_instant)
+    except ValueError:
         return None
 
 
-def _zone(text: str) -> timezone:
-    if text.upper() in {"Z", "UTC"}:
-        return UTC
-    digits = re.sub(r"\D", "", text)
-    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "0")
-    offset = timedelta(hours=int(hours), minutes=int(minutes))
-    return timezone(-offset if text.startswith("-") else offset)
+def _days(found: re.Match[str]) -> int:
+    return days_of(int(found[1]), int(found[2] or 1), int(found[3] or 1))
 
 
 def _unreadable(text: str, wanted: str) -> InvalidArgumentError:

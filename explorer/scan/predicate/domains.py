@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import int64_column
+from explorer.protocol.calendar_days import DAY_US, LAST_US, LEAST_US, Day, Moment
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, render_type
 
 DomainKind = Literal["boolean", "integer", "decimal", "double", "text", "binary", "day", "time"]
@@ -35,13 +35,10 @@ _KINDS: dict[str, DomainKind] = {
     "date": "day",
 }
 
-_EPOCH_DAY = date(1970, 1, 1)
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # wall clock: what has a zone is in UTC by then
-_DAY_US = 86_400_000_000
 # days whose microseconds fit into 64 bits
-_MAX_DAY = 2**63 // _DAY_US - 1
+_MAX_DAY = 2**63 // DAY_US - 1
 # scalars by way of an array: plain values would make pyarrow import pandas
-_LEAST_DAY, _LAST_DAY, _DAY = (int64_column([-_MAX_DAY, _MAX_DAY, _DAY_US])[at] for at in range(3))
+_LEAST_DAY, _LAST_DAY, _DAY = (int64_column([-_MAX_DAY, _MAX_DAY, DAY_US])[at] for at in range(3))
 
 NAN_KEY = 2**63 - 1
 """NaN among the keys of doubles: above infinity."""
@@ -123,7 +120,7 @@ def _constant_number(value: Any, kind: DomainKind) -> int:
     if kind == "double":
         return double_key(float(value))
     if kind == "day":
-        return int((value - _EPOCH_DAY).days)
+        return int(value.number)
     if kind == "time":
         return _microseconds(value)
     return int(value)
@@ -137,12 +134,11 @@ def double_key(number: float) -> int:
     return int(bits if bits >= 0 else bits ^ 0x7FFF_FFFF_FFFF_FFFF)
 
 
-def _microseconds(value: date | datetime) -> int:
-    if not isinstance(value, datetime):
-        return (value - _EPOCH_DAY).days * _DAY_US
-    if value.tzinfo is not None:
-        value = value.astimezone(UTC).replace(tzinfo=None)
-    return (value - _EPOCH) // timedelta(microseconds=1)
+def _microseconds(value: Day | Moment) -> int:
+    """A time, and of a day its midnight; of days beyond the times that there are, the last."""
+    if isinstance(value, Moment):
+        return value.number
+    return min(max(value.number * DAY_US, LEAST_US), LAST_US)
 
 
 def _decimal_scalar(value: int | Decimal, scale: int) -> pa.Scalar:

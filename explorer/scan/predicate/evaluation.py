@@ -12,6 +12,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import bool_column
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.domains import Domain, comparable_column, comparable_constant
+from explorer.scan.predicate.patterns import match_pattern
 from explorer.scan.predicate.predicate import (
     ColumnReference,
     Comparison,
@@ -24,6 +25,7 @@ from explorer.scan.predicate.predicate import (
     Negation,
     NullTest,
     Operator,
+    SqlCondition,
     Truth,
     TruthTest,
     Value,
@@ -62,7 +64,7 @@ def _mask(condition: Condition, rows: pa.RecordBatch) -> pa.BooleanArray:
     return pc.fill_null(answer, _FALSE)
 
 
-def _evaluate(condition: Condition, rows: pa.RecordBatch) -> Any:  # noqa: PLR0911  # one per node
+def _evaluate(condition: Condition, rows: pa.RecordBatch) -> Any:  # noqa: C901, PLR0911  # nodes
     """An array of a truth value or null for each row, or a scalar for all of them."""
     match condition:
         case Comparison():
@@ -82,6 +84,13 @@ def _evaluate(condition: Condition, rows: pa.RecordBatch) -> Any:  # noqa: PLR09
             return reduce(pc.and_kleene, (_evaluate(item, rows) for item in operands))
         case Disjunction(operands=operands):
             return reduce(pc.or_kleene, (_evaluate(item, rows) for item in operands))
+        case SqlCondition(text=text):
+            raise InvalidArgumentError(
+                f"The condition `{text[:80]}` cannot be evaluated on rows here.",
+                reason="It is none of the conditions that a predicate may have.",
+                remedy="Use columns, literals, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and "
+                "IS NULL.",
+            )
         case Truth(value=value):
             return _UNKNOWN if value is None else (_TRUE if value else _FALSE)
 
@@ -124,16 +133,7 @@ def _is_member(membership: Membership, rows: pa.RecordBatch) -> Any:
 
 
 def _is_alike(likeness: Likeness, rows: pa.RecordBatch) -> pa.BooleanArray:
-    text = pc.cast(_column(likeness.operand, rows), pa.string())
-    try:
-        return pc.match_substring_regex(text, likeness.expression)
-    except pa.ArrowInvalid as error:
-        raise InvalidArgumentError(
-            f"The pattern {likeness.pattern[:60]!r} of LIKE is too long.",
-            reason=f"It has {len(likeness.pattern):,} characters, and its wildcards together "
-            "take more memory than is allowed for a pattern.",
-            remedy="Use fewer wildcards, such as one % in place of many _.",
-        ) from error
+    return match_pattern(_column(likeness.operand, rows), likeness)
 
 
 def _comparable(value: Value, domain: Domain, rows: pa.RecordBatch) -> Any:

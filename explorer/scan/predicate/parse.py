@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.schema import StructType
 from explorer.protocol.unicode_text import check_unicode
+from explorer.scan.predicate._day_casts import DATE, compare_day, day_of, is_time, swapped
 from explorer.scan.predicate._literals import BOOLEAN, VOID, fit_text, is_text, parse_literal
-from explorer.scan.predicate._patterns import build_likeness
 from explorer.scan.predicate.domains import Domain, common_domain
 from explorer.scan.predicate.names import resolve_name
+from explorer.scan.predicate.patterns import build_likeness
 from explorer.scan.predicate.predicate import (
     MAX_DEPTH,
     ColumnReference,
@@ -34,6 +35,11 @@ from explorer.scan.predicate.predicate import (
     TruthTest,
     Value,
 )
+
+
+class UnlistedConditionError(InvalidArgumentError):
+    """A condition that is none of the closed list."""
+
 
 Expression: TypeAlias = Any
 """A node of sqlglot's tree, told by the name of its class: importing them takes time."""
@@ -166,8 +172,25 @@ class _Builder:
         sides = [_bare(left), _bare(right)]
         if any(_is_condition(side) for side in sides):
             return self._truth_comparison(operator, sides, depth)
-        first, second = self._value(sides[0]), self._value(sides[1])
-        return _compare(operator, first, second)
+        return self._compared(operator, sides[0], sides[1])
+
+    def _compared(self, operator: Operator, left: Expression, right: Expression) -> Condition:
+        """Two values held against each other, one of them maybe the day of a time."""
+        for day, other, turned in ((left, right, operator), (right, left, swapped(operator))):
+            if (column := self._time_of_day(day)) is not None:
+                constant = fit_text(self._constant(other), DATE)
+                if constant.data_type not in {DATE, VOID}:
+                    raise _refusal(day)
+                return compare_day(turned, column, constant, _compare)
+        return _compare(operator, self._value(left), self._value(right))
+
+    def _time_of_day(self, node: Expression) -> ColumnReference | None:
+        """The column of times whose day a node takes, None for another node."""
+        inner = _bare(day_of(node)) if day_of(node) is not None else None
+        if inner is None or _names(inner) is None:
+            return None
+        column = self._column(inner)
+        return column if is_time(column) else None
 
     def _truth_comparison(
         self, operator: Operator, sides: list[Expression], depth: int
@@ -188,6 +211,8 @@ class _Builder:
         if kind == "Null":
             if _is_condition(subject):
                 return NullTest(operand=self.condition(subject, depth))
+            if (column := self._time_of_day(subject)) is not None:
+                return NullTest(operand=column)
             return NullTest(operand=self._value(subject))
         if kind == "Boolean":
             return TruthTest(operand=self.condition(subject, depth), truth=bool(what.this))
@@ -197,7 +222,11 @@ class _Builder:
         _check_parts(node, "this", "expressions")
         if not node.expressions:
             raise _refusal(node)
-        operand = self._value(_bare(node.this))
+        subject = _bare(node.this)
+        if self._time_of_day(subject) is not None:
+            equal = tuple(self._compared("=", subject, _bare(item)) for item in node.expressions)
+            return equal[0] if len(equal) == 1 else Disjunction(operands=equal)
+        operand = self._value(subject)
         options = [fit_text(self._constant(item), operand.data_type) for item in node.expressions]
         valued = [option for option in options if option.value is not None]
         domain = _widest(operand, valued)
@@ -209,9 +238,9 @@ class _Builder:
 
     def _between(self, node: Expression, _: int) -> Condition:
         _check_parts(node, "this", "low", "high")
-        operand = self._value(_bare(node.this))
-        low, high = (self._value(_bare(node.args[side])) for side in ("low", "high"))
-        return Conjunction(operands=(_compare(">=", operand, low), _compare("<=", operand, high)))
+        subject, low, high = (_bare(node.args[part]) for part in ("this", "low", "high"))
+        sides = (self._compared(">=", subject, low), self._compared("<=", subject, high))
+        return Conjunction(operands=sides)
 
     def _like(self, node: Expression, _: int, escape: str = "\\") -> Condition:
         _check_parts(node, "this", "expression", "negate")
@@ -310,7 +339,7 @@ def _check_parts(node: Expression, *known: str) -> None:
 def _refusal(node: Expression, reason: str | None = None) -> InvalidArgumentError:
     text = " ".join(node.sql(dialect="spark").split())
     shown = text if len(text) <= 80 else text[:77] + "..."
-    return InvalidArgumentError(
+    return UnlistedConditionError(
         f"The predicate has `{shown}`, which is not supported there.",
         reason=reason or f"There is no meaning for {_kind_of(node)} in a predicate on files.",
         remedy="Use columns, literals, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS NULL.",

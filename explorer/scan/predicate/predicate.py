@@ -9,18 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.schema import DataType
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.domains import Domain
 
-if TYPE_CHECKING:
-    pass
-
-ConstantValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | None
+ConstantValue: TypeAlias = bool | int | float | Decimal | str | bytes | Day | Moment | None
 Operator = Literal["=", "<=>", "<", "<=", ">", ">="]
 
 MAX_DEPTH = 40
@@ -37,8 +34,7 @@ class ColumnReference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constant:
-    """A literal; its times are microseconds, aware for `timestamp` and naive for
-    `timestamp_ntz`."""
+    """A literal; its times are instants for `timestamp`, and none for `timestamp_ntz`."""
 
     value: ConstantValue
     data_type: DataType
@@ -120,6 +116,15 @@ class Truth:
     value: bool | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlCondition:
+    """A condition beyond the closed list, as it was written; `columns` are those of the table
+    that it speaks of. Spark knows what it means, and nobody else here."""
+
+    text: str
+    columns: tuple[ColumnReference, ...]
+
+
 Value: TypeAlias = ColumnReference | Constant
 Condition: TypeAlias = (
     Comparison
@@ -131,6 +136,7 @@ Condition: TypeAlias = (
     | Conjunction
     | Disjunction
     | Truth
+    | SqlCondition
 )
 
 
@@ -162,8 +168,13 @@ class Predicate:
             return self.condition.operands
         return (self.condition,)
 
+    @property
+    def sql_conditions(self) -> tuple[SqlCondition, ...]:
+        """Those of `conjuncts` that only Spark can evaluate; they stand nowhere else."""
+        return tuple(item for item in self.conjuncts if isinstance(item, SqlCondition))
 
-def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911  # one per node
+
+def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911, PLR0912  # nodes
     """A condition as SQL."""
     match condition:
         case Comparison(operator=operator, left=left, right=right):
@@ -188,9 +199,11 @@ def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911  # one
             return " OR ".join(_inner(item) for item in operands)
         case Truth(value=value):
             return "NULL" if value is None else str(value).upper()
+        case SqlCondition(text=text):
+            return " ".join(text.split())
 
 
-def render_value(value: Value) -> str:  # noqa: C901, PLR0911, PLR0912  # one per type
+def render_value(value: Value) -> str:  # noqa: PLR0911  # one per type
     """A column or a literal as SQL."""
     if isinstance(value, ColumnReference):
         return render_path(value.path)
@@ -203,12 +216,10 @@ def render_value(value: Value) -> str:  # noqa: C901, PLR0911, PLR0912  # one pe
             return _quoted(text)
         case bytes() as data:
             return f"X'{data.hex().upper()}'"
-        case datetime() as time if time.tzinfo is None:
-            return f"TIMESTAMP_NTZ '{time.isoformat(sep=' ')}'"
-        case datetime() as time:
-            return f"TIMESTAMP '{time.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')}Z'"
-        case date() as day:
-            return f"DATE '{day.isoformat()}'"
+        case Moment() as time:
+            return f"TIMESTAMP{'' if time.is_instant else '_NTZ'} '{time}'"
+        case Day() as day:
+            return f"DATE '{day}'"
         case Decimal() as number:
             return format(number, "f")
         case float() as number if not math.isfinite(number):
@@ -238,6 +249,8 @@ def references_of(condition: Condition) -> Iterator[ColumnReference]:
                 stack.extend((right, left))
             case Conjunction(operands=operands) | Disjunction(operands=operands):
                 stack.extend(reversed(operands))
+            case SqlCondition(columns=columns):
+                stack.extend(reversed(columns))
             case Constant() | Truth():
                 pass
             case other:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import bool_column, int64_column
+from explorer.protocol.calendar_days import LAST_US
 from explorer.protocol.schema import PrimitiveType
 from explorer.scan.predicate.domains import Domain, comparable_constant, is_float
 from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn
@@ -57,6 +58,9 @@ class ColumnRange:
     may_hold: pa.Array
     may_be_null: pa.Array
     may_be_nan: bool
+    values: pa.Array | None = None
+    """The value that all rows of a file have, as a partition has it; null where it is null, and
+    where nothing is known of the file: then `may_hold` and `may_be_null` both say so."""
 
 
 def range_of_statistics(
@@ -72,7 +76,7 @@ def range_of_statistics(
         no_null = pc.invert(all_null)
     try:
         lower, upper = _widened(column, facts.minimum, facts.maximum)
-    except pa.ArrowInvalid:  # beyond what the type can hold: nothing is known
+    except pa.ArrowInvalid:  # a decimal beyond what its type can hold: nothing is known
         lower = upper = pa.nulls(len(nulls), facts.minimum.type)
     return ColumnRange(
         lower=lower,
@@ -93,6 +97,7 @@ def range_of_values(values: pa.Array, unreadable: pa.Array) -> ColumnRange:
         may_hold=pc.or_(values.is_valid(), unreadable),
         may_be_null=pc.or_(values.is_null(), unreadable),
         may_be_nan=False,
+        values=values,
     )
 
 
@@ -127,11 +132,12 @@ def _by_either_calendar(
 ) -> tuple[pa.Array, pa.Array]:
     kind = minimum.type
     whole = pa.int32() if pa.types.is_date(kind) else pa.int64()
+    most = 2 ** (whole.bit_width - 1) - 1
     sides = []
     for side, direction in ((minimum, -1), (maximum, 1)):
         numbers = pc.cast(pc.cast(side, whole), pa.int64())
         moved = _moved(
-            numbers, _CALENDAR_DAY * units_a_day, direction * _CALENDAR_SHIFT * units_a_day
+            numbers, _CALENDAR_DAY * units_a_day, direction * _CALENDAR_SHIFT * units_a_day, most
         )
         sides.append(pc.cast(pc.cast(moved, whole), kind))
     return sides[0], sides[1]
@@ -144,17 +150,23 @@ def _times(minimum: pa.Array, maximum: pa.Array) -> tuple[pa.Array, pa.Array]:
     if kind.tz is not None:
         low = _moved(low, _ODD_ZONES_END, -_MINUTE_US)
         high = _moved(high, _ODD_ZONES_END, _MINUTE_US)
-    high = pc.add_checked(high, int64_column([_MILLISECOND_US])[0])
+    high = _plus(high, _MILLISECOND_US)
     return pc.cast(low, kind), pc.cast(high, kind)
 
 
-def _moved(numbers: pa.Array, before: int, by: int) -> pa.Array:
+def _moved(numbers: pa.Array, before: int, by: int, most: int = LAST_US) -> pa.Array:
     """The numbers, those below `before` moved."""
-    limit, step = (int64_column([before, by])[at] for at in range(2))
-    early = pc.less(numbers, limit)
+    early = pc.less(numbers, int64_column([before])[0])
     if not pc.any(early).as_py():
         return numbers
-    return pc.if_else(early, pc.add_checked(numbers, step), numbers)
+    return pc.if_else(early, _plus(numbers, by, most), numbers)
+
+
+def _plus(numbers: pa.Array, by: int, most: int = LAST_US) -> pa.Array:
+    """The sum, no further than the last number that there is: no value lies beyond it."""
+    limit, step = (int64_column([most - by if by > 0 else -most - 1 - by, by])[at] for at in (0, 1))
+    clip = pc.min_element_wise if by > 0 else pc.max_element_wise
+    return pc.add(clip(numbers, limit, skip_nulls=False), step)
 
 
 def _rounded(minimum: pa.Array, maximum: pa.Array) -> tuple[pa.Array, pa.Array]:

@@ -5,17 +5,15 @@ A table has few distinct values: each is parsed once and then looked up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
-from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
-from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
+from explorer.log.actions.columns import bool_column, string_column
+from explorer.log.partition_arrays import partition_array
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.partition_values import PartitionValue, parse_partition_value
 from explorer.protocol.schema import DataType, render_type
@@ -23,7 +21,6 @@ from explorer.scan.predicate.domains import domain_of
 from explorer.scan.statistics.bounds import ColumnRange, range_of_values
 
 _FALSE = bool_column([False])[0]
-_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +64,7 @@ def read_partition(values: pa.Array, column: PartitionColumn) -> PartitionFacts:
     if not known:
         parsed, unreadable = pa.nulls(len(texts), kind), bool_column([False] * len(texts))
     else:
-        parsed = _typed(known, kind).take(encoded.indices)
+        parsed = partition_array(known, kind).take(encoded.indices)
         unreadable = pc.coalesce(bool_column(broken).take(encoded.indices), _FALSE)
     return PartitionFacts(
         texts=texts, range=range_of_values(parsed, unreadable), problems=tuple(problems)
@@ -87,15 +84,3 @@ def _look_up(maps: pa.MapArray, name: str) -> pa.Array:
             if pc.all(pc.equal(maps.keys.take(places), key)).as_py():
                 return maps.items.take(places)
     return pc.map_lookup(maps, key, "first")
-
-
-def _typed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    # the common types without `pyarrow.array`, which would import pandas
-    if pa.types.is_string(kind):
-        return string_column(values)
-    if pa.types.is_integer(kind):
-        return pc.cast(int64_column(values), kind)
-    if pa.types.is_date32(kind):
-        days = [None if day is None else day.toordinal() - _EPOCH_DAY for day in values]
-        return pc.cast(int32_column(days), kind)
-    return pa.array(values, kind)

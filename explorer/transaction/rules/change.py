@@ -36,9 +36,8 @@ class Described:
     @cached_property
     def schema(self) -> StructType:
         """The columns."""
-        text = self.metadata.schema_string
         try:
-            return StructType(fields=()) if text is None else parse_schema(text)
+            return parse_schema(self.metadata.schema_string)
         except DeltaError:
             return StructType(fields=())
 

@@ -15,7 +15,7 @@ from explorer.protocol.schema import (
     StructField,
     parse_schema,
 )
-from explorer.protocol.schema_walk import validate_schema
+from explorer.protocol.schema_walk import missing_schema, validate_schema
 from explorer.transaction.rules.change import REPORT, Change, Described, Problems, problem, shown
 from explorer.transaction.rules.field_rules import validate_fields, validate_new_types
 from explorer.transaction.rules.identity_rules import validate_identity
@@ -46,8 +46,10 @@ def validate_metadata_change(change: Change) -> Problems:
 
 
 def _unreadable(change: Change) -> Problems:
+    if change.after.metadata.schema_string is None:
+        yield missing_schema()
     try:
-        parse_schema(change.after.metadata.schema_string or "")
+        parse_schema(change.after.metadata.schema_string)
     except DeltaError as error:
         yield Problem.of(error)
 

@@ -108,9 +108,9 @@ def test_every_value_has_a_form_in_json() -> None:
     )
     assert list(row_objects(rows)) == [
         {
-            "far": "148108-07-06T14:00:27.387904Z",
+            "far": "+148108-07-06T14:00:27.387904Z",
             "local": "1970-01-01T00:00:00.000005",
-            "day": "29349-01-26",
+            "day": "+29349-01-26",
             "number": "NaN",
             "exact": "1.50",
             "bytes": "00ff",

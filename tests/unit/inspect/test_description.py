@@ -213,3 +213,14 @@ def test_commit_without_its_time_leaves_the_time_unknown_and_the_rest_known(
     assert problem["kind"] == "log_corrupt"
     assert describe(folder, version=0)["timestamp"] == "2023-11-14T22:13:20.000Z"
     assert describe(folder, version=0)["problems"] == []
+
+
+def test_a_table_without_a_schema_is_read_one_way_everywhere_and_told(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path / "t")
+    folder.commit(0, [PROTOCOL, metadata(schemaString=None)])
+    table = explorer.open_table(folder.root)
+    assert table.snapshot().schema.fields == ()
+    assert look.schema(table).num_rows == 0
+    assert look.writer_rules(table).num_rows == 0
+    told = [problem["problem"] for problem in look.describe(table)["problems"]]
+    assert told == ["The table does not say which columns it has."]

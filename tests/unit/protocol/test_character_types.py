@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from explorer.protocol.character_types import CHARACTER_TYPE_KEY, character_types
-from explorer.protocol.schema import StructField, parse_schema
+from explorer.protocol.character_types import character_types
+from explorer.protocol.schema import CHARACTER_TYPE_KEY, StructField, parse_schema
 from tests.data_tables import array, field, map_of, struct
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Final
 
@@ -12,11 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.errors import CorruptLogError, InvalidArgumentError
+from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.partition_values import (
     parse_partition_value,
     render_partition_folder,
     render_partition_value,
 )
+
+DAYS = st.integers(-(2**31), 2**31 - 1).map(Day)
+MOMENTS = st.integers(-(2**63), 2**63 - 1).map(lambda number: Moment(number, True))
 
 PAIRS = [
     ("string", "x/y é", "x/y é"),
@@ -28,10 +32,15 @@ PAIRS = [
     ("decimal(38,0)", Decimal("1E+20"), "100000000000000000000"),
     ("boolean", True, "true"),
     ("boolean", False, "false"),
-    ("date", date(1970, 1, 1), "1970-01-01"),
-    ("timestamp_ntz", datetime(1970, 1, 1), "1970-01-01 00:00:00"),  # noqa: DTZ001  # has none
-    ("timestamp_ntz", datetime(1970, 1, 1, 0, 0, 0, 123456), "1970-01-01 00:00:00.123456"),  # noqa: DTZ001  # as above
-    ("timestamp", datetime(2024, 3, 10, 0, 30, tzinfo=UTC), "2024-03-10T00:30:00.000000Z"),
+    ("date", Day(0), "1970-01-01"),
+    ("date", Day(-719_529), "-0001-12-31"),
+    ("date", Day(2_932_897), "+10000-01-01"),
+    ("date", Day(2**31 - 1), "+5881580-07-11"),
+    ("timestamp_ntz", Moment(0, False), "1970-01-01 00:00:00"),
+    ("timestamp_ntz", Moment(123_456, False), "1970-01-01 00:00:00.123456"),
+    ("timestamp_ntz", Moment(-(2**63), False), "-290308-12-21 19:59:05.224192"),
+    ("timestamp", Moment(1_710_030_600_000_000, True), "2024-03-10T00:30:00.000000Z"),
+    ("timestamp", Moment(253_402_318_799_000_000, True), "+10000-01-01T04:59:59.000000Z"),
     ("binary", b"\x01z{", "\x01z{"),
 ]
 
@@ -63,6 +72,12 @@ def test_not_a_number_has_a_name() -> None:
     assert math.isnan(parse_partition_value("NaN", "double"))
 
 
+def test_times_of_python_are_rendered_as_those_of_the_log() -> None:
+    assert render_partition_value(date(1, 1, 1)) == "0001-01-01"
+    local = datetime(1970, 1, 1, 0, 0, 0, 123456)  # noqa: DTZ001  # a time on the wall
+    assert render_partition_value(local) == "1970-01-01 00:00:00.123456"
+
+
 def test_time_of_another_zone_is_rendered_in_utc() -> None:
     there = datetime(2024, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))
     assert render_partition_value(there) == "2024-01-01T00:00:00.000000Z"
@@ -74,7 +89,7 @@ def test_time_of_another_zone_is_rendered_in_utc() -> None:
     "text", ["1970-01-01 00:00:00", "1970-01-01 00:00:00.000", "1970-01-01T00:00:00.000000Z"]
 )
 def test_timestamp_is_read_in_every_form_that_writers_use(text: str) -> None:
-    assert parse_partition_value(text, "timestamp") == datetime(1970, 1, 1, tzinfo=UTC)
+    assert parse_partition_value(text, "timestamp") == Moment(0, True)
 
 
 @pytest.mark.parametrize(
@@ -84,6 +99,10 @@ def test_timestamp_is_read_in_every_form_that_writers_use(text: str) -> None:
         ("1_000", "long"),
         ("yes", "boolean"),
         ("2024-13-01", "date"),
+        ("10000-01-01", "date"),
+        ("+5881580-07-12", "date"),
+        ("+300000-01-01T00:00:00Z", "timestamp"),
+        ("+10000-01-01 00:00:00", "timestamp_nanos_ntz"),
         ("soon", "timestamp"),
         ("1,5", "decimal(10,2)"),
         ("one", "double"),
@@ -119,9 +138,9 @@ def test_folder_is_named_as_the_reference_names_it(value: str | None, folder: st
     assert render_partition_folder("c", value) == folder
 
 
-@given(st.one_of(st.integers(-(2**63), 2**63 - 1), st.dates(), st.booleans()))
+@given(st.one_of(st.integers(-(2**63), 2**63 - 1), DAYS, MOMENTS, st.booleans()))
 def test_value_of_any_simple_type_comes_back(value: object) -> None:
-    type_name = {int: "long", date: "date", bool: "boolean"}[type(value)]
+    type_name = {int: "long", Day: "date", Moment: "timestamp", bool: "boolean"}[type(value)]
     assert parse_partition_value(render_partition_value(value), type_name) == value
 
 

@@ -177,9 +177,18 @@ def test_only_named_columns_are_counted_and_strings_are_cut_where_it_is_asked_fo
     }
 
 
-@pytest.mark.parametrize("kind", [pa.timestamp("us"), pa.date32()], ids=str)
-def test_times_beyond_the_calendar_bound_nothing(kind: pa.DataType) -> None:
-    number = 2**31 - 1 if pa.types.is_date(kind) else 2**62
+@pytest.mark.parametrize(
+    ("kind", "number", "text"),
+    [
+        (pa.timestamp("us"), 2**63 - 1, "+294247-01-10T04:00:54.775"),
+        (pa.timestamp("us", "UTC"), 253_402_300_800_000_000, "+10000-01-01T00:00:00.000Z"),
+        (pa.date32(), 2**31 - 1, "+5881580-07-11"),
+    ],
+    ids=str,
+)
+def test_times_beyond_the_year_9999_are_bounds_as_the_reference_writes_them(
+    kind: pa.DataType, number: int, text: str
+) -> None:
     storage = pa.int32() if pa.types.is_date(kind) else pa.int64()
     stats = stats_of(t=pa.array([0, number], storage).cast(kind))
-    assert (stats["minValues"], stats["nullCount"]) == ({}, {"t": 0})
+    assert (stats["maxValues"], stats["nullCount"]) == ({"t": text}, {"t": 0})

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pytest
 
 from explorer.protocol.arrow_types import arrow_schema, stored_schema
-from explorer.protocol.character_types import CHARACTER_TYPE_KEY
-from explorer.protocol.schema import StructType, parse_schema
+from explorer.protocol.schema import CHARACTER_TYPE_KEY, StructType, parse_schema
 from explorer.rows.row_checks import (
     RowChecks,
     build_checks,

@@ -105,12 +105,17 @@ def test_statistics_do_not_contradict_themselves(stats: str, count: int) -> None
         '{"numRecords":1,"minValues":{"id":"x"},"maxValues":{"id":1}}',
         '{"numRecords":1,"minValues":{"id":"NaN"},"maxValues":{"id":1}}',
         '{"numRecords":1,"minValues":{"day":"2026-02-31"},"maxValues":{"day":"2026-02-01"}}',
-        '{"numRecords":1,"minValues":{"day":"+12026-02-03"},"maxValues":{"day":"2026-02-01"}}',
+        '{"numRecords":1,"minValues":{"day":"12026-02-03"},"maxValues":{"day":"2026-02-01"}}',
         '{"numRecords":1,"somethingNew":[1]}',
     ],
 )
 def test_what_statistics_leave_out_is_no_mistake(stats: str, count: int) -> None:
     assert among(count, stats) == []
+
+
+def test_bounds_of_every_year_are_held_against_each_other() -> None:
+    stats = '{"numRecords":1,"minValues":{"day":"+12026-02-03"},"maxValues":{"day":"2026-02-01"}}'
+    assert len(among(1, stats)) == 1
 
 
 KINDS = schema(

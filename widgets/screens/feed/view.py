@@ -19,7 +19,7 @@ from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS, build_frame
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem
+from widgets.ui.pieces import render_problem, render_problems
 from widgets.ui.progress import render_progress
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
@@ -149,6 +149,7 @@ class FeedView:
             f'<div class="dx-head"><p class="dx-lead">{esc(visible(totals.sentence))}</p>'
             f'<span class="dx-hint">{"click a version for its rows" if rows else ""}</span>'
             f"{EXPORT_BUTTONS if rows else ''}</div>"
+            f"{render_problems(totals.problems)}"
             f"{table}{self._pages.render(total)}{render_ways('feed', ways)}"
         )
 

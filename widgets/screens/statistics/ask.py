@@ -15,11 +15,14 @@ import pyarrow.compute as pc
 import explorer
 import explorer.inspect as look
 from explorer.log.actions.columns import int32_column, int64_column
+from explorer.log.calendar_texts import render_values
 from explorer.log.plain_arrays import read_values
 from explorer.log.state.statistics_columns import indexed_places
+from explorer.pipeline import evaluate_on_partitions
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.calendar_days import LAST_US, LEAST_US
 from explorer.scan.plan import kept_by_partitions
-from explorer.scan.predicate.parse import parse_predicate
+from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.scan.statistics.column_statistics import statistics_columns
 from explorer.scan.statistics.live_files import parsed_bounds
 from explorer.table.snapshot import Snapshot
@@ -90,7 +93,7 @@ def plan_scan(
     for a condition that cannot be understood. `tell` hears what partition values alone leave,
     before statistics are read."""
     snapshot = service.snapshot(version, watch)
-    predicate = parse_predicate(where, snapshot.schema)
+    predicate = parse_scan_predicate(where, snapshot.schema)
     hooks: _Hooks = {"progress": watch.progress, "cancel": watch.cancel}
     left, files = kept_by_partitions(snapshot, predicate, **hooks), snapshot.num_files
     if left is None:
@@ -103,7 +106,7 @@ def plan_scan(
             f"Partition values leave {left:,} of {format_many(files, 'file')}; "
             "statistics may rule out more."
         )
-    return explorer.plan_scan(snapshot, predicate, **hooks)
+    return explorer.plan_scan(snapshot, predicate, evaluate=evaluate_on_partitions, **hooks)
 
 
 class _Hooks(TypedDict):
@@ -209,7 +212,9 @@ class _NumberScale:
     def label(self, place: float) -> str:
         """A place as a person reads it."""
         if pa.types.is_timestamp(self._kind):
-            return _in_calendar(int64_column([round(place)]), self._kind)
+            # as a float the last time may be one that there is not
+            number = min(max(round(place), LEAST_US), LAST_US)
+            return _in_calendar(int64_column([number]), self._kind)
         if pa.types.is_date(self._kind):
             return _in_calendar(int32_column([round(place)]), self._kind)
         return f"{round(place):,}" if self.is_stepped else f"{place:,.6g}"
@@ -239,8 +244,8 @@ def _text_scale(low: pa.ChunkedArray, high: pa.ChunkedArray) -> _TextScale:
 
 
 def _in_calendar(value: pa.Array, kind: pa.DataType) -> str:
-    """A date or time; Arrow says by itself where one lies beyond the calendar."""
-    return str(pc.cast(value.cast(kind), pa.string())[0].as_py())
+    """A date or time, in every year."""
+    return str(render_values(value.cast(kind))[0].as_py())
 
 
 def _count_cut(low: pa.ChunkedArray, high: pa.ChunkedArray) -> int:

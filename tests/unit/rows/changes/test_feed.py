@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
+import explorer.inspect as look
 from explorer.errors import (
     CancelledError,
     CorruptDataError,
@@ -21,6 +22,7 @@ from explorer.errors import (
     UnsupportedError,
 )
 from explorer.progress import Cancel
+from explorer.rows.changes.feed import check_labels, label_problems
 from tests.change_feeds import IDS, Feed, feed_metadata, hiding
 from tests.data_tables import field, mapped, struct
 from tests.tables import FEATURE_PROTOCOL, add, metadata, remove
@@ -199,8 +201,7 @@ def test_what_is_gone_is_named(feed: Feed) -> None:
     ("columns", "said"),
     [
         ({"id": [1]}, "0 columns _change_type"),
-        ({"id": [1], "_change_type": ["upsert"]}, "'upsert'"),
-        ({"id": [1, 2], "_change_type": ["insert", None]}, "'None'"),
+        ({"id": [1, 2], "_change_type": ["insert", None]}, "1 of its rows have no type"),
         ({"id": [1], "_change_type": [7]}, "_change_type"),
     ],
 )
@@ -220,7 +221,7 @@ def test_a_file_of_changes_must_say_what_they_are(
     [
         ({"cdc": 7}, "`cdc` must be an object"),
         ({"cdc": {"path": None}}, "`cdc.path` must be a string"),
-        ({"cdc": {"path": "x", "partitionValues": {"a": 1}}}, "`cdc.partitionValues`"),
+        ({"cdc": {"path": "x", "partitionValues": {"a": {}}}}, "`cdc.partitionValues`"),
         ({"add": {"path": "x"}}, "`add.dataChange` must be true or false"),
         ({"remove": {"path": "x", "dataChange": 1}}, "`remove.dataChange`"),
     ],
@@ -296,3 +297,23 @@ def test_reading_can_be_watched_and_cancelled(feed: Feed) -> None:
     cancel.cancel()
     with pytest.raises(CancelledError):
         feed.read(0, cancel=cancel)
+
+
+@pytest.mark.rule("cdf-files-change-type-values")
+def test_a_type_of_change_that_nobody_named_is_told_as_it_stands(feed: Feed) -> None:
+    feed.file("_change_data/c", id=[3, 30, 4], _change_type=["update_pre", "update_post", "insert"])
+    feed.commit({"cdc": {"path": "_change_data/c", "dataChange": False}})
+    expected = [(2, "update_pre", 3), (2, "update_post", 30), (2, "insert", 4)]
+    assert feed.told(2) == expected
+    (problem,) = label_problems(feed.read(2).column("_change_type").to_pylist())
+    assert "'update_post', 'update_pre'" in problem.problem
+    totals = look.change_totals(explorer.open_table(feed.folder.root), 2)
+    assert totals.problems == (problem,)
+    row = totals.versions.to_pylist()[0]
+    assert (row["insert"], row["update_preimage"], row["other"]) == (1, 0, 2)
+    assert totals.sentence == "Rows changed in version 2: 1 inserted, 2 of another type."
+
+
+def test_who_must_know_the_side_of_a_row_refuses_types_that_nobody_named() -> None:
+    with pytest.raises(CorruptDataError, match="update_pre"):
+        check_labels(pa.array(["insert", "update_pre"]))

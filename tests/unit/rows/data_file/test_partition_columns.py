@@ -43,6 +43,9 @@ VALUES = [
     ("date", "0001-01-01", date(1, 1, 1)),
     ("date", "9999-12-31", date(9999, 12, 31)),
     ("binary", "\x01\x7fé", b"\x01\x7f\xc3\xa9"),
+    # as delta-spark reads them: neither escapes of their own nor Base64
+    ("binary", "\\u0001", b"\\u0001"),
+    ("binary", "AQI=", b"AQI="),
     # the specification's two spellings; without a zone the manifest of the corpus means UTC
     ("timestamp", "2024-03-10 00:30:00.123456", datetime(2024, 3, 10, 0, 30, 0, 123456, UTC)),
     ("timestamp", "2024-03-10T00:30:00.123456Z", datetime(2024, 3, 10, 0, 30, 0, 123456, UTC)),

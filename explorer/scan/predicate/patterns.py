@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from explorer.errors import InvalidArgumentError
 from explorer.scan.predicate.predicate import ColumnReference, Likeness
 
@@ -39,6 +42,21 @@ def build_likeness(operand: ColumnReference, pattern: str, escape: str) -> Liken
         prefix="".join(prefix),
         matches=_KINDS.get("".join(sorted(set(wildcards))), "pattern"),
     )
+
+
+def match_pattern(values: pa.Array, likeness: Likeness) -> pa.BooleanArray:
+    """Which texts match, null where they are null; raises `InvalidArgumentError` for a pattern
+    that takes more memory than is allowed."""
+    text = pc.cast(values, pa.string())
+    try:
+        return pc.match_substring_regex(text, likeness.expression)
+    except pa.ArrowInvalid as error:
+        raise InvalidArgumentError(
+            f"The pattern {likeness.pattern[:60]!r} of LIKE is too long.",
+            reason=f"It has {len(likeness.pattern):,} characters, and its wildcards together "
+            "take more memory than is allowed for a pattern.",
+            remedy="Use fewer wildcards, such as one % in place of many _.",
+        ) from error
 
 
 def _bad_escape(pattern: str, escape: str) -> InvalidArgumentError:
