@@ -28,7 +28,6 @@ from explorer.log.checkpoint._unusable_file import unusable_if_unreadable
 from explorer.log.checkpoint.parquet_part import ParquetPart
 from explorer.log.checkpoint_writing import _checkpoint_encoding as checkpoint_encoding
 from explorer.log.checkpoint_writing import _joined_parquet as joined_parquet
-from explorer.log.checkpoint_writing import _last_checkpoint_writer as hint_writer
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder import last_checkpoint as hint
 from explorer.log.folder import listing
@@ -226,6 +225,20 @@ def _rows_once(read: Callable[..., pa.Table]) -> Callable[..., pa.Table]:
     return read_once
 
 
+def _lines_once(parse: Callable[..., Any]) -> Callable[..., Any]:
+    @lru_cache(maxsize=_MOST_LINES)
+    def known(line: bytes, name: str, number: int) -> tuple[Any, list[Any]]:
+        odd: list[Any] = []
+        return parse(line, name, number, odd), odd
+
+    def parse_once(line: bytes, name: str, number: int, odd: list[Any]) -> Any:
+        action, found = known(line, name, number)
+        odd += found
+        return action
+
+    return parse_once
+
+
 def _columns_once(build: Callable[..., pa.Table]) -> Callable[..., pa.Table]:
     """Of the same rows, which are held so that their place is their own."""
     known: OrderedDict[tuple[Any, ...], tuple[pa.Table | None, pa.Table]] = OrderedDict()
@@ -308,7 +321,6 @@ def answers_kept() -> Iterator[None]:
         patch.setattr(ParquetPart, "_read", _rows_once(ParquetPart._read))
         patch.setattr(ParquetBytes, "leaves", _leaves_once(ParquetBytes.leaves))
         patch.setattr(hint, "parse_last_checkpoint", parse_hint)
-        patch.setattr(hint_writer, "parse_last_checkpoint", parse_hint)
         patch.setattr(
             checkpoint_encoding, "encode_chunks", _encoded_once(joined_parquet.encode_chunks)
         )
@@ -319,7 +331,7 @@ def answers_kept() -> Iterator[None]:
         for module in (checkpoint, state):
             patch.setattr(module, "open_part", _opened_once(parquet_part.open_part))
         # what commits and statistics say, and which files these are
-        patch.setattr(replay, "parse_action", lru_cache(maxsize=_MOST_LINES)(parse_action))
+        patch.setattr(replay, "parse_action", _lines_once(parse_action))
         patch.setattr(listing, "parse_log_file_name", lru_cache(parse_log_file_name))
         patch.setattr(columns, "table_of", _tables_once(columns.table_of))
         patch.setattr(state, "keys_of_rows", _of_objects(key_columns.keys_of_rows))
