@@ -28,7 +28,6 @@ from explorer.log.checkpoint._unusable_file import unusable_if_unreadable
 from explorer.log.checkpoint.parquet_part import ParquetPart
 from explorer.log.checkpoint_writing import _checkpoint_encoding as checkpoint_encoding
 from explorer.log.checkpoint_writing import _joined_parquet as joined_parquet
-from explorer.log.checkpoint_writing import _last_checkpoint_writer as hint_writer
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder import last_checkpoint as hint
 from explorer.log.folder import listing
@@ -308,7 +307,6 @@ def answers_kept() -> Iterator[None]:
         patch.setattr(ParquetPart, "_read", _rows_once(ParquetPart._read))
         patch.setattr(ParquetBytes, "leaves", _leaves_once(ParquetBytes.leaves))
         patch.setattr(hint, "parse_last_checkpoint", parse_hint)
-        patch.setattr(hint_writer, "parse_last_checkpoint", parse_hint)
         patch.setattr(
             checkpoint_encoding, "encode_chunks", _encoded_once(joined_parquet.encode_chunks)
         )

@@ -187,8 +187,8 @@ def test_giant_sidecar_is_a_problem_and_costs_no_memory(lake: Lake) -> None:
 def test_checkpoint_that_names_endless_sidecars_is_a_problem(
     lake: Lake, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("checkpoint", "parquet_part"):
-        monkeypatch.setattr(f"explorer.log.{module}.MOST_SIDECARS", 3)
+    for module in ("read", "parquet_part"):
+        monkeypatch.setattr(f"explorer.log.checkpoint.{module}.MOST_SIDECARS", 3)
     state = [FEATURE_PROTOCOL, metadata(), *(lake.add(f"{at}.parquet") for at in range(4))]
     lake.log.checkpoint(3, state, form=form, sidecars=3)  # type: ignore[arg-type]
     assert not lake.table.snapshot().problems
