@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import random
+import shutil
+import tempfile
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 
 import orjson
@@ -18,6 +22,10 @@ from explorer.storage.open import open_write_store
 
 NOW = datetime(2026, 11, 1, 12, 0, tzinfo=UTC)
 SEED = 0
+AUTUMN = datetime(2026, 11, 1, tzinfo=UTC)
+"""The day of the pages, of the pictures and of the browser's tests."""
+LATELY = datetime.now(UTC) - timedelta(minutes=1)
+"""For what compares the ages of files with the clock of the machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +39,21 @@ class Truth:
 
 def write_default(folder: Path) -> Path:
     """The demo table in `folder`."""
-    write_demo(folder, now=NOW, seed=SEED)
-    return folder
+    return copy_demo(folder, NOW)
+
+
+def copy_demo(folder: Path, now: datetime) -> Path:
+    """The demo table of `now` in `folder`, with its times: written once in a process, because
+    that takes seconds, and copied from then on."""
+    return Path(shutil.copytree(_written(now), folder))
+
+
+@cache
+def _written(now: datetime) -> Path:
+    place = tempfile.mkdtemp(prefix="demo-")
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    write_demo(Path(place) / "demo", now=now, seed=SEED)
+    return Path(place) / "demo"
 
 
 def tell_truth(folder: Path) -> dict[int, Truth]:

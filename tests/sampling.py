@@ -53,15 +53,22 @@ def sample_tests(items: Sequence[pytest.Item], named: Sequence[str] = ()) -> lis
 
     `@pytest.mark.sampled(one_in=3)` gives a third of a test's parameters their turn. With
     `each="table"` every value of that parameter runs one way, whichever has its turn, and
-    a third in all others. A test that is `named` by its id on the command line always runs.
+    a third in all others.
+
+    `pytestmark = pytest.mark.turns(one_in=3)` gives a third of a file's tests their turn, with
+    all their parameters or those that have theirs. It holds for a single test too, which then
+    shares its turns with the others of its file that have the same mark. A test that carries a
+    rule of the specification, or `@pytest.mark.daily`, always runs.
+
+    So does one that is `named` by its id on the command line.
     """
     if EVERYTHING:
         return list(items)
-    left_out: set[str] = set()
+    left_out = _waiting(items)
     by_function: dict[str, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("sampled"):
-            by_function.setdefault(item.nodeid.partition("[")[0], []).append(item)
+            by_function.setdefault(_function_of(item), []).append(item)
     for function, cases in by_function.items():
         kept = {item.nodeid for item in _chosen(function, cases)}
         left_out |= {item.nodeid for item in cases} - kept
@@ -69,11 +76,40 @@ def sample_tests(items: Sequence[pytest.Item], named: Sequence[str] = ()) -> lis
     return [item for item in items if item.nodeid not in left_out or item.nodeid.startswith(ids)]
 
 
+def _function_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _days_between(item: pytest.Item) -> int:
+    """After how many days the test as a whole has its turn again; 1 where that is each day."""
+    turns = item.get_closest_marker("turns")
+    if turns is None or item.get_closest_marker("daily") or item.get_closest_marker("rule"):
+        return 1
+    return int(turns.kwargs["one_in"])
+
+
+def _waiting(items: Sequence[pytest.Item]) -> set[str]:
+    """The ids of tests that wait for another day as a whole."""
+    groups: dict[tuple[str, int], dict[str, list[str]]] = {}
+    for item in items:
+        if (days := _days_between(item)) > 1:
+            file = item.nodeid.partition("::")[0]
+            group = groups.setdefault((file, days), {})
+            group.setdefault(_function_of(item), []).append(item.nodeid)
+    waiting: set[str] = set()
+    for (file, days), functions in groups.items():
+        for function in functions.keys() - set(sample(functions, days, f"{file} {days}")):
+            waiting |= set(functions[function])
+    return waiting
+
+
 def _chosen(function: str, cases: Sequence[pytest.Item]) -> list[pytest.Item]:
     marker = cases[0].get_closest_marker("sampled")
     assert marker is not None
     one_in, each = int(marker.kwargs["one_in"]), marker.kwargs.get("each")
-    chosen = sample(cases, one_in, function)
+    # counted in its own turns: else its days and those of a case might never be the same
+    seed = SEED // _days_between(cases[0])
+    chosen = sample(cases, one_in, function, seed)
     if each is None:
         return chosen
     groups: dict[int, list[pytest.Item]] = {}
@@ -82,5 +118,5 @@ def _chosen(function: str, cases: Sequence[pytest.Item]) -> list[pytest.Item]:
         value = id(case.callspec.params[each])  # type: ignore[attr-defined]  # only functions
         groups.setdefault(value, []).append(case)
     for group in groups.values():
-        chosen += sample(group, len(group), group[0].nodeid)
+        chosen += sample(group, len(group), group[0].nodeid, seed)
     return chosen

@@ -39,6 +39,7 @@ def test_there_are_examples_to_be_tried() -> None:
     assert "open_table" in PYTHON[0]
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("arguments", LOOKING, ids=lambda arguments: arguments[0])
 def test_command_of_the_readme_answers(beside_orders: Path, arguments: list[str]) -> None:
     done = _run(beside_orders, "-m", "explorer.cli", *arguments)

@@ -37,6 +37,12 @@ def test_what_it_runs_is_measured_by_the_clock_and_the_processor(tmp_path: Path)
     assert 0.19 <= parts["setup"].wall * 60 <= took
 
 
+def test_what_python_compiles_is_kept_for_the_processes_that_tests_start(tmp_path: Path) -> None:
+    unset = [line for line in _TEXT.splitlines() if line.startswith("unset ")]
+    script = "\n".join(["export PYTHONDONTWRITEBYTECODE=1", *unset])
+    assert _bash(f"{script}\necho ${{PYTHONDONTWRITEBYTECODE-unset}}", tmp_path) == ["unset"]
+
+
 @pytest.mark.parametrize(
     ("changed", "folders"),
     [

@@ -31,15 +31,19 @@ class _Test:
     """What is asked of a test that pytest collected."""
 
     nodeid: str
-    sampled: dict[str, Any] | None
+    sampled: dict[str, Any] | None = None
     params: dict[str, object] = field(default_factory=dict)
+    turns: dict[str, Any] | None = None
+    daily: dict[str, Any] | None = None
+    rule: dict[str, Any] | None = None
 
     @property
     def callspec(self) -> _Test:
         return self
 
     def get_closest_marker(self, name: str) -> pytest.Mark | None:
-        return pytest.Mark(name, (), self.sampled, _ispytest=True) if self.sampled else None
+        found = getattr(self, name)
+        return None if found is None else pytest.Mark(name, (), found, _ispytest=True)
 
 
 _ROUTES = [
@@ -48,7 +52,14 @@ _ROUTES = [
     for route in "abc"
 ]
 _NUMBERS = [_Test(f"t.py::test_number[{number}]", {"one_in": 4}) for number in range(10)]
-_ALWAYS = _Test("t.py::test_always", None)
+_ALWAYS = _Test("t.py::test_always")
+_THIRD = {"one_in": 3}
+_WHOLE = [_Test(f"w.py::test_{letter}", turns=_THIRD) for letter in "abcdef"]
+_CASES = [_Test(f"w.py::test_cases[{at}]", {"one_in": 3}, turns=_THIRD) for at in range(6)]
+_EACH_DAY = [
+    _Test("w.py::test_smoke", turns=_THIRD, daily={}),
+    _Test("w.py::test_of_a_rule", turns=_THIRD, rule={}),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +119,34 @@ def test_every_table_runs_one_way_and_a_third_in_the_others(
         assert 20 <= len(routes) < 45
         assert sum("test_number" in name for name in day) in {2, 3}
         assert day[-1] == _ALWAYS.nodeid
+
+
+def test_tests_of_a_file_take_turns_and_those_of_a_rule_or_of_each_day_always_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tests: Any = [*_WHOLE, *_CASES, *_EACH_DAY]
+    ran: Counter[str] = Counter()
+    for seed in range(300, 309):
+        monkeypatch.setattr(sampling, "SEED", seed)
+        day = [test.nodeid for test in sample_tests(tests)]
+        ran.update(day)
+        assert len({name.partition("[")[0] for name in day} - {e.nodeid for e in _EACH_DAY}) >= 2
+        assert day[-2:] == [test.nodeid for test in _EACH_DAY]
+    # in three rounds: each test thrice, each of its cases once, whatever both are counted in
+    assert [ran[test.nodeid] for test in _WHOLE] == [3] * 6
+    assert [ran[test.nodeid] for test in _CASES] == [1] * 6
+
+
+def test_a_test_that_waits_runs_when_it_is_named_and_in_a_run_of_everything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tests: Any = [*_WHOLE, *_CASES]
+    name = "w.py::test_a"
+    for seed in range(3):
+        monkeypatch.setattr(sampling, "SEED", seed)
+        assert name in [test.nodeid for test in sample_tests(tests, [name])]
+    monkeypatch.setattr(sampling, "EVERYTHING", True)
+    assert sample_tests(tests) == tests
 
 
 def test_a_test_that_is_named_runs_whatever_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -15,8 +14,8 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 
-from explorer.demo.write import write_demo
 from tests.browser.chromium import WAIT_MS, launched
+from tests.demo_story import AUTUMN, copy_demo
 from tests.listening import Listener
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,8 +76,7 @@ def serving(tables: Sequence[str], state: Path) -> Iterator[Server]:
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo table: 75 versions of an online shop's orders."""
     folder = tmp_path_factory.mktemp("demo") / "shop"
-    write_demo(folder, now=datetime(2026, 11, 1, tzinfo=UTC))
-    return folder
+    return copy_demo(folder, AUTUMN)
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,13 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, WIDE, Server
 
+# the texts and the choice of engines, unit tests hold
+pytestmark = pytest.mark.turns(one_in=3)
+
 ROWS = "tr[data-do=engine]"
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_the_answer_comes_first_and_every_engine_has_its_reason(

@@ -19,6 +19,9 @@ from tests.browser.places import lead
 from tests.browser.test_page import open_shop, query
 from widgets.state import VIEWS
 
+# what the palette, the plot and the address ask and answer, unit tests hold too
+pytestmark = pytest.mark.turns(one_in=3)
+
 WIDTHS = (1440, 1024, 820)
 AT = 66
 """A version of the demo table with something to show in each view."""
@@ -62,7 +65,8 @@ def find_faults(page: Page) -> list[tuple[str, str, list[str]]]:
     ]
 
 
-@pytest.mark.sampled(one_in=16, each="view")
+@pytest.mark.daily
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("view", VIEWS)
 def test_no_view_has_a_serious_fault_in_either_theme_and_none_is_too_wide(
     themed: Page, shop: Path, view: str

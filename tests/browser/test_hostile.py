@@ -17,6 +17,9 @@ from tests.browser.places import lead
 from tests.tables import LogFolder, add, metadata, remove, vector
 from widgets.state import VIEWS
 
+# that no text of a table becomes an element, unit tests hold for each view and part
+pytestmark = pytest.mark.turns(one_in=2)
+
 # Each sets a mark if it runs, and asks for something if it is taken for an element.
 ATTACKS = (
     "<img src=/evil onerror=window.ran=1>",
@@ -178,7 +181,8 @@ _UNSEEN = r"""() => {
 }"""
 
 
-@pytest.mark.sampled(one_in=16, each="view")
+@pytest.mark.daily
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("view", VIEWS)
 def test_nothing_of_a_hostile_table_runs_in_a_view(
     evil_tour: tuple[Page, Guard], table: Path, view: str
@@ -284,7 +288,8 @@ def test_exports_hold_no_cell_that_a_spreadsheet_would_run(
     assert ",@x" not in text
 
 
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.daily
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize(
     ("view", "more", "buttons"),
     [

@@ -20,6 +20,9 @@ from tests.browser.test_hostile import ATTACKS
 from tests.tables import add, metadata
 from tests.unit.widgets.orders import Orders
 
+# the way of an operation through page and executor, unit tests hold step by step
+pytestmark = pytest.mark.turns(one_in=3)
+
 LOCKED = "This page is read-only."
 
 
@@ -54,6 +57,7 @@ def stage(page: Page) -> str:
     return page.locator(".dx-stages [aria-current=step]").inner_text()
 
 
+@pytest.mark.daily
 def test_vacuum_of_the_demo_from_plan_to_receipt(
     page: Page, keeper: Keeper, shop: Path, tmp_path: Path
 ) -> None:
@@ -81,6 +85,7 @@ def test_vacuum_of_the_demo_from_plan_to_receipt(
     assert gone == int(number[1].replace(",", ""))
 
 
+@pytest.mark.daily
 def test_a_browser_that_did_not_open_the_link_plans_and_cannot_approve(
     browser: Browser, keeper: Keeper, cookies: Any, orders: Orders
 ) -> None:
@@ -194,6 +199,7 @@ def test_files_of_a_plan_are_filtered_and_exported(
     assert ",'=1+1.txt," in target.read_text(encoding="utf-8")
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_the_review_fits_and_can_be_read(

@@ -16,6 +16,9 @@ from tests.browser.conftest import NARROW, WIDE
 from tests.browser.keeper import NAME, Keeper, choose, keeping, plan, unlock, unlocked_page
 from tests.unit.widgets.orders import Orders
 
+# what each shows, test_maintenance.py goes through on its way too
+pytestmark = pytest.mark.turns(one_in=3)
+
 
 @pytest.fixture(scope="module")
 def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:

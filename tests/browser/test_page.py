@@ -14,6 +14,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Guard, Server, serving
 
+# each loads a page of its own; what it shows, the unit tests of its screen hold too
+pytestmark = pytest.mark.turns(one_in=3)
+
 SELECTED = "tr[aria-current=true]"
 
 
@@ -45,6 +48,7 @@ def test_a_table_of_the_corpus_opens_with_its_figures(
     expect(page.get_by_text("All 9 commits of the log are shown.")).to_be_visible()
 
 
+@pytest.mark.daily
 def test_the_address_holds_table_version_and_view(page: Page, server: Server, shop: Path) -> None:
     open_shop(page, server, shop)
     expect(page).to_have_url(re.compile("version=74"))
@@ -376,6 +380,7 @@ def test_landmarks_and_headings_are_there(page: Page, server: Server, shop: Path
     assert page.title() == "Delta Explorer"
 
 
+@pytest.mark.daily
 def test_other_pages_may_not_frame_this_one(server: Server) -> None:
     with urllib.request.urlopen(server.address()) as answer:
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]

@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Server
+
+# what can be reached, unit tests hold; one way through the page is enough
+pytestmark = pytest.mark.turns(one_in=3)
 
 
 def test_the_files_are_looked_at_on_demand(page: Page, server: Server, shop: Path) -> None:

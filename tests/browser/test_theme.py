@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import WAIT_MS
 from tests.browser.conftest import WIDE, Guard, Server
 from widgets.theme import DARK
+
+# each opens a new browser; what the server answers, unit tests hold
+pytestmark = pytest.mark.turns(one_in=3)
 
 GROUND = f"--mui-palette-background-default:{DARK.page}"
 

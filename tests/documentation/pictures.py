@@ -14,16 +14,15 @@ import json
 import re
 import sys
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
-from explorer.demo.write import write_demo
 from tests.browser.chromium import WAIT_MS, launched
 from tests.browser.conftest import serving
+from tests.demo_story import AUTUMN, copy_demo
 from widgets.state import VIEWS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +62,7 @@ _WORDS = """
 
 def write_shop(folder: Path) -> None:
     """The demo table, always with the same commits at the same times."""
-    write_demo(folder, now=datetime(2026, 11, 1, tzinfo=UTC))
+    copy_demo(folder, AUTUMN)
 
 
 def open_view(page: Page, origin: str, table: Path, view: str) -> None:

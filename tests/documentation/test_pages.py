@@ -6,13 +6,12 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from explorer.cli.main import run
-from explorer.demo.write import write_demo
+from tests.demo_story import AUTUMN, copy_demo
 from tests.documentation.pictures import LARGEST
 from widgets.state import VIEW_TITLES, VIEWS
 
@@ -36,7 +35,7 @@ COMMANDS = sorted(
 def beside_orders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder below which the table of the examples lies: the demo, of autumn 2026."""
     folder = tmp_path_factory.mktemp("docs")
-    write_demo(folder / ORDERS, now=datetime(2026, 11, 1, tzinfo=UTC))
+    copy_demo(folder / ORDERS, AUTUMN)
     return folder
 
 

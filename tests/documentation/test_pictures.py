@@ -28,7 +28,7 @@ def test_the_views_look_as_in_their_pictures(browser: Browser, shown: tuple[Serv
     server, shop = shown
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     now = {}
-    for view in sample(VIEWS, 3, "pictures"):
+    for view in sample(VIEWS, 8, "pictures"):
         open_view(page, server.origin, shop, view)
         now[view] = read_words(page)
     page.close()

@@ -95,7 +95,7 @@ def test_we_follow_the_reference_and_count_rows_on_where_it_stopped(
     assert explorer.open_table(place).snapshot().row_id_high_water_mark == 7
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize(
     ("statement", "rule"),
     [

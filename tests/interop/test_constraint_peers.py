@@ -59,6 +59,7 @@ def test_constraint_is_the_same_as_that_of_the_reference_and_kept_by_it(
     agrees(spark, ours)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.rule("column-check-add-validates", "column-check-true-only")
 @pytest.mark.parametrize(
     ("text", "number", "shown"),
@@ -94,6 +95,7 @@ def test_expression_that_is_no_condition_is_refused(spark: SparkSession, tmp_pat
     assert table.latest_version() == 2
 
 
+@pytest.mark.turns(one_in=2)
 def test_constraint_over_mapped_columns_and_deletion_vectors_sees_live_rows_alone(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -131,6 +133,7 @@ def appending_once(place: Path, label: str, amount: float) -> Callable[[Progress
     return look_on
 
 
+@pytest.mark.turns(one_in=2)
 def test_rows_that_came_after_they_were_looked_at_stop_the_commit_and_are_looked_at_anew(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -89,6 +89,7 @@ def read_version(spark: SparkSession, folder: Path, version: int) -> DataFrame:
     return spark.read.format("delta").option("versionAsOf", version).load(str(folder))
 
 
+@pytest.mark.turns(one_in=3)
 def test_delta_spark_reads_the_files_and_rows_of_telling_versions(
     spark: SparkSession, demo: Path, truth: dict[int, Truth]
 ) -> None:
@@ -102,6 +103,7 @@ def test_delta_spark_reads_the_files_and_rows_of_telling_versions(
         assert same_rows(frame.toArrow().sort_by("order_id"), truth[version].rows), version
 
 
+@pytest.mark.turns(one_in=3)
 def test_delta_spark_cannot_read_the_version_whose_file_was_vacuumed(
     spark: SparkSession, demo: Path
 ) -> None:
@@ -109,6 +111,7 @@ def test_delta_spark_cannot_read_the_version_whose_file_was_vacuumed(
         read_version(spark, demo, UNREADABLE).agg({"order_id": "sum"}).collect()
 
 
+@pytest.mark.turns(one_in=3)
 def test_delta_spark_agrees_on_history_and_times(spark: SparkSession, demo: Path) -> None:
     theirs = spark.sql(f"describe history delta.`{demo}`").toArrow()
     ours = explorer.open_table(demo).history()

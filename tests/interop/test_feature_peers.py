@@ -70,7 +70,7 @@ def without_own_names(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "properties": {**told, **dict.fromkeys(_OWN_NAMES & told.keys(), "")}}
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("name", _STATEMENTS)
 def test_upgrade_is_the_same_as_that_of_the_reference_which_goes_on_with_it(
     spark: SparkSession, tmp_path: Path, name: str
@@ -136,6 +136,7 @@ def test_row_ids_that_we_gave_are_those_that_the_reference_goes_on_with(
     assert fresh > max(ids for ids, _ in before.values())
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("name", ["changeDataFeed", "checkConstraints", "vacuumProtocolCheck"])
 def test_deltalake_appends_to_what_we_upgraded(
     spark: SparkSession, tmp_path: Path, name: str
@@ -168,6 +169,7 @@ _GOES_IN_TWO_STEPS = {
 }
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("name", _GOES_AT_ONCE)
 def test_feature_of_writers_goes_as_it_does_with_the_reference(
     spark: SparkSession, tmp_path: Path, name: str
@@ -221,6 +223,7 @@ def rows_at(table: explorer.Table, version: int) -> Any:
     return counted_rows(explorer.read_rows(table.snapshot(version=version)))
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("purger", ["we", "delta-spark"])
 def test_deletion_vectors_go_after_a_purge_and_old_versions_keep_theirs(
     spark: SparkSession, tmp_path: Path, purger: str

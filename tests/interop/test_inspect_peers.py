@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 import explorer
 import explorer.inspect as look
-from explorer.demo.write import write_demo
+from tests.demo_story import LATELY, copy_demo
 
 LONG_AGO = datetime.now(UTC).timestamp() - 30 * 86_400
 _ENFORCE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
@@ -35,8 +35,7 @@ def enforcing(spark: SparkSession) -> Iterator[SparkSession]:
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("inspect") / "demo"
-    write_demo(folder, now=datetime.now(UTC))
-    return folder
+    return copy_demo(folder, LATELY)
 
 
 @pytest.fixture

@@ -127,7 +127,7 @@ def test_table_says_the_same_after_every_operation(
     assert done
 
 
-@pytest.mark.sampled(one_in=4)
+@pytest.mark.sampled(one_in=7)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "expected", [case for case in _CASES if case["name"] in _WITH_SPARK], ids=table_name
@@ -168,6 +168,7 @@ def written(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return place
 
 
+@pytest.mark.turns(one_in=3)
 @pytest.mark.spark
 def test_four_readers_say_the_same_of_a_table_of_delta_spark_after_each_operation(
     spark: SparkSession, written: Path, tmp_path: Path
@@ -202,6 +203,7 @@ def test_four_readers_say_the_same_of_a_table_of_delta_spark_after_each_operatio
         assert in_each_others_words(after) == {}
 
 
+@pytest.mark.turns(one_in=3)
 @pytest.mark.spark
 def test_what_delta_spark_does_after_us_is_read_by_us(
     spark: SparkSession, written: Path, tmp_path: Path
@@ -229,6 +231,7 @@ def test_what_delta_spark_does_after_us_is_read_by_us(
     assert rows_of(place) == counted_rows(spark.read.format("delta").load(str(place)).toArrow())
 
 
+@pytest.mark.turns(one_in=3)
 @pytest.mark.spark
 def test_vacuum_of_a_shallow_clone_leaves_the_files_of_its_source(
     spark: SparkSession, written: Path, tmp_path: Path

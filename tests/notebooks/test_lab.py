@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from explorer.demo.write import write_demo
+from tests.demo_story import AUTUMN, copy_demo
 from tests.browser.chromium import WAIT_MS
 from tests.notebooks.lab import Lab, running
 from tests.notebooks.test_notebooks import export, look
+
+# a kernel and a page of JupyterLab for each: one of them shows that it works there
+pytestmark = pytest.mark.turns(one_in=2)
 
 SHOW = "from widgets import TableExplorer\nTableExplorer('orders')"
 GONE = "The kernel has not answered for some seconds."
@@ -22,7 +25,7 @@ PICTURE = "No kernel answers here"
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("lab")
-    write_demo(folder / "orders", now=datetime(2026, 11, 1, tzinfo=UTC))
+    copy_demo(folder / "orders", AUTUMN)
     with running(folder, tmp_path_factory.mktemp("home")) as started:
         yield started
 

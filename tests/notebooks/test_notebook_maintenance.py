@@ -6,10 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.notebooks.test_notebooks import export, look, run, single
 from tests.unit.widgets.orders import Orders
+
+# a kernel for each
+pytestmark = pytest.mark.turns(one_in=2)
 
 DRIVE = """
 import json, re

@@ -99,7 +99,7 @@ def single(code: str) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
 
 
-@pytest.mark.sampled(one_in=2)
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_its_explorer(
     browser: Browser,
@@ -129,6 +129,7 @@ def test_a_notebook_is_kept_without_outputs(path: Path) -> None:
         assert cell.get("execution_count") is None
 
 
+@pytest.mark.turns(one_in=3)
 def test_the_explorer_is_a_first_and_only_cell(browser: Browser, tmp_path: Path) -> None:
     evil = "<img src=/evil onerror=window.ran=1>"
     log = LogFolder(tmp_path / "orders")
@@ -144,6 +145,7 @@ def test_the_explorer_is_a_first_and_only_cell(browser: Browser, tmp_path: Path)
     page.close()
 
 
+@pytest.mark.turns(one_in=3)
 def test_a_cell_on_a_place_without_a_table_says_so(browser: Browser, tmp_path: Path) -> None:
     done = run(single("from widgets import TableExplorer\nTableExplorer('nowhere')"), tmp_path)
     page, guard = look(browser, export(done, tmp_path / "page.html"))
@@ -152,6 +154,7 @@ def test_a_cell_on_a_place_without_a_table_says_so(browser: Browser, tmp_path: P
     page.close()
 
 
+@pytest.mark.turns(one_in=3)
 def test_an_open_table_can_be_explored_and_answers_clicks(tmp_path: Path) -> None:
     """Without a browser: what a click sends reaches the explorer in the kernel."""
     log = LogFolder(tmp_path / "orders")

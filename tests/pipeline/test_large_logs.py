@@ -111,7 +111,7 @@ _CASES = [
 ]
 
 
-@pytest.mark.sampled(one_in=6)
+@pytest.mark.sampled(one_in=12)
 @pytest.mark.parametrize(("expected", "limits"), _CASES)
 def test_the_state_on_spark_is_that_of_the_engine(
     spark: SparkSession, expected: dict[str, Any], limits: Limits, tmp_path: Path
@@ -153,6 +153,7 @@ def test_hidden_rows_that_there_cannot_be_are_unknown_there_too(
     assert problem.problem == "The number of rows that 1 deletion vector should hide cannot be."
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 def test_totals_and_the_port_are_those_of_the_engine(
     spark: SparkSession, wide: Path, limits: Limits
@@ -171,6 +172,7 @@ def test_totals_and_the_port_are_those_of_the_engine(
     assert ordered(batches) == ordered(here.files(["path", "partition_values"]))
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 @pytest.mark.parametrize("where", [None, "region = 'b'", "id >= 20 and id < 40", "id < -1"])
 def test_rows_come_by_a_list_that_stays_on_spark(
@@ -199,6 +201,7 @@ def test_rows_come_by_a_list_that_stays_on_spark(
             _ = plan.files
 
 
+@pytest.mark.sampled(one_in=4)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 @pytest.mark.parametrize(
     "measures", [("rows", "nulls", "extremes"), ("distinct", "top")], ids=["log", "rows"]
@@ -244,6 +247,7 @@ def test_a_log_below_the_limit_is_the_engines_own(spark: SparkSession, wide: Pat
         Limits(actions=-1)
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 def test_a_checkpoint_that_breaks_under_a_task_is_told_by_name(
     spark: SparkSession, wide: Path, limits: Limits, tmp_path: Path

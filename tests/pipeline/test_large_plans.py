@@ -71,6 +71,7 @@ def test_every_plan_is_that_of_the_engine(spark: SparkSession, wide: Path, limit
         assert told(plan(there)) == told(plan(here)), what
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 def test_statistics_and_skipping_are_those_of_the_engine(
     spark: SparkSession, wide: Path, limits: Limits
@@ -87,6 +88,7 @@ def test_statistics_and_skipping_are_those_of_the_engine(
     assert 0 < planned.num_skipped < planned.num_files
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("limits", _LIMITS.values(), ids=_LIMITS)
 def test_files_that_are_gone_are_those_of_the_engine(
     spark: SparkSession, tmp_path: Path, limits: Limits

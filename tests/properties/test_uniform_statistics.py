@@ -7,11 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 
 from explorer.log.statistics._uniform_texts import read_uniform
 from explorer.log.statistics.statistics_text import parse_statistics_texts
+from tests.sampling import EVERYTHING, SEED
 
 LEAVES = {
     ("numRecords",): pa.int64(),
@@ -142,7 +143,8 @@ def _values(columns: Any, at: int) -> dict[Any, str]:
     return {path: repr(columns[path][at].as_py()) for path in LEAVES}
 
 
-@settings(max_examples=30, deadline=None)
+@seed(SEED)
+@settings(max_examples=30 if EVERYTHING else 10, deadline=None)
 @given(_companies())
 def test_what_is_cut_out_is_what_the_text_alone_says(texts: list[str]) -> None:
     alone: dict[str, Any] = {}

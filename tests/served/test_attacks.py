@@ -20,6 +20,9 @@ from tests.served.conftest import PASSWORDS, Server, wait_for
 from tests.unit.widgets.orders import Orders
 from widgets.state import VIEW_TITLES
 
+# what the server refuses, the plain clients of this folder try each day
+pytestmark = pytest.mark.turns(one_in=2)
+
 WIDE = {"width": 1440, "height": 980}
 
 # What a person does who writes their own messages: a button in each part of the page that
@@ -213,6 +216,7 @@ def test_another_site_can_neither_frame_the_page_nor_open_its_socket(
     watched.context.close()
 
 
+@pytest.mark.daily
 def test_a_role_that_may_look_plans_and_cannot_approve(
     ben: Watched, anna: Watched, tables: dict[str, Orders]
 ) -> None:

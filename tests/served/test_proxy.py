@@ -83,6 +83,7 @@ def through(served: tuple[Server, str], path: str, **headers: str) -> Answer:
     return front.ask(path, **headers)
 
 
+@pytest.mark.turns(one_in=2)
 def test_the_page_works_below_its_path(
     browser: Browser, served: tuple[Server, str], lake: Path
 ) -> None:
@@ -153,6 +154,7 @@ def test_guessing_is_counted_by_who_stands_before_the_proxy(served: tuple[Server
     assert guess("10.0.0.2") == 403
 
 
+@pytest.mark.turns(one_in=2)
 def test_a_table_that_is_not_served_is_refused_behind_a_proxy(
     browser: Browser, served: tuple[Server, str], lake: Path
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from explorer.cli.main import run
 from explorer.cli.row_values import row_objects
 from tests.data_tables import DataTable, field, struct
+from tests.sampling import sample
 
 Capture = pytest.CaptureFixture[str]
 
@@ -142,7 +143,7 @@ def test_the_least_time_of_a_unit_is_shown_as_such(unit: Any, expected: str) -> 
 
 
 def test_every_table_of_the_corpus_can_be_shown(corpus: Path, capsys: Capture) -> None:
-    for place in sorted((corpus / "tables").iterdir()):
+    for place in sample(sorted((corpus / "tables").iterdir()), 4, "previews"):
         assert run(["preview", str(place), "--json"]) in (0, 1), place.name
         out, err = capsys.readouterr()
         assert "internal_error" not in err, place.name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,12 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer import maintenance
-from explorer.demo.write import write_demo
 from explorer.errors import CancelledError
 from explorer.maintenance import plan_vacuum
 from explorer.progress import Cancel
 from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.table.times import render_time
+from tests.demo_story import LATELY, copy_demo
 from tests.tables import vector
 from tests.unit.maintenance.lake import NOW_MS, Lake, planned, start, vacuum
 
@@ -116,8 +115,8 @@ def test_every_byte_of_the_folder_belongs_to_one_part(lake: Lake) -> None:
 
 
 def test_after_a_vacuum_the_folder_is_the_table(tmp_path: Path) -> None:
-    now = datetime.now(UTC)
-    write_demo(tmp_path / "demo", now=now)
+    now = LATELY
+    copy_demo(tmp_path / "demo", now)
     table = explorer.open_table(tmp_path / "demo")
     before = look.foreign_files(table)
     assert sum(size for _, size in parts(before).values()) == on_disk(tmp_path / "demo")

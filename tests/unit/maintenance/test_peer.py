@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ from deltalake import DeltaTable
 
 import explorer
 from explorer import maintenance
-from explorer.demo.write import write_demo
 from explorer.maintenance import Plan
+from tests.demo_story import LATELY, copy_demo
 from tests.unit.maintenance.lake import approve
 
 OPERATIONS: dict[str, Callable[[explorer.Table], Plan]] = {
@@ -32,14 +31,14 @@ OPERATIONS: dict[str, Callable[[explorer.Table], Plan]] = {
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo") / "orders"
-    write_demo(folder, now=datetime.now(UTC) - timedelta(minutes=1))
-    return folder
+    return copy_demo(folder, LATELY)
 
 
 def sorted_rows(table: pa.Table) -> list[dict[str, Any]]:
     return sorted(table.to_pylist(), key=repr)
 
 
+@pytest.mark.sampled(one_in=3)
 @pytest.mark.parametrize("operation", list(OPERATIONS))
 def test_peer_reads_the_table_as_we_do(demo: Path, tmp_path: Path, operation: str) -> None:
     place = Path(shutil.copytree(demo, tmp_path / "orders"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,10 @@ from hypothesis import strategies as st
 
 import explorer
 import explorer.inspect as look
-from explorer.demo.write import write_demo
 from explorer.errors import InvalidArgumentError
 from explorer.inspect.layout.overlap import depths_of
 from explorer.inspect.layout.sizes import partition_numbers
+from tests.demo_story import LATELY, copy_demo
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata
 
 MB = 2**20
@@ -251,7 +250,7 @@ def test_clustering_columns_of_the_table_come_by_themselves(corpus: Path) -> Non
 
 
 def test_each_optimize_is_told_with_what_it_took_and_made(tmp_path: Path) -> None:
-    write_demo(tmp_path / "demo", now=datetime.now(UTC))
+    copy_demo(tmp_path / "demo", LATELY)
     table = explorer.open_table(tmp_path / "demo")
     rows = look.optimize_effects(table).to_pylist()
     optimizes = [row for row in table.history().to_pylist() if row["operation"] == "OPTIMIZE"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter, defaultdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,11 @@ import pytest
 
 import explorer
 import explorer.inspect as look
-from explorer.demo.write import write_demo
 from explorer.errors import CancelledError, InvalidArgumentError
 from explorer.progress import Cancel
 from tests.change_feeds import Feed, feed_metadata, hiding
 from tests.data_tables import field, struct
+from tests.demo_story import LATELY, copy_demo
 from tests.tables import FEATURE_PROTOCOL, add, metadata, remove
 
 PLAIN = metadata(schemaString=json.dumps(struct(field("id", "long"), field("v", "long"))))
@@ -253,7 +252,7 @@ def test_search_tells_exactly_what_differs_between_the_versions(
 
 
 def test_the_same_of_orders_of_the_demo_that_were_changed_or_deleted(tmp_path: Path) -> None:
-    write_demo(tmp_path / "demo", now=datetime.now(UTC))
+    copy_demo(tmp_path / "demo", LATELY)
     table = explorer.open_table(tmp_path / "demo")
     # version 3 can no longer be read: a vacuum took its files
     lost = [3]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import explorer
 import explorer.inspect as look
-from explorer.demo.write import write_demo
 from explorer.log.folder.last_checkpoint import validate_hint
+from tests.demo_story import AUTUMN, copy_demo
 from tests.tables import LogFolder, add, metadata
 
 _PROTOCOL = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
@@ -51,7 +50,7 @@ def test_wrong_hint_is_a_problem_and_the_version_is_right(
 @pytest.mark.rule("checkpoint-prefer-newest-complete", "pointer-lexicographic-listing")
 @pytest.mark.rule("pointer-may-be-stale")
 def test_right_or_older_or_missing_hint_is_no_problem(tmp_path: Path) -> None:
-    write_demo(tmp_path / "shop", now=datetime(2026, 11, 1, tzinfo=UTC))
+    copy_demo(tmp_path / "shop", AUTUMN)
     table = explorer.open_table(tmp_path / "shop")
     hint = tmp_path / "shop" / "_delta_log" / "_last_checkpoint"
     assert validate_hint(table.store, table.listing()) == []
