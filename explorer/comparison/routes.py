@@ -22,12 +22,10 @@ from explorer.comparison._file_pairs import COMPARED_FIELDS, Flags
 from explorer.comparison._fingerprints import Fingerprints, fingerprint
 from explorer.comparison._numbers import Positions, null_mask, values_of
 from explorer.comparison.looked_up_files import HeldFiles, LookedUpFiles, SomeFiles
-from explorer.errors import CorruptLogError, NotFoundError
-from explorer.log.folder.segment import missing_versions
 from explorer.log.json_tokens import mask_of
 from explorer.log.load import LoadedVersion
 from explorer.log.reconcile.key_columns import KEY_COLUMNS, decided_keys, keys_of
-from explorer.log.reconcile.tail import Tail, replay_commits
+from explorer.log.reconcile.tail import Tail
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch, while_working
 from explorer.scan.watched import over_watched
@@ -64,10 +62,10 @@ def logged_actions(older: Snapshot, newer: Snapshot, watch: Watch) -> LoggedActi
     """What the commits between two versions of one log say of files; None where there are
     none, or where they cannot be read."""
     first, last = sorted((older, newer), key=lambda snapshot: snapshot.version)
-    start, end = first.consult(_itself), last.consult(_itself)
+    start, end = first.loaded, last.loaded
     if start.segment.version == end.segment.version or not _is_one_log(start, end):
         return None
-    tail = read_between(start, end, watch)
+    tail = end.commits_since(start.segment.version, watch)
     return None if tail is None else LoggedActions(adds=tail.adds, removes=tail.removes)
 
 
@@ -90,27 +88,13 @@ def find_candidates(older: Snapshot, newer: Snapshot, watch: Watch) -> Candidate
     commits = end.segment.version - start.segment.version
     between: Tail | None = None
     if not (shares and _rows_of(end.tail) <= _FEW_ROWS) and commits <= _MANY_COMMITS:
-        between = read_between(start, end, watch)
+        between = end.commits_since(start.segment.version, watch)
     if between is not None:
         return _by_keys("log", between, older, end, watch)
     if shares:
         route: Route = "log" if end.checkpoint is None else "shared checkpoint"
         return _by_keys(route, end.tail, older, end, watch)
     return _by_fingerprints(older, newer, watch)
-
-
-def read_between(older: LoadedVersion, newer: LoadedVersion, watch: Watch) -> Tail | None:
-    """What the commits after `older` up to `newer` decide; None where they cannot be read."""
-    wanted = range(older.segment.version + 1, newer.segment.version + 1)
-    if newer.segment.commits == wanted:
-        return newer.tail
-    listing = newer.listing
-    if missing_versions(listing.commits, wanted.start, wanted.stop - 1):
-        return None
-    try:
-        return replay_commits(newer.store, wanted, watch, listing.compactions)
-    except (CorruptLogError, NotFoundError):
-        return None  # a checkpoint after it may have made the version readable all the same
 
 
 def _itself(loaded: LoadedVersion) -> LoadedVersion:

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from explorer.errors import CorruptLogError, DeltaError, Problem, UnusableCheckpointError
+from explorer.errors import (
+    CorruptLogError,
+    DeltaError,
+    NotFoundError,
+    Problem,
+    UnusableCheckpointError,
+)
 from explorer.log.actions.fields import FileAction
 from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
 from explorer.log.folder.listing import CheckpointFiles, LogListing, info_of
@@ -56,6 +62,21 @@ class LoadedVersion:
             rows = self.tail.add_rows if action == "add" else self.tail.remove_rows
             return rows.num_rows
         return self.state.count(action)
+
+    def commits_since(self, version: int, watch: Watch) -> Tail | None:
+        """What the commits after an older version say, up to this one; None where they
+        cannot be read."""
+        wanted = range(version + 1, self.segment.version + 1)
+        return self.tail if self.segment.commits == wanted else self.replayed(wanted, watch)
+
+    def replayed(self, versions: range, watch: Watch) -> Tail | None:
+        """What these commits say, read again; None where they cannot be read."""
+        if missing_versions(self.listing.commits, versions.start, versions.stop - 1):
+            return None
+        try:
+            return replay_commits(self.store, versions, watch, self.listing.compactions)
+        except (CorruptLogError, NotFoundError):
+            return None  # a checkpoint after it may have made the version readable all the same
 
     def lies_in(self, store: ReadStore) -> bool:
         """Whether the log in `store` still is the one that this was read from."""

@@ -251,6 +251,11 @@ class Snapshot:
     def _count(self, action: FileAction) -> int:
         return self.consult(lambda loaded: loaded.count(action))
 
+    @property
+    def loaded(self) -> LoadedVersion:
+        """The loaded version, for what is asked of its log alone: `consult` asks for files."""
+        return self._loaded
+
     def consult(self, question: Callable[[LoadedVersion], Answer]) -> Answer:
         """Ask the loaded version; if its checkpoint turns out to be broken, the
         version is loaded again without it, and asked anew."""

@@ -27,7 +27,7 @@ from explorer.log.folder.segment import LogSegment, build_segment
 from explorer.log.load import LoadedVersion, load_version
 from explorer.log.reconcile.key_columns import KEY_COLUMNS, decided_keys, keys_of
 from explorer.log.reconcile.small_actions import SmallActions
-from explorer.log.reconcile.tail import EMPTY_TAIL
+from explorer.log.reconcile.tail import EMPTY_TAIL, Tail
 from explorer.log.state.file_columns import FileColumns, ReducibleFiles
 from explorer.log.state.key_cache import KeyCache
 from explorer.log.state.reconciled_files import LogState
@@ -116,21 +116,33 @@ class LargeTable(Table):
         spark = choose_session(self._spark)
         check_visible(spark, self.store)
         with watched(spark, watch, f"Reading the log of {self.uri}"):
+            most = self._limits.bytes
             if sum(log.commits.values()) > self._limits.commit_bytes:
-                return _reconciled_there(spark, log)
-            return _replayed_here(spark, log, super()._load(log.listing, version, watch))
+                return _reconciled_there(spark, log, most)
+            loaded = super()._load(log.listing, version, watch)
+            return _replayed_here(spark, log, loaded, most)
 
     def _snapshot(self, loaded: LoadedVersion, **others: Any) -> Snapshot:
         if not isinstance(loaded, LargeVersion):
             return super()._snapshot(loaded, **others)
-        return LargeSnapshot(loaded=loaded, most_bytes=self._limits.bytes, **others)
+        return LargeSnapshot(loaded=loaded, **others)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LargeVersion(LoadedVersion):
-    """A loaded version whose files are on Spark; its tail has none."""
+    """A loaded version whose files are on Spark; its tail has none. The driver takes in
+    `most_bytes` of files at once."""
 
     files: SparkState
+    most_bytes: int
+
+    def commits_since(self, version: int, watch: Watch) -> Tail | None:
+        """As that of a `LoadedVersion`; None too where they are more bytes than the driver
+        takes in at once."""
+        wanted = range(version + 1, self.segment.version + 1)
+        if sum(_sizes(self.store, self.listing, wanted).values()) > self.most_bytes:
+            return None
+        return self.replayed(wanted, watch)  # its own tail has no files
 
     @property
     def nbytes(self) -> int:
@@ -141,11 +153,11 @@ class LargeVersion(LoadedVersion):
 class LargeSnapshot(Snapshot):
     """A version whose files are on Spark."""
 
-    def __init__(self, *, loaded: LoadedVersion, most_bytes: int, **others: Any) -> None:
+    def __init__(self, *, loaded: LoadedVersion, **others: Any) -> None:
         super().__init__(loaded=loaded, **others)
         assert isinstance(loaded, LargeVersion)
         self._files = replace(loaded.files, shown=self.with_logical_names)
-        self._most_bytes = most_bytes
+        self._most_bytes = loaded.most_bytes
 
     @property
     def file_state(self) -> SparkState:
@@ -277,7 +289,9 @@ def _sizes(store: ReadStore, listing: LogListing, versions: range) -> dict[int, 
     return {version: stored[name].size for version, name in names.items() if name in stored}
 
 
-def _replayed_here(spark: SparkSession, log: _Log, loaded: LoadedVersion) -> LargeVersion:
+def _replayed_here(
+    spark: SparkSession, log: _Log, loaded: LoadedVersion, most_bytes: int
+) -> LargeVersion:
     """The commits are few: every task is told which files they speak of."""
     # not those of `log`: what is masked must be what these commits follow
     parts = _parts(log.store, loaded.checkpoint)
@@ -302,10 +316,10 @@ def _replayed_here(spark: SparkSession, log: _Log, loaded: LoadedVersion) -> Lar
         statistics=_statistics(parts, loaded.small),
     )
     held = {item.name: getattr(loaded, item.name) for item in fields(LoadedVersion)}
-    return LargeVersion(**held, files=files)
+    return LargeVersion(**held, files=files, most_bytes=most_bytes)
 
 
-def _reconciled_there(spark: SparkSession, log: _Log) -> LargeVersion:
+def _reconciled_there(spark: SparkSession, log: _Log, most_bytes: int) -> LargeVersion:
     """The commits are many: tasks reconcile them, and what they leave stays on Spark."""
     inline = EMPTY_TAIL if log.checkpoint is None else log.checkpoint.inline
 
@@ -339,6 +353,7 @@ def _reconciled_there(spark: SparkSession, log: _Log) -> LargeVersion:
         store=log.store,
         cache=KeyCache(0),
         files=files,
+        most_bytes=most_bytes,
     )
 
 
