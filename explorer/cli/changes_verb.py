@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 _SCREENFUL = 50
 
-From = Annotated[int, typer.Argument(metavar="FROM", help="The first version of the range.")]
+From = Annotated[int, typer.Argument(metavar="FROM", help="The first version.")]
 To = Annotated[
-    int | None, typer.Argument(metavar="[TO]", help="The last one; by default the latest.")
+    int | None, typer.Argument(metavar="TO", help="The last version; the newest by default.")
 ]
 
 
 Counts = Annotated[
     bool,
     typer.Option(
-        "--count", help="How many rows of each kind changed, version by version, without rows."
+        "--count", help="Count inserted, updated and deleted rows of each version; list no rows."
     ),
 ]
 
@@ -49,7 +49,9 @@ def changes(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which rows came, went and changed between two versions, both inclusive.
+    """The change data feed: rows inserted, updated and deleted.
+
+    Both versions are included. --count counts the rows of each version instead.
 
     Example: delta-explorer changes ./orders 12 15 --limit 100
     """

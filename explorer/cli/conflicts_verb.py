@@ -35,15 +35,15 @@ Where = Annotated[
     str | None,
     typer.Option(
         metavar="WHERE",
-        help="Only these rows were read, as \"region = 'emea'\"; without it, all of them.",
+        help="Which rows it read, such as \"region = 'emea'\"; all by default.",
     ),
 ]
 Kind = Annotated[
     str,
     typer.Option(
         metavar="KIND",
-        help="change: it changes rows that it read, as DELETE, UPDATE and MERGE do; or append: "
-        "it adds rows and reads none.",
+        help="change: it changes rows that it read, like DELETE, UPDATE and MERGE; append: it "
+        "adds rows and reads none.",
     ),
 ]
 Level = Annotated[
@@ -51,7 +51,7 @@ Level = Annotated[
     typer.Option(
         "--isolation-level",
         metavar="LEVEL",
-        help="Serializable, WriteSerializable or SnapshotIsolation; by default the table's own.",
+        help="Serializable, WriteSerializable or SnapshotIsolation; the table's own by default.",
     ),
 ]
 
@@ -67,7 +67,10 @@ def conflicts(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which commits since a version a transaction that read it would conflict with.
+    """Which commits a transaction would conflict with.
+
+    The transaction read the table at --read-version. Each commit since is checked by the
+    conflict rules of the isolation level.
 
     Example: delta-explorer conflicts ./orders --read-version 12 --where "country = 'DE'"
     """

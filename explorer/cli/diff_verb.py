@@ -31,7 +31,8 @@ Older = Annotated[int, typer.Argument(metavar="OLDER", help="The version to star
 Newer = Annotated[
     int,
     typer.Argument(
-        metavar="NEWER", help="The version to arrive at; an older one shows what RESTORE would do."
+        metavar="NEWER",
+        help="The version to compare with; an older one shows what RESTORE would do.",
     ),
 ]
 Layers = Annotated[
@@ -39,8 +40,8 @@ Layers = Annotated[
     typer.Option(
         "--layer",
         metavar="LAYER",
-        help="Only this layer: files, rows, statistics (all of them are read, so only "
-        "where it is asked for), schema, properties or protocol; may be given several times.",
+        help="Only this layer: files, rows, schema, properties, protocol, or statistics (not "
+        "shown by default, since all of them are read); may be repeated.",
     ),
 ]
 
@@ -55,7 +56,9 @@ def diff(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What differs between two versions: files, rows, schema, properties, protocol.
+    """What differs between two versions, layer by layer.
+
+    The layers are files, rows, statistics, schema, properties and protocol.
 
     Example: delta-explorer diff ./orders 12 15 --layer schema
     """

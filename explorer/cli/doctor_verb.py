@@ -35,7 +35,7 @@ _PARTS = (
 
 
 def doctor(*, as_json: AsJson = False) -> None:
-    """What is installed, what is missing for what, and how to get it.
+    """What is installed, what is missing and how to get it.
 
     Example: delta-explorer doctor
     """

@@ -23,7 +23,9 @@ _COLOURS = {"yes": "green", "no": "red", "conditional": "yellow"}
 def engines(
     uri: Uri, *, version: Version = None, option: StorageOptions = None, as_json: AsJson = False
 ) -> None:
-    """Which engines can read and write the table, since which release, what stops the others.
+    """Which engines can read and write the table.
+
+    For each engine: since which release, or which table feature stops it.
 
     Example: delta-explorer engines ./orders --json
     """

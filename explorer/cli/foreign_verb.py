@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 def foreign(
     uri: Uri, *, limit: Limit = None, option: StorageOptions = None, as_json: AsJson = False
 ) -> None:
-    """What lies in the folder that Delta does not manage, and whether VACUUM would delete it.
+    """Files in the table's folder that Delta does not manage.
+
+    With the size of each part of the folder, and whether VACUUM would delete these files.
 
     Example: delta-explorer foreign ./orders --limit 20
     """

@@ -27,8 +27,8 @@ WithFiles = Annotated[
     bool,
     typer.Option(
         "--files",
-        help="Read the whole checkpoint, and list the files, to see which are gone, and which "
-        "have nulls in NOT NULL columns.",
+        help="Also read the whole checkpoint and list the data files: which are missing, and "
+        "which have nulls in NOT NULL columns.",
     ),
 ]
 
@@ -41,7 +41,10 @@ def health(  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Whether the log is sound: gaps, checkpoints, hint, checksums, clocks; and what mends it.
+    """What is wrong with the log, and what repairs it.
+
+    Checks for gaps, and checks checkpoints, the hint, checksums and clocks. Also shows what
+    opening the table costs. --files also finds missing data files.
 
     Example: delta-explorer health ./orders --files
     """

@@ -34,9 +34,7 @@ Target = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column", "-c", metavar="NAME", help="Look at this column; may be given several times."
-    ),
+    typer.Option("--column", "-c", metavar="NAME", help="Only this column; may be repeated."),
 ]
 
 
@@ -51,7 +49,9 @@ def layout(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Sizes of the files, small ones by partition, overlap by column, and what OPTIMIZE did.
+    """File sizes, small files by partition, and clustering.
+
+    Also shows how much files overlap in each column, and what each OPTIMIZE did.
 
     Example: delta-explorer layout ./orders --target 128mb --column amount
     """

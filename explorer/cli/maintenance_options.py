@@ -49,25 +49,27 @@ Apply = Annotated[
     typer.Option(
         "--apply",
         metavar="DIGEST",
-        help="Carry out exactly the plan with this digest; without it nothing is changed.",
+        help="Carry out exactly the plan with this digest. Without it nothing is changed.",
     ),
 ]
 Confirm = Annotated[
     str | None,
-    typer.Option(
-        "--confirm", metavar="NAME", help="The table's name, where a guard asks for it, typed."
-    ),
+    typer.Option("--confirm", metavar="NAME", help="The table's name, where a guard asks for it."),
 ]
 Reason = Annotated[
     str | None,
-    typer.Option("--reason", metavar="TEXT", help="Why, where a guard asks; the receipt keeps it."),
+    typer.Option(
+        "--reason",
+        metavar="TEXT",
+        help="The reason, where a guard asks for it; it is kept in the receipt.",
+    ),
 ]
 StateDirectory = Annotated[
     Path | None,
     typer.Option(
         "--state-dir",
         metavar="DIR",
-        help="Where plans and receipts are kept; by default your own state folder.",
+        help="The folder of plans and receipts; your own state folder by default.",
     ),
 ]
 Retention = Annotated[
@@ -75,7 +77,8 @@ Retention = Annotated[
     typer.Option(
         "--retention",
         metavar="DURATION",
-        help="How long, such as '14 days' or '36 hours'; by default as the table says.",
+        help="How long to keep, such as '14 days' or '36 hours'; by default what the table's "
+        "properties say.",
     ),
 ]
 

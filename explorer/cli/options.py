@@ -16,7 +16,7 @@ Uri = Annotated[
     typer.Argument(metavar="URI", help="The table: a folder, or a URL such as s3://bucket/orders."),
 ]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON (one document, or one per line for lists).")
+    bool, typer.Option("--json", help="Print JSON: one document, or one per line for lists.")
 ]
 StorageOptions = Annotated[
     list[str] | None,
@@ -24,11 +24,12 @@ StorageOptions = Annotated[
         "--option",
         "-o",
         metavar="KEY=VALUE",
-        help="A storage option, such as anon=true; may be given several times.",
+        help="A storage option, such as anon=true; may be repeated.",
     ),
 ]
 Version = Annotated[
-    int | None, typer.Option("--version", "-v", metavar="N", help="Look at this version.")
+    int | None,
+    typer.Option("--version", "-v", metavar="N", help="This version instead of the newest."),
 ]
 Timestamp = Annotated[
     str | None,
@@ -36,7 +37,7 @@ Timestamp = Annotated[
         "--timestamp",
         "-t",
         metavar="T",
-        help="Look at the version that was current then, such as 2026-11-01T00:00:00Z.",
+        help="The version that was current at this time, such as 2026-11-01T00:00:00Z.",
     ),
 ]
 

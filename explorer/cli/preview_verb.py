@@ -51,9 +51,9 @@ def preview(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """The first rows of a version, and whether there are more.
+    """The first rows of a version.
 
-    Example: delta-explorer preview ./orders --where "region = 'emea'" --column id --limit 10
+    Example: delta-explorer preview ./orders --where "country = 'DE'" --column id --limit 9
     """
     from explorer.rows.read import (  # noqa: PLC0415  # `--help` does without Arrow
         PREVIEW_ROWS,

@@ -32,7 +32,9 @@ _COLOURS = {
 
 WithFiles = Annotated[
     bool,
-    typer.Option("--files", help="Read every commit and list the files, to see which are gone."),
+    typer.Option(
+        "--files", help="Also read every commit and list the data files: which are missing."
+    ),
 ]
 
 
@@ -44,7 +46,9 @@ def reach(  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """How far time travel and the change feed go, what stops them, and until when the rest stays.
+    """How far back time travel and the change data feed go.
+
+    With what ends each of them, and how long the versions that can be read are kept.
 
     Example: delta-explorer reach ./orders --files
     """

@@ -25,15 +25,17 @@ _SCREENFUL = 50
 
 Where = Annotated[
     str,
-    typer.Argument(metavar="WHERE", help='Which rows, as "order_id = 4711".'),
+    typer.Argument(metavar="WHERE", help='Which rows, such as "order_id = 4711".'),
 ]
 From = Annotated[
     int | None,
-    typer.Option("--from", metavar="N", help="Begin with this version, not with the oldest."),
+    typer.Option("--from", metavar="N", help="The first version to search; the oldest by default."),
 ]
 MostFiles = Annotated[
     int | None,
-    typer.Option("--files", min=1, metavar="N", help="Read at most N data files; 1,000 else."),
+    typer.Option(
+        "--files", min=1, metavar="N", help="Read at most N data files; 1,000 by default."
+    ),
 ]
 
 
@@ -47,7 +49,9 @@ def rows(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """When rows were written, changed or deleted: a search that reads what may hold them.
+    """When rows were written, changed or deleted.
+
+    Searches every version; data files that cannot hold such rows are skipped.
 
     Example: delta-explorer rows ./orders "order_id = 4711"
     """

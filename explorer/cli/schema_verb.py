@@ -32,8 +32,8 @@ WithFiles = Annotated[
     bool,
     typer.Option(
         "--files",
-        help="Also read the footers of the data files (--limit N of them, 1000 by default): "
-        "which hold each column, by what name, and which not.",
+        help="Also read the footers of the data files (at most --limit N, 1,000 by default): "
+        "which files have each column, and under which name.",
     ),
 ]
 
@@ -47,7 +47,9 @@ def schema(  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """The columns, nested ones too, with types, rules and names in files; why some are NULL.
+    """Columns with their types, rules and names in data files.
+
+    --files also reads the footers of data files: which files lack a column, so that it is NULL.
 
     Example: delta-explorer schema ./orders --version 3 --files
     """

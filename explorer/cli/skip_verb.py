@@ -31,7 +31,9 @@ _SCREENFUL = 50
 
 Where = Annotated[
     str,
-    typer.Argument(metavar="WHERE", help="A condition, as \"region = 'emea' AND amount > 10\"."),
+    typer.Argument(
+        metavar="WHERE", help="A condition, such as \"region = 'emea' AND amount > 10\"."
+    ),
 ]
 
 
@@ -45,7 +47,7 @@ def skip(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which files a query with this condition has to read, and why the others not.
+    """Which files a query must read, and why it skips the others.
 
     Example: delta-explorer skip ./orders "day >= '2026-11-01' AND amount > 100"
     """

@@ -39,7 +39,7 @@ def stats(
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What the files' statistics cover: range, nulls and files without, by column.
+    """Statistics by column: min, max, null count and coverage.
 
     Example: delta-explorer stats ./orders --column amount --column address.city
     """

@@ -31,7 +31,7 @@ _SCREENFUL = 50
 
 DataFilePath = Annotated[
     str | None,
-    typer.Option("--file", "-f", metavar="PATH", help="List the rows hidden in this data file."),
+    typer.Option("--file", "-f", metavar="PATH", help="List the hidden rows of this data file."),
 ]
 
 
@@ -45,7 +45,9 @@ def dv(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Deletion vectors: which files have one and how many rows it hides; with --file, which.
+    """Deletion vectors: which files have one, and what it hides.
+
+    --file lists the rows that are hidden in one data file.
 
     Example: delta-explorer dv ./orders --file part-00000.parquet
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 File = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="A path below the table, as it lies there or as the log has it."
+        metavar="FILE", help="A path below the table, as in the folder or as in the log."
     ),
 ]
 
@@ -38,7 +38,9 @@ def why(  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Why a file is still here: which versions need it, and from when on it may be deleted.
+    """Why a file is still in the folder.
+
+    Which versions need it, and from when on VACUUM may delete it.
 
     Example: delta-explorer why ./orders part-00000.parquet
     """
