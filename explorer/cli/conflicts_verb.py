@@ -13,10 +13,10 @@ import typer
 import explorer.inspect as look
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import UNKNOWN, render_count, render_time
+from explorer.cli.wording import UNKNOWN, render_count
 from explorer.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -143,9 +143,7 @@ def _who(row: Row) -> str:
 
 _COLUMNS = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
-    Column(
-        title="time", render=lambda row: render_time(row["commit"]["timestamp"]), from_width=100
-    ),
+    TimeColumn(title="time", moment=lambda row: row["commit"]["timestamp"], from_width=100),
     Column(title="operation", render=lambda row: row["commit"]["operation"] or UNKNOWN),
     Column(title="rule", render=lambda row: row["rule"], style=lambda _: "bold"),
     Column(title="by", render=_who, shrinks=True, limit=60, from_width=120),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.wording import UNKNOWN, render_count, render_size, render_time
+from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
+from explorer.cli.wording import UNKNOWN, render_count, render_size
 
 
 def list_files(console: Console, rows: list[Row]) -> None:
@@ -80,7 +80,7 @@ _FILES = (
     Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
     Column(title="hidden", render=_hidden, align="right"),
-    Column(title="modified (UTC)", render=lambda row: render_time(row["modification_time"])),
+    TimeColumn(title="modified", moment=lambda row: row["modification_time"]),
     Column(title="partition", render=_partition, shrinks=True),
 )
 _SCHEMA = (
@@ -111,7 +111,7 @@ _LOG = (
     Column(title="version", render=_log_version, align="right", style=lambda _: "bold"),
     Column(title="kind", render=_log_kind, style=_log_colour, shrinks=True),
     Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
-    Column(title="modified (UTC)", render=lambda row: render_time(row["modified"])),
+    TimeColumn(title="modified", moment=lambda row: row["modified"]),
     Column(title="note", render=lambda row: row["note"] or "", shrinks=True),
     Column(title="name", render=lambda row: row["name"], shrinks=True, from_width=100),
 )

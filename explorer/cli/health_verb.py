@@ -11,10 +11,10 @@ from rich.text import Text
 import explorer.inspect as look
 from explorer.cli.answering import Answer
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_count, render_size, render_time
+from explorer.cli.wording import printable, render_count, render_size
 
 if TYPE_CHECKING:
     from explorer.inspect.health.table_health import Health
@@ -118,8 +118,8 @@ _BYTES = (
     Column(title="log files", render=lambda row: row["kind"], style=lambda _: "bold"),
     Column(title="number", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(title="oldest (UTC)", render=lambda row: render_time(row["oldest"])),
-    Column(title="newest (UTC)", render=lambda row: render_time(row["newest"])),
+    TimeColumn(title="oldest", moment=lambda row: row["oldest"]),
+    TimeColumn(title="newest", moment=lambda row: row["newest"]),
 )
 _MISSING = (
     Column(title="missing", render=lambda row: row["what"]),

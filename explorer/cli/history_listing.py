@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 from rich.console import Console
 
-from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.wording import UNKNOWN, render_change, render_size_change, render_time
+from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
+from explorer.cli.wording import UNKNOWN, render_change, render_size_change
 
 _COLOURS = {
     "CREATE": "magenta",
@@ -91,7 +91,7 @@ def _readable(value: str) -> str:
 
 _COLUMNS = (
     Column(title="version", render=_version, align="right", style=lambda _: "bold"),
-    Column(title="time (UTC)", render=lambda row: render_time(row["timestamp"])),
+    TimeColumn(title="time", moment=lambda row: row["timestamp"]),
     Column(
         title="operation",
         render=_operation,

@@ -11,7 +11,7 @@ from rich.text import Text
 import explorer.inspect as look
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_document
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import (
     AsJson,
     Limit,
@@ -22,7 +22,7 @@ from explorer.cli.options import (
     check_one_point_in_time,
 )
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_time
+from explorer.cli.wording import UNKNOWN, printable, render_count, render_size
 from explorer.table.target_size import parse_target
 
 _SCREENFUL = 20
@@ -148,7 +148,7 @@ _COLUMNS = (
 )
 _EFFECTS = (
     Column(title="OPTIMIZE", render=lambda row: f"version {row['version']}"),
-    Column(title="time (UTC)", render=lambda row: render_time(row["timestamp"])),
+    TimeColumn(title="time", moment=lambda row: row["timestamp"]),
     Column(title="files", render=lambda row: render_count(row["files_before"]), align="right"),
     Column(title="after", render=lambda row: render_count(row["files_after"]), align="right"),
     Column(title="mean size", render=lambda row: render_size(row["mean_before"]), align="right"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from explorer.cli.failures import report_as_text
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
@@ -82,8 +83,8 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
     style = "bold" if is_done else "bold red"
     console.print(Text(f"{receipt.operation}: {receipt.status}", style=style))
     if was_done_before:
-        when = _time(receipt.ended_at)
-        text = f"This plan was carried out before, at {when} UTC; nothing was done now."
+        when = render_time(_moment(receipt.ended_at))
+        text = f"This plan was carried out before, at {when}; nothing was done now."
         console.print(Text(text, style="yellow"))
     # a summary speaks as if it had happened
     planned = "" if is_done else "Planned: "
@@ -182,14 +183,10 @@ def _counted_files(row: Row, key: str) -> str:
     return render_count(row[key]) if has_files else ""
 
 
-def _time(milliseconds: int) -> str:
+def _moment(milliseconds: int | None) -> datetime | None:
     from explorer.table.times import render_time as time_of  # noqa: PLC0415  # after Arrow
 
-    return render_time(time_of(milliseconds))
-
-
-def _time_or_nothing(milliseconds: int | None) -> str:
-    return "" if milliseconds is None else _time(milliseconds)
+    return None if milliseconds is None else time_of(milliseconds)
 
 
 _STEPS = (
@@ -215,11 +212,10 @@ _FILES = (
         style=lambda row: "dim" if row["action"] == "leave" else "bold",
     ),
     Column(title="size", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(
-        title="may go from",
-        render=lambda row: (
-            "" if row["deletable_from"] is None else render_time(row["deletable_from"])
-        ),
+    TimeColumn(
+        title="deletable from",
+        moment=lambda row: row["deletable_from"],
+        unknown="",
         from_width=90,
     ),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),
@@ -244,7 +240,7 @@ _STEP_RECEIPTS = (
 
 _PLANS = (
     Column(title="plan", render=lambda row: row["digest"][:12]),
-    Column(title="made", render=lambda row: _time_or_nothing(row["planned_at"])),
+    TimeColumn(title="made", moment=lambda row: _moment(row["planned_at"]), unknown=""),
     Column(title="operation", render=lambda row: row["operation"]),
     Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
     Column(title="what", render=lambda row: row["summary"], shrinks=True),
@@ -252,7 +248,7 @@ _PLANS = (
 
 _RECEIPTS = (
     Column(title="receipt", render=lambda row: row["id"]),
-    Column(title="ended", render=lambda row: _time_or_nothing(row.get("ended_at"))),
+    TimeColumn(title="ended", moment=lambda row: _moment(row.get("ended_at")), unknown=""),
     Column(title="operation", render=lambda row: row.get("operation", "")),
     Column(
         title="status",

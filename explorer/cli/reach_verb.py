@@ -11,7 +11,7 @@ from rich.text import Text
 import explorer.inspect as look
 from explorer.cli.answering import Answer
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, Row, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_time
@@ -116,13 +116,13 @@ _RANGES = (
         render=lambda row: row["state"],
         style=lambda row: _COLOURS.get(row["state"], "red"),
     ),
-    Column(title="stays at least until (UTC)", render=_until),
+    Column(title="kept until at least", render=_until),
 )
 _WINDOWS = (
     Column(title="retention", render=lambda row: row["property"]),
     Column(title="is", render=lambda row: row["value"], limit=60),
     Column(title="by", render=lambda row: row["source"]),
-    Column(title="reaches back to (UTC)", render=lambda row: render_time(row["cutoff"])),
+    TimeColumn(title="reaches back to", moment=lambda row: row["cutoff"]),
     Column(
         title="from version",
         render=lambda row: "" if row["first_version"] is None else str(row["first_version"]),

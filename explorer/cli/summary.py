@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from explorer.cli.listings import print_grid
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_size
+from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_time
 
 _MAX_PROPERTIES = 12
 _MAX_RULES = 12
@@ -145,7 +146,7 @@ def _rules(rules: Sequence[Document]) -> Iterator[tuple[str, Text]]:
 def _time(timestamp: str | None) -> str:
     if timestamp is None:
         return "at an unknown time"
-    return timestamp.replace("T", " ").partition(".")[0].rstrip("Z") + " UTC"
+    return render_time(datetime.fromisoformat(timestamp))
 
 
 def _safe(text: str) -> str:

@@ -11,10 +11,10 @@ from rich.text import Text
 import explorer.inspect as look
 from explorer.cli.answering import Answer
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, print_cut, print_listing
+from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_time
+from explorer.cli.wording import printable
 
 if TYPE_CHECKING:
     from explorer.inspect.files.file_fates import FileReason
@@ -82,10 +82,7 @@ _LINES = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
     Column(title="action", render=lambda row: row["action"], style=lambda _: "bold"),
     Column(title="names it as", render=lambda row: row["role"]),
-    Column(
-        title="time (UTC)",
-        render=lambda row: "" if row["time"] is None else render_time(row["time"]),
-    ),
+    TimeColumn(title="time", moment=lambda row: row["time"], unknown=""),
     Column(title="log file", render=lambda row: f"{row['log_file']}:{row['line']}"),
     Column(title="data file", render=lambda row: row["data_file"], shrinks=True, from_width=120),
 )

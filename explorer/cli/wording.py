@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.utc_times import render_minute
 
 UNKNOWN = "?"
 """What stands where the log does not say; never 0."""
@@ -49,12 +50,12 @@ def render_size(size: int | None) -> str:
 
 
 def render_time(time: datetime | None) -> str:
-    """A UTC time to the second, without the zone: `2026-11-01 10:22:03`."""
-    return UNKNOWN if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
+    """A time to the minute: `2026-11-01 10:22 UTC`."""
+    return UNKNOWN if time is None else render_minute(time)
 
 
 def render_change(added: int | None, removed: int | None) -> str:
-    """What came and went: `+3 -2`; nothing for two zeros, `?` for what is unknown."""
+    """Added and removed: `+3 -2`; nothing for two zeros, `?` for what is unknown."""
     return _render_pair(added, removed, render_count)
 
 
@@ -78,6 +79,6 @@ def render_wide_bounds(count: int, num_files: int) -> str:
     """What it means that so many of the files have wide bounds."""
     have = "has" if count == 1 else "have"
     return (
-        f"{count:,} of {num_files:,} files {have} wide bounds: least, greatest and nulls there "
-        "may be those of hidden rows"
+        f"{count:,} of {num_files:,} files {have} wide bounds: their min, max and null count "
+        "may include deleted rows"
     )

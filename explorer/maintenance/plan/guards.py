@@ -18,6 +18,7 @@ from explorer.protocol.features.registry import (
     is_supported,
 )
 from explorer.protocol.table_property import TableProperty
+from explorer.protocol.utc_times import render_second
 from explorer.table.counts import count
 from explorer.table.times import CLOCK_TOLERANCE_MS, render_time
 
@@ -234,7 +235,7 @@ def _whole_units(span: timedelta) -> str:
 
 def shown_time(milliseconds: int) -> str:
     """`2026-11-01 10:22:03 UTC`."""
-    return f"{render_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
+    return render_second(render_time(milliseconds))
 
 
 def _range_in_words(versions: range) -> str:

@@ -94,8 +94,8 @@ def test_history_shows_unknown_as_unknown(
 ) -> None:
     run(["history", str(folder.root)])
     newest, middle, _ = capsys.readouterr().out.splitlines()[1:4]
-    assert newest.split()[3:6] == ["?", "-1", "-?"]
-    assert middle.split()[3:8] == ["WRITE", "+1", "+?", "+100", "B"]
+    assert newest.split()[4:7] == ["?", "-1", "-?"]
+    assert middle.split()[4:9] == ["WRITE", "+1", "+?", "+100", "B"]
     assert "ana" in middle
 
 
