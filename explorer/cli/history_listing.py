@@ -33,15 +33,23 @@ _SAYS_NOTHING = ("", "[]", "{}", "null", None)
 def list_versions(console: Console, rows: list[dict[str, Any]]) -> None:
     """Rows of `explorer.inspect.timeline`, each with the `operation_parameters` of history."""
     if not rows:
-        print_note(console, "no commit is left in the log, only a checkpoint")
+        print_note(console, "no commits remain in the log, only a checkpoint")
     print_listing(console, _COLUMNS, rows)
     if any(row["is_checkpoint"] for row in rows):
-        print_note(console, "* a checkpoint stands at this version")
-    for newer, older in pairwise(rows):
-        if newer["version"] - older["version"] > 1:
-            first, last = older["version"] + 1, newer["version"] - 1
+        print_note(console, "* this version has a checkpoint")
+
+
+def list_gaps(console: Console, newest_first: list[int]) -> None:
+    """The versions between these whose commits are missing."""
+    for newer, older in pairwise(newest_first):
+        if newer - older > 1:
+            first, last = older + 1, newer - 1
             gap = f"version {first} is" if first == last else f"versions {first} to {last} are"
             print_note(console, f"! {gap} missing from the log")
+
+
+def list_unreadable(console: Console, rows: list[dict[str, Any]]) -> None:
+    """Why commits could not be read."""
     for row in rows:
         if row["problem"]:
             print_note(console, f"! version {row['version']}: {row['problem']}")

@@ -58,6 +58,25 @@ SortBy = Annotated[
     ),
 ]
 Descending = Annotated[bool, typer.Option("--descending", help="Largest first.")]
+Operations = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--operation",
+        metavar="NAME",
+        help="Only this operation, by its name or its first words, such as delete; may be "
+        "repeated.",
+    ),
+]
+User = Annotated[
+    str | None,
+    typer.Option("--user", metavar="TEXT", help="Only commits with this text in the user's name."),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="T", help="Only commits from this time on, such as 2026-11-01T00:00:00Z."
+    ),
+]
 Contains = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Only files with this text in the path.")
 ]
@@ -105,24 +124,42 @@ def inspect(
         printing.print_inspect(document)
 
 
-def history(
-    uri: Uri, *, limit: Limit = None, option: StorageOptions = None, as_json: AsJson = False
+def history(  # noqa: PLR0913  # the options of a command
+    uri: Uri,
+    *,
+    operation: Operations = None,
+    user: User = None,
+    since: Since = None,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
 ) -> None:
     """Commits, newest first: who changed what, and when.
 
-    Example: delta-explorer history ./orders --limit 20
+    --operation, --user and --since show only the commits that fit all of them.
+
+    Example: delta-explorer history ./orders --operation delete --limit 20
     """
     table = _open(uri, option)
     commits = table.listing().commits
     if not commits:
         table.latest_version()  # says that the log is empty, unless a checkpoint is left
+    asked: dict[str, Any] = {"operation": operation, "user": user, "since": since}
     if as_json:
-        print_rows(look.history(table, limit))
+        print_rows(look.history(table, limit, **asked))
         return
-    shown = commits[-(limit or SCREENFUL) :]
+    most = limit or SCREENFUL
+    if not any(value is not None for value in asked.values()):
+        shown = commits[-most:]
+        with show_progress() as progress:
+            figures = look.timeline(table, first=min(shown, default=0), progress=progress)
+        printing.print_history(figures, look.history(table, len(shown)), len(commits))
+        return
+    found = look.history(table, most + 1, **asked)
+    fitting = found.column("version").to_pylist()[:most]
     with show_progress() as progress:
-        figures = look.timeline(table, first=min(shown, default=0), progress=progress)
-    printing.print_history(figures, look.history(table, len(shown)), len(commits))
+        figures = look.timeline(table, only=frozenset(fitting), progress=progress)
+    printing.print_some_history(figures, found)
 
 
 def files(  # noqa: PLR0913  # the options of a command
