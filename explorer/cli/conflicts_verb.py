@@ -76,8 +76,8 @@ def conflicts(  # noqa: PLR0913  # the options of a command
     """
     if operation not in _OPERATIONS:
         raise InvalidArgumentError(
-            f"{operation[:60]!r} is no kind of operation.",
-            reason=f"It is one of {', '.join(_OPERATIONS)}.",
+            f"{operation[:60]!r} is not a valid --operation.",
+            reason=f"It can be {' or '.join(_OPERATIONS)}.",
             remedy="Leave it out for an operation that changes rows.",
         )
     table = open_named(uri, option)
@@ -146,6 +146,6 @@ _COLUMNS = (
     TimeColumn(title="time", moment=lambda row: row["commit"]["timestamp"], from_width=100),
     Column(title="operation", render=lambda row: row["commit"]["operation"] or UNKNOWN),
     Column(title="rule", render=lambda row: row["rule"], style=lambda _: "bold"),
-    Column(title="by", render=_who, shrinks=True, limit=60, from_width=120),
+    Column(title="user", render=_who, shrinks=True, limit=60, from_width=120),
     Column(title="both touch", render=_render_overlap, shrinks=True),
 )

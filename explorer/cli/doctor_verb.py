@@ -28,8 +28,8 @@ _PARTS = (
         title="state", render=lambda row: row["status"], style=lambda row: _COLOURS[row["status"]]
     ),
     Column(title="found", render=lambda row: row["found"] or "", limit=200, shrinks=True),
-    Column(title="wanted", render=lambda row: row["wanted"]),
-    Column(title="for", render=lambda row: row["purpose"], shrinks=True, limit=80),
+    Column(title="needed", render=lambda row: row["wanted"]),
+    Column(title="used for", render=lambda row: row["purpose"], shrinks=True, limit=80),
     Column(title="what to do", render=lambda row: row["remedy"], shrinks=True, limit=400),
 )
 

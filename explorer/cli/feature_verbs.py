@@ -86,8 +86,8 @@ def plan_constraint(  # noqa: PLR0913  # the options of a command
     if action == "drop" and name is not None and expression is None:
         return plan_drop_constraint(table, name, if_exists, progress=progress)
     raise InvalidArgumentError(
-        "It is not clear what should become of which constraint.",
-        reason="A constraint is added by its name and a condition, and dropped by its name.",
+        "The arguments do not name a constraint to add or drop.",
+        reason="Adding takes a name and a condition, dropping only a name.",
         remedy="Write add NAME EXPR, or drop NAME, or --apply DIGEST.",
     )
 

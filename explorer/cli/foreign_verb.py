@@ -1,4 +1,4 @@
-"""`foreign`: what lies in a table's folder that Delta does not manage, and where its bytes go."""
+"""`foreign`: files in a table's folder that Delta does not manage, and where its bytes go."""
 
 from __future__ import annotations
 
@@ -60,18 +60,18 @@ def _print(found: Folder, limit: int) -> None:
         print_cut(console, len(rows), found.files.num_rows, "files")
 
 
-def _ours(row: Row) -> str:
+def _deletable_from(row: Row) -> str:
     if row["vacuum_deletes"]:
-        return "deletes it"
+        return "now"
     since = row["deletable_from"]
     if since is None:  # what is not foreign waits for a retention that can be read
         return "never" if row["reason"].startswith("foreign") else "unknown"
-    return f"from {render_time(since)}"
+    return render_time(since)
 
 
-def _theirs(row: Row) -> str:
+def _in_delta_spark(row: Row) -> str:
     deletes = row["reference_deletes"]
-    return "" if deletes is None else "deletes it" if deletes else "no"
+    return "" if deletes is None else "now" if deletes else "not now"
 
 
 _SIZES = (
@@ -84,7 +84,7 @@ _FILES = (
     Column(title="path", render=lambda row: row["path"], shrinks=True),
     Column(title="kind", render=lambda row: row["kind"]),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(title="our vacuum", render=_ours),
-    Column(title="the reference's, now", render=_theirs),
+    Column(title="deletable from", render=_deletable_from),
+    Column(title="in Delta Spark", render=_in_delta_spark),
     Column(title="why", render=lambda row: row["reason"], shrinks=True, from_width=140),
 )

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
 from explorer.cli.wording import UNKNOWN, render_count, render_size
+from explorer.table.counts import count
 
 
 def list_files(console: Console, rows: list[Row]) -> None:
@@ -23,7 +24,9 @@ def list_features(console: Console, rows: list[Row]) -> None:
     print_listing(console, _FEATURES, [row for row in rows if row["supported"]])
     others = sum(not row["supported"] for row in rows)
     if others:
-        print_note(console, f"{others} known features are not supported by this table (see --json)")
+        verb = "is" if others == 1 else "are"
+        text = f"{count(others, 'other known feature')} {verb} not supported; --json shows all"
+        print_note(console, text)
 
 
 def list_log_files(console: Console, rows: list[Row]) -> None:
@@ -46,7 +49,7 @@ def _since(row: Row) -> str:
         return UNKNOWN
     if row["since_exact"]:
         return f"version {row['since_version']}"
-    return f"before version {row['since_version']}, the log is gone"
+    return f"before version {row['since_version']}"
 
 
 def _state(row: Row) -> str:
@@ -79,18 +82,18 @@ _FILES = (
     Column(title="path", render=lambda row: row["path"], shrinks=True),
     Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
-    Column(title="hidden", render=_hidden, align="right"),
+    Column(title="deleted", render=_hidden, align="right"),
     TimeColumn(title="modified", moment=lambda row: row["modification_time"]),
     Column(title="partition", render=_partition, shrinks=True),
 )
 _SCHEMA = (
     Column(title="name", render=lambda row: "  " * row["depth"] + row["name"], shrinks=True),
     Column(title="type", render=lambda row: row["type"], shrinks=True),
-    Column(title="null", render=lambda row: "" if row["nullable"] else "not null"),
+    Column(title="nullable", render=lambda row: "" if row["nullable"] else "no"),
     Column(title="partition", render=lambda row: "partition" if row["is_partition"] else ""),
     Column(title="id", render=lambda row: str(row["field_id"] or ""), align="right"),
-    Column(title="stored as", render=lambda row: row["physical_name"] or "", shrinks=True),
-    Column(title="rule", render=lambda row: row["rules"] or "", shrinks=True),
+    Column(title="name in files", render=lambda row: row["physical_name"] or "", shrinks=True),
+    Column(title="rules", render=lambda row: row["rules"] or "", shrinks=True),
     Column(title="comment", render=lambda row: row["comment"] or "", shrinks=True),
 )
 _FEATURES = (
@@ -101,7 +104,7 @@ _FEATURES = (
     Column(title="by", render=_by, shrinks=True),
     Column(title="engine", render=lambda row: row["by_engine"] or "", shrinks=True, from_width=100),
     Column(
-        title="what it is",
+        title="description",
         render=lambda row: row["description"] or "",
         shrinks=True,
         from_width=140,

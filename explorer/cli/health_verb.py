@@ -1,4 +1,4 @@
-"""`health`: whether the log is sound, what opening the table costs, and what would mend it."""
+"""`health`: whether the log is sound, what opening the table costs, and what would repair it."""
 
 from __future__ import annotations
 
@@ -94,9 +94,11 @@ def _print(found: Health, limit: int) -> None:
         print_listing(console, _NULLS, list(plain_rows(found.nulls.files.slice(0, limit))))
         print_cut(console, min(limit, total), total, "files")
     if not found.has_listed:
-        print_note(console, "the files were not looked at; --files does")
+        print_note(console, "the data files were not checked; --files checks them")
     if found.opens and not found.is_checkpoint_read:
-        print_note(console, "the checkpoint is large and was not read whole; --files does")
+        print_note(
+            console, "the checkpoint is large and was only partly read; --files reads all of it"
+        )
 
 
 def _repair(row: Row) -> str:
@@ -111,12 +113,12 @@ _FINDINGS = (
     ),
     Column(title="finding", render=lambda row: row["problem"], shrinks=True, limit=600),
     Column(title="evidence", render=lambda row: row["evidence"] or "", shrinks=True),
-    Column(title="mended by", render=_repair),
+    Column(title="repair", render=_repair),
     Column(title="why", render=lambda row: row["reason"], shrinks=True, limit=600, from_width=160),
 )
 _BYTES = (
     Column(title="log files", render=lambda row: row["kind"], style=lambda _: "bold"),
-    Column(title="number", render=lambda row: render_count(row["num_files"]), align="right"),
+    Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
     TimeColumn(title="oldest", moment=lambda row: row["oldest"]),
     TimeColumn(title="newest", moment=lambda row: row["newest"]),
@@ -128,9 +130,9 @@ _MISSING = (
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
 )
 _NULLS = (
-    Column(title="null where none may be", render=lambda row: row["column"]),
+    Column(title="NOT NULL column", render=lambda row: row["column"]),
     Column(title="file", render=lambda row: row["path"], shrinks=True),
     Column(title="nulls", render=lambda row: render_count(row["num_nulls"]), align="right"),
     Column(title="known by", render=lambda row: row["known_by"]),
-    Column(title="", render=lambda row: "or deleted" if row["may_be_deleted"] else ""),
+    Column(title="", render=lambda row: "or in deleted rows" if row["may_be_deleted"] else ""),
 )

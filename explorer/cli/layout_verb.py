@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -101,7 +102,7 @@ def _print(document: Row) -> None:
     if document["optimize"]:
         print_listing(console, _EFFECTS, document["optimize"])
     else:
-        print_note(console, "the log that is left knows no OPTIMIZE")
+        print_note(console, "no OPTIMIZE in the remaining log")
 
 
 def _bar(row: Row) -> str:
@@ -118,6 +119,10 @@ def _depth(row: Row) -> str:
     return UNKNOWN if row["mean_depth"] is None else f"{row['mean_depth']:,.1f}"
 
 
+def _before_and_after(fact: str, render: Callable[[int | None], str]) -> Callable[[Row], str]:
+    return lambda row: f"{render(row[f'{fact}_before'])} -> {render(row[f'{fact}_after'])}"
+
+
 _SIZES = (
     Column(title="from", render=lambda row: render_size(row["from_bytes"]), align="right"),
     Column(title="below", render=lambda row: render_size(row["below_bytes"]), align="right"),
@@ -129,19 +134,19 @@ _PARTITIONS = (
     Column(title="partition", render=_partition, style=lambda _: "bold", shrinks=True),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(title="small", render=lambda row: render_count(row["small_files"]), align="right"),
-    Column(title="would be", render=lambda row: render_count(row["files_after"]), align="right"),
-    Column(title="rewrites", render=lambda row: render_size(row["small_bytes"]), align="right"),
-    Column(title="saves per GiB", render=lambda row: f"{row['saved_per_gib']:,.1f}", align="right"),
+    Column(title="small files", render=lambda row: render_count(row["small_files"]), align="right"),
+    Column(title="files after", render=lambda row: render_count(row["files_after"]), align="right"),
+    Column(title="rewritten", render=lambda row: render_size(row["small_bytes"]), align="right"),
+    Column(title="saved per GiB", render=lambda row: f"{row['saved_per_gib']:,.1f}", align="right"),
 )
 _COLUMNS = (
     Column(title="column", render=lambda row: row["column"], style=lambda _: "bold"),
     Column(title="", render=lambda row: "clustered by" if row["is_clustering"] else ""),
     Column(title="files per value", render=_depth, align="right"),
-    Column(title="at most", render=lambda row: render_count(row["max_depth"]), align="right"),
-    Column(title="alone", render=lambda row: render_count(row["files_alone"]), align="right"),
+    Column(title="most", render=lambda row: render_count(row["max_depth"]), align="right"),
+    Column(title="no overlap", render=lambda row: render_count(row["files_alone"]), align="right"),
     Column(
-        title="without bounds",
+        title="no bounds",
         render=lambda row: render_count(row["files_without_bounds"]),
         align="right",
     ),
@@ -149,14 +154,13 @@ _COLUMNS = (
 _EFFECTS = (
     Column(title="OPTIMIZE", render=lambda row: f"version {row['version']}"),
     TimeColumn(title="time", moment=lambda row: row["timestamp"]),
-    Column(title="files", render=lambda row: render_count(row["files_before"]), align="right"),
-    Column(title="after", render=lambda row: render_count(row["files_after"]), align="right"),
-    Column(title="mean size", render=lambda row: render_size(row["mean_before"]), align="right"),
-    Column(title="after", render=lambda row: render_size(row["mean_after"]), align="right"),
+    Column(title="files", render=_before_and_after("files", render_count), align="right"),
+    Column(title="mean size", render=_before_and_after("mean", render_size), align="right"),
     Column(title="written", render=lambda row: render_size(row["bytes_after"]), align="right"),
     Column(
         title="vectors removed",
         render=lambda row: render_count(row["deletion_vectors_removed"]),
         align="right",
+        from_width=110,
     ),
 )

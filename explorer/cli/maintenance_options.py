@@ -97,7 +97,7 @@ Planner = Callable[..., "Plan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a person asked of a verb that changes a table."""
+    """What a person asked a verb to do that changes a table."""
 
     operation: Operation
     uri: str
@@ -209,7 +209,7 @@ def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> i
     plan = state.load_plan(_named(request.apply))
     if plan.operation != request.operation:
         raise InvalidArgumentError(
-            f"The plan {plan.digest[:12]} is none of this verb.",
+            f"The plan {plan.digest[:12]} belongs to another verb.",
             reason=f"It was made for the operation {plan.operation}.",
             remedy="Apply it with the verb that made it.",
         )
@@ -239,7 +239,7 @@ def _named(digest: str | None) -> str:
     if not digest:
         raise InvalidArgumentError(
             "No plan is named.",
-            reason="--apply takes the digest of a plan, and got an empty text.",
+            reason="--apply takes the digest of a plan, not an empty text.",
             remedy="`delta-explorer plans` lists the plans with their digests.",
         )
     return digest
@@ -253,7 +253,7 @@ def _wait(running: Any) -> Receipt:
             receipt = running.result()
         except KeyboardInterrupt:
             running.cancel()
-            sys.stderr.write("Stopping between two changes...\n")
+            sys.stderr.write("Stopping after this step...\n")
     return receipt
 
 

@@ -28,21 +28,21 @@ _VERBS = {"set-properties": "set"}
 _LEFTOVERS = 10
 """Files named in a receipt; the document has up to a thousand."""
 
-_SIGNS = {"warn": "!", "refuse": "x"}
-_STYLES = {"warn": "yellow", "refuse": "bold red"}
-
 
 def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
-    """What a plan does and what becomes impossible, then guards, steps and files, and how it
-    is applied; `further` are words that belong to the command then."""
+    """What blocks a plan, what it does and what becomes impossible, then warnings, steps and
+    files, and how it is applied; `further` are words that belong to the command then."""
     console = build_console(sys.stdout)
-    # a refused plan must not read as if it could still be done
-    before = "Refused by a guard. Planned was: " if plan.refusals else ""
-    console.print(Text(f"{before}{printable(plan.summary, 2000)}", style="bold"))
+    # a blocked plan must not read as if it could still be done
+    for verdict in plan.refusals:
+        text = f"Blocked: {verdict.message} {verdict.remedy}".rstrip()
+        console.print(Text(printable(text, 2000), style="bold red"))
+    before, style = ("The plan: ", "dim") if plan.refusals else ("", "bold")
+    console.print(Text(f"{before}{printable(plan.summary, 2000)}", style=style))
     for verdict in plan.verdicts:
-        if verdict.outcome != "allow":
-            text = f"{_SIGNS[verdict.outcome]} {verdict.message} {verdict.remedy}".rstrip()
-            console.print(Text(printable(text, 2000), style=_STYLES[verdict.outcome]))
+        if verdict.outcome == "warn":
+            text = f"! {verdict.message} {verdict.remedy}".rstrip()
+            console.print(Text(printable(text, 2000), style="yellow"))
     if plan.steps:
         console.print()
         print_listing(console, _STEPS, [_step(number, step) for number, step in _counted(plan)])
@@ -58,8 +58,7 @@ def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
 def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
     print_note(console, f"plan {plan.digest}")
     if plan.refusals:
-        text = "A guard refuses this plan: nothing was changed, and it cannot be carried out."
-        print_note(console, text)
+        print_note(console, "Nothing was changed. A blocked plan cannot be applied.")
         return
     if not plan.steps:
         return
@@ -70,7 +69,7 @@ def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
     if plan.asks_for_name:
         words += ["--confirm", "NAME", "--reason", "TEXT"]
     command = " ".join((*words, *further))
-    print_note(console, f"Nothing was changed. To do it: delta-explorer {command}")
+    print_note(console, f"Nothing was changed. To apply this plan: delta-explorer {command}")
 
 
 def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
@@ -84,7 +83,7 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
     console.print(Text(f"{receipt.operation}: {receipt.status}", style=style))
     if was_done_before:
         when = render_time(_moment(receipt.ended_at))
-        text = f"This plan was carried out before, at {when}; nothing was done now."
+        text = f"This plan was already carried out at {when}; nothing was changed now."
         console.print(Text(text, style="yellow"))
     # a summary speaks as if it had happened
     planned = "" if is_done else "Planned: "
@@ -112,10 +111,10 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
             print_note(console, f"{found.outcome}: {found.path} ({found.reason})")
     _print_leftovers(console, receipt)
     for check in receipt.checks:
-        sign = "ok" if check.holds else "x"
+        sign = "OK" if check.holds else "Failed"
         print_note(console, f"{sign} {check.what}: {check.detail}")
     if receipt.undo is not None:
-        print_note(console, f"The way back: {receipt.undo}")
+        print_note(console, f"Undo: {receipt.undo}")
     print_note(console, f"receipt {receipt.id}")
     if receipt.problem is not None:
         report_as_text(receipt.problem.as_dict())
@@ -130,7 +129,7 @@ def _print_leftovers(console: Console, receipt: Receipt) -> None:
         print_note(console, printable(found.sentence, 2000))
     for word, paths, number in (
         ("left", found.left, found.num_left),
-        ("may begin with", found.unlisted, found.num_unlisted),
+        ("name may begin with", found.unlisted, found.num_unlisted),
     ):
         for path in paths[:_LEFTOVERS]:
             print_note(console, f"{word}: {path}")
@@ -228,7 +227,7 @@ _STEP_RECEIPTS = (
     Column(title="status", render=lambda row: row["status"]),
     Column(title="planned", render=lambda row: _counted_files(row, "planned"), align="right"),
     Column(title="done", render=lambda row: _counted_files(row, "done"), align="right"),
-    Column(title="gone before", render=lambda row: _counted_files(row, "gone"), align="right"),
+    Column(title="already gone", render=lambda row: _counted_files(row, "gone"), align="right"),
     Column(title="refused", render=lambda row: _counted_files(row, "refused"), align="right"),
     Column(title="failed", render=lambda row: _counted_files(row, "failed"), align="right"),
     Column(
@@ -258,7 +257,7 @@ _RECEIPTS = (
     Column(title="table", render=lambda row: row.get("uri", ""), shrinks=True),
     Column(
         title="what",
-        render=lambda row: row.get("summary", "The document is not what was saved."),
+        render=lambda row: row.get("summary", "The document was changed after it was saved."),
         shrinks=True,
     ),
 )

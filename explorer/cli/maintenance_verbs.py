@@ -209,8 +209,7 @@ def _repair(
     if what not in {"hint", "checkpoint", "files", "statistics"}:
         raise InvalidArgumentError(
             f"{what[:60]!r} cannot be repaired.",
-            reason="What can be is the hint, a checkpoint, references to missing files, or "
-            "statistics.",
+            reason="Only the hint, a checkpoint, missing files or statistics can be repaired.",
             remedy="Write hint, checkpoint, files or statistics.",
         )
     return plan_repair(table, cast("Broken", what), progress=progress)

@@ -15,6 +15,7 @@ from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_time
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.inspect.reach.reachability import Reachability
@@ -29,6 +30,13 @@ _COLOURS = {
     "not read yet": "dim",
     "not enabled": "dim",
 }
+
+_STATES = {
+    "promised": "kept",
+    "unprotected": "not kept",
+    "readable, unprotected": "readable",
+}
+"""How states are called beside a time until which versions are kept."""
 
 WithFiles = Annotated[
     bool,
@@ -86,11 +94,19 @@ def _print(found: Reachability, limit: int) -> None:
     if found.files_outside:
         print_note(
             console,
-            f"{found.files_outside:,} actions name files outside of the table's folder: "
-            "nobody looked there",
+            f"{_names_files(found.files_outside)} outside the table's folder, which were not "
+            "checked",
         )
     if not found.has_listed:
-        print_note(console, "the files were not looked at; --files does")
+        print_note(console, "the data files were not checked; --files checks them")
+
+
+def _names_files(actions: int) -> str:
+    return f"{count(actions, 'action')} {'names' if actions == 1 else 'name'} files"
+
+
+def _state(row: Row) -> str:
+    return _STATES.get(row["state"], row["state"])
 
 
 def _versions(row: Row) -> str:
@@ -102,10 +118,10 @@ def _until(row: Row) -> str:
     if row["state"] in {"unprotected", "readable, unprotected"}:
         return "the next vacuum"
     if first is None:
-        return "" if "gone" in row["state"] or row["state"] == "not enabled" else "no end"
+        return "" if "gone" in row["state"] or row["state"] == "not enabled" else "forever"
     if first == last:
         return render_time(first)
-    return f"{render_time(first)} to {'no end' if last is None else render_time(last)}"
+    return f"{render_time(first)} to {'forever' if last is None else render_time(last)}"
 
 
 _RANGES = (
@@ -113,15 +129,15 @@ _RANGES = (
     Column(title="versions", render=_versions, align="right"),
     Column(
         title="state",
-        render=lambda row: row["state"],
+        render=_state,
         style=lambda row: _COLOURS.get(row["state"], "red"),
     ),
     Column(title="kept until at least", render=_until),
 )
 _WINDOWS = (
     Column(title="retention", render=lambda row: row["property"]),
-    Column(title="is", render=lambda row: row["value"], limit=60),
-    Column(title="by", render=lambda row: row["source"]),
+    Column(title="value", render=lambda row: row["value"], limit=60),
+    Column(title="set by", render=lambda row: row["source"]),
     TimeColumn(title="reaches back to", moment=lambda row: row["cutoff"]),
     Column(
         title="from version",

@@ -112,14 +112,14 @@ _VERSIONS = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
     TimeColumn(title="time", moment=lambda row: row["timestamp"]),
     Column(title="operation", render=lambda row: row["operation"] or "", limit=40),
-    Column(title="wrote", render=lambda row: render_count(row["inserted"]), align="right"),
-    Column(title="changed", render=lambda row: render_count(row["updated"]), align="right"),
+    Column(title="inserted", render=lambda row: render_count(row["inserted"]), align="right"),
+    Column(title="updated", render=lambda row: render_count(row["updated"]), align="right"),
     Column(title="deleted", render=lambda row: render_count(row["deleted"]), align="right"),
-    Column(title="by", render=lambda row: row["user_name"] or "", shrinks=True, limit=60),
+    Column(title="user", render=lambda row: row["user_name"] or "", shrinks=True, limit=60),
     Column(title="log file", render=lambda row: row["log_file"], from_width=120),
 )
 _UNREAD = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
-    Column(title="could not be read", render=lambda row: row["path"], shrinks=True),
+    Column(title="not readable", render=lambda row: row["path"], shrinks=True),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),
 )

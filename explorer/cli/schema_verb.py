@@ -116,23 +116,27 @@ def _id(row: Row) -> str:
 
 _COLUMNS = (
     Column(title="column", render=lambda row: row["path"], shrinks=True),
-    Column(title="in files", render=lambda row: row["name_in_files"], shrinks=True),
+    Column(title="name in files", render=lambda row: row["name_in_files"], shrinks=True),
     Column(title="id", render=_id, align="right"),
-    Column(title="with it", render=lambda row: _count(row, "files_with"), align="right"),
+    Column(title="files with it", render=lambda row: _count(row, "files_with"), align="right"),
     Column(title="without it", render=lambda row: _count(row, "files_without"), align="right"),
     Column(title="all null", render=lambda row: _count(row, "files_all_null"), align="right"),
 )
 _ABSENT = (
     Column(title="column", render=lambda row: row["column"], shrinks=True),
-    Column(title="is not in", render=lambda row: row["file"], shrinks=True),
+    Column(title="missing in", render=lambda row: row["file"], shrinks=True),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),
 )
 _UNUSED = (
-    Column(title="in files, not read", render=lambda row: row["name_in_files"], shrinks=True),
+    Column(title="only in files", render=lambda row: row["name_in_files"], shrinks=True),
     Column(title="id", render=_id, align="right"),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
 )
-_UNRELATED = (Column(title="no column of the table", render=lambda row: row["file"], shrinks=True),)
+_UNRELATED = (
+    Column(
+        title="files without any column of the table", render=lambda row: row["file"], shrinks=True
+    ),
+)
 _UNREAD = (
     Column(title="not read", render=lambda row: row["file"], shrinks=True),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),

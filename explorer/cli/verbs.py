@@ -91,7 +91,7 @@ def build_app() -> typer.Typer:
         epilog="delta-explorer VERB --help shows what a verb takes, with an example.",
         options_metavar="",
         subcommand_metavar="VERB [ARGUMENTS] [OPTIONS]",
-        no_args_is_help=True,
+        invoke_without_command=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )

@@ -12,9 +12,10 @@ from datetime import datetime
 
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.utc_times import render_minute
+from explorer.table.counts import count
 
 UNKNOWN = "?"
-"""What stands where the log does not say; never 0."""
+"""Shown where the log does not say; never 0."""
 
 _CUT = "..."
 
@@ -39,9 +40,9 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def render_count(count: int | None) -> str:
+def render_count(number: int | None) -> str:
     """`1234567` as `1,234,567`."""
-    return UNKNOWN if count is None else f"{count:,}"
+    return UNKNOWN if number is None else f"{number:,}"
 
 
 def render_size(size: int | None) -> str:
@@ -75,10 +76,8 @@ def _render_pair(
     return " ".join(parts)
 
 
-def render_wide_bounds(count: int, num_files: int) -> str:
+def render_wide_bounds(number: int, num_files: int) -> str:
     """What it means that so many of the files have wide bounds."""
-    have = "has" if count == 1 else "have"
-    return (
-        f"{count:,} of {num_files:,} files {have} wide bounds: their min, max and null count "
-        "may include deleted rows"
-    )
+    of = f"{number:,} of {count(num_files, 'file')}"
+    have = "has" if number == 1 else "have"
+    return f"{of} {have} wide bounds: min, max and null count there may be of deleted rows"
