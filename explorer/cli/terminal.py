@@ -67,7 +67,7 @@ def reader_may_leave() -> Iterator[None]:
 
 @contextmanager
 def show_progress() -> Iterator[ProgressCallback | None]:
-    """A callback for long work, or None where standard error is no terminal."""
+    """A callback for long work, or None where standard error is not a terminal."""
     if is_hosted() or not sys.stderr.isatty():
         yield None
         return

@@ -57,7 +57,7 @@ def _check_now(now: datetime) -> int:
     if now.tzinfo is None or now < _EARLIEST:
         raise InvalidArgumentError(
             "The demo table cannot be dated.",
-            reason="The time to count back from has no time zone, or lies before 1971.",
+            reason="The time to count back from has no time zone, or is before 1971.",
             remedy="Give a time such as 2026-11-01T12:00:00Z.",
         )
     return render_milliseconds(now)
@@ -74,7 +74,7 @@ def _check_empty(folder: str) -> None:
     if occupied:
         raise InvalidArgumentError(
             f"The demo table cannot be written to {folder}.",
-            reason="There is something already, and the demo never writes over anything.",
+            reason="The folder is not empty, and the demo never overwrites anything.",
             remedy="Choose a new folder, or an empty one.",
         )
 

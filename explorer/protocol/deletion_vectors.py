@@ -148,7 +148,7 @@ def _absolute(place: str) -> str:
     try:
         return decode_path(place)
     except UnicodeDecodeError as error:
-        _refuse("A deletion vector's file cannot be found.", "Its path is no UTF-8.", error)
+        _refuse("A deletion vector's file cannot be found.", "Its path is not UTF-8.", error)
 
 
 def render_vector(positions: Iterable[int]) -> bytes:

@@ -22,7 +22,7 @@ def can_hook(text: str) -> bool:
 
 def decode_hooked(text: str, replace: Callable[[dict[str, Any]], Any]) -> Any:
     """The value of a text for which `can_hook` holds, with `replace` asked of each object,
-    inner ones first. Raises `ValueError` or `RecursionError` for what is no JSON."""
+    inner ones first. Raises `ValueError` or `RecursionError` for what is not JSON."""
     return json.loads(text, object_hook=replace, parse_int=_whole_or_real, parse_float=_real)
 
 

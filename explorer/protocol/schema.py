@@ -69,7 +69,7 @@ _Place: TypeAlias = tuple[str, ...]
 
 
 class _LookalikeError(Exception):
-    """Something that is no field looked like one to `_plain_field`."""
+    """Something that is not a field looked like one to `_plain_field`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +157,7 @@ def parse_schema(schema_string: str | None) -> StructType:
     """The schema written in `schema_string`; of a table that does not say there are no
     columns, as in the reference.
 
-    Raises `CorruptLogError` of kind `schema_invalid` where the text is no JSON
+    Raises `CorruptLogError` of kind `schema_invalid` where the text is not JSON
     or no struct, where a field is missing or of the wrong type, or where types
     are nested more than `MAX_SCHEMA_DEPTH` deep.
     """

@@ -42,9 +42,8 @@ def _problem(which: str) -> Problem:
     return Problem(
         kind="log_corrupt",
         problem=f"The statistics of {which} cannot be read.",
-        reason="They are no JSON object, or a value in them is not of its column's type, or "
-        "none that there can be: a count below 0, more nulls than rows, a least value above the "
-        "greatest.",
-        remedy="Nothing is lost: no file is skipped by such values. Compute them anew.",
+        reason="They are not a JSON object, or a value in them is not of its column's type or is "
+        "impossible: a count below 0, more nulls than rows, a min above the max.",
+        remedy="Nothing is lost: no file is skipped by such values. Compute them again.",
         spec="Per-file Statistics",
     )

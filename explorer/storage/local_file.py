@@ -1,4 +1,4 @@
-"""Small files of this machine that are no part of a table: settings, lists, plans, receipts."""
+"""Small files of this machine that are not part of a table: settings, lists, plans, receipts."""
 
 from __future__ import annotations
 

@@ -386,7 +386,7 @@ def _checked(
     if len(set(wanted)) != len(wanted):
         raise InvalidArgumentError(
             "A column is named twice.",
-            reason="Each column of the answer has a name of its own.",
+            reason="Each column of the answer needs its own name.",
             remedy="Name every column once.",
         )
     return wanted

@@ -222,7 +222,7 @@ def parse_winner(
     tell: Callable[[], None] = lambda: None,
 ) -> WinningCommit:
     """The commit from the bytes of its file, and from its `columns` where it was read into
-    some; raises `CorruptLogError`, with the place, for lines that are no actions and files
+    some; raises `CorruptLogError`, with the place, for lines that are not actions and files
     that are not readable. `tell` is called now and then, and may raise to stop."""
     parts = _Parts(render_commit_name(version))
     if not data.strip():
@@ -258,8 +258,8 @@ def parse_winner(
 def _empty(name: str) -> CorruptLogError:
     return CorruptLogError(
         f"The commit {name} is empty.",
-        reason="Its writer may still be at it: what it will remove or change, nobody can tell.",
-        remedy="Try again; if it stays so, restore this log file from a backup.",
+        reason="Its writer may still be writing it: what it removes or changes is unknown.",
+        remedy="Try again; if it stays empty, restore this log file from a backup.",
         spec="Delta Log Entries",
     )
 

@@ -150,7 +150,7 @@ def test_hidden_rows_that_there_cannot_be_are_unknown_there_too(
     found = large(log.root, spark, _LIMITS["commits reconciled there"])
     assert (found.num_rows, found.num_deleted_rows, found.num_deletion_vectors) == (None, None, 1)
     (problem,) = found.problems
-    assert problem.problem == "The number of rows that 1 deletion vector should hide cannot be."
+    assert problem.problem == "The number of deleted rows of 1 deletion vector is impossible."
 
 
 @pytest.mark.sampled(one_in=2)

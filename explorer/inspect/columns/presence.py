@@ -121,7 +121,7 @@ def columns_by_files(
     """The same with the footers of the data files, `most_files` of them, which alone say
     whether a file has a column.
 
-    A file that is gone or is no Parquet file is among the unread. Raises as
+    A file that is gone or is not a Parquet file is among the unread. Raises as
     `columns_by_statistics`.
     """
     watch = Watch(progress=progress, cancel=cancel)

@@ -35,7 +35,7 @@ class _Block:
     versions: dict[str, list[int]] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
 
     def put(self, kind: str, body: Any, version: int) -> None:
-        """One action; what is no file is left to those who read the commit."""
+        """One action; what is not a file is left to those who read the commit."""
         if isinstance(body, Mapping) and isinstance(body.get("path"), str):
             self.bodies[kind].append(body)
             self.versions[kind].append(version)

@@ -40,7 +40,7 @@ from explorer.table.table import Table, contiguous_run
 MOST_FILES: Final = 1_000
 """Files that are read unless the caller allows more."""
 MOST_ROWS: Final = 10_000
-"""Changes that are told: a condition that matches more is no search for a row."""
+"""Changes that are told: a condition that matches more is not a search for a row."""
 
 VERSIONS: dict[str, Column] = {
     "version": (int64_column, pa.int64()),

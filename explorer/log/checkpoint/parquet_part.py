@@ -69,7 +69,7 @@ _WITNESS = {
     "checkpointMetadata": "version",
 }
 
-# newer revisions do not know it: whatever its column holds, it is no obstacle
+# newer revisions do not know it: whatever its column holds, it is not an obstacle
 _FORGOTTEN = frozenset({HIGH_WATER_MARK_ACTION})
 
 

@@ -1,7 +1,7 @@
 """The shape of a line that holds a `commitInfo` (spec: Commit Provenance Information).
 
 Nearly all commits of a table record the same things in the same order. The shape is all of
-such a line that is no value. One regular expression tells that a line has it, and that its
+such a line that is not a value. One regular expression tells that a line has it, and that its
 values are of the same kinds.
 """
 
@@ -110,12 +110,12 @@ def parse_info_shape(line: bytes) -> InfoShape | None:
 def _object(pairs: list[tuple[str, Any]]) -> _Object:
     found = _Object(pairs)
     if len(found) < len(pairs) or any(map(_ODD_NAME.search, found)):
-        raise ValueError("a name that stands twice, or is no plain one")
+        raise ValueError("a name that stands twice, or is not a plain one")
     return found
 
 
 def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is no JSON")
+    raise ValueError(f"{word} is not JSON")
 
 
 def _patterns(value: Any) -> Iterator[str]:

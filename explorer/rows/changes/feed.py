@@ -202,7 +202,7 @@ def read_changes(  # what is asked for, and who looks on
     has, of which `label_problems` tells), `_commit_version`, and
     `_commit_timestamp` (`timestamp[ms, UTC]`). What files of change data record is told
     as it stands there; in versions without any, rows of files that came are inserts, of
-    files that went deletes. Rows that were only rearranged are no change.
+    files that went deletes. Rows that were only rearranged are no changes.
 
     Raises `InvalidArgumentError` and `NotFoundError` for versions that cannot be meant or
     are not there; `UnsupportedError` of kind `change_feed_unavailable` where the feed is
@@ -286,7 +286,7 @@ def check_labels(labels: pa.Array) -> None:
     for problem in label_problems(pc.unique(labels).to_pylist()):
         raise CorruptDataError(
             problem.problem,
-            reason="Nobody says whether such a row was there before the change or after it.",
+            reason="It is unknown whether such a row was there before the change or after it.",
             remedy=problem.remedy,
             spec=problem.spec,
         )
@@ -324,7 +324,7 @@ def _between_vectors(
     if last >= start:
         raise CorruptDataError(
             f"The deletion vectors of {change.file.shown} do not fit their file.",
-            reason=f"They speak of the row at position {last:,}, and the file has {start:,} rows.",
+            reason=f"They name the row at position {last:,}, and the file has {start:,} rows.",
             remedy="Read the changes before and after this version.",
             spec="Deletion Vectors",
         )

@@ -172,7 +172,7 @@ def rule_broken(file: DataFile, broken: BrokenRule, position: int) -> CorruptDat
     held = "null" if is_null else f"text that is longer than {broken.rule}"
     mend = "let the column be nullable" if is_null else "let the column be a string"
     return CorruptDataError(
-        f"The data file {file.shown} holds {held} in the column `{column}`, which may not be.",
+        f"The data file {file.shown} holds {held} in the column `{column}`, which is not allowed.",
         reason=f"The schema asks for {broken.rule}; the first row that breaks it is at position "
         f"{position:,} of the file. No new file may hold such a row.",
         remedy=f"Update or delete these rows with the engine that wrote them, or {mend}; then "
