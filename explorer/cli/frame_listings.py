@@ -83,7 +83,7 @@ _FILES = (
     Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
     Column(title="deleted", render=_hidden, align="right"),
-    TimeColumn(title="modified", moment=lambda row: row["modification_time"]),
+    TimeColumn(title="modified", moment=lambda row: row["modification_time"], from_width=100),
     Column(title="partition", render=_partition, shrinks=True),
 )
 _SCHEMA = (

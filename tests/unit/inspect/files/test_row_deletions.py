@@ -135,10 +135,10 @@ def test_what_is_not_known_is_null_and_what_is_wrong_is_told(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("cardinality", "stats", "said"),
     [
-        (-2, '{"numRecords":5}', "hides -2 of 5 rows"),
-        (9, '{"numRecords":5}', "hides 9 of 5 rows"),
-        (1, '{"numRecords":0}', "hides 1 of 0 rows"),
-        (-1, None, "hides -1 rows"),
+        (-2, '{"numRecords":5}', "deletes -2 of 5 rows"),
+        (9, '{"numRecords":5}', "deletes 9 of 5 rows"),
+        (1, '{"numRecords":0}', "deletes 1 of 0 rows"),
+        (-1, None, "deletes -1 rows"),
         (None, '{"numRecords":5}', "does not say how many"),
     ],
 )
