@@ -184,7 +184,7 @@ def read_secret(file: str | None) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgumentError(
             f"The cookie secret {file} cannot be read.",
-            reason=getattr(error, "strerror", None) or "It is no text.",
+            reason=getattr(error, "strerror", None) or "It is not text.",
             remedy=f"Name a file that this user may read, or set {SECRET}.",
         ) from error
 

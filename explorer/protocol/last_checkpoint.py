@@ -74,7 +74,7 @@ class _DuplicateKeyError(ValueError):
 
 
 def render_last_checkpoint(last: LastCheckpoint) -> bytes:
-    """The bytes of the file, with the checksum computed anew."""
+    """The bytes of the file, with a new checksum."""
     body: dict[str, Any] = {"version": last.version, "size": last.size}
     optional = {
         "parts": last.parts,

@@ -155,7 +155,7 @@ def _render_counts(counts: tuple[int, ...] | None) -> Mapping[str, Any] | None:
 
 
 def _file_sizes(value: Any) -> FileSizes | None:
-    """The histogram of file sizes; one that is none says nothing, and nothing rests on it."""
+    """The histogram of file sizes; one that is none says nothing, and nothing depends on it."""
     if not isinstance(value, Mapping):
         return None
     names = ("sortedBinBoundaries", "fileCounts", "totalBytes")

@@ -22,7 +22,7 @@ class OpeningCost:
 
 
 def opening_cost(store: ReadStore, listing: LogListing, segment: LogSegment) -> OpeningCost:
-    """The cost of opening what `segment` puts together; files that went away count nothing."""
+    """The cost of opening what `segment` puts together; files that are gone count nothing."""
     sizes = {name: info.size for name, info in listing.stored.items()}
     if not sizes:
         sizes = {info.name: info.size for info in store.list_folder(LOG_FOLDER)}

@@ -258,7 +258,7 @@ class Snapshot:
 
     def consult(self, question: Callable[[LoadedVersion], Answer]) -> Answer:
         """Ask the loaded version; if its checkpoint turns out to be broken, the
-        version is loaded again without it, and asked anew."""
+        version is loaded again without it, and asked again."""
         while True:
             loaded = self._loaded
             try:

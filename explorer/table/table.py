@@ -99,7 +99,7 @@ class Table:
             raise _no_table(self.store) from error
 
     def latest_version(self) -> int:
-        """The newest version that the log speaks of, listed anew."""
+        """The newest version that the log names, listed again."""
         return build_segment(self.listing()).version
 
     def snapshot(

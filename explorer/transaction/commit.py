@@ -137,7 +137,7 @@ def _gone(store: ReadStore, staged: StagedCommit) -> Conflict | None:
     Its successor is then gone as well, and a commit under that number would be one that
     no reader ever sees. A cleanup removes commits from the oldest on, so that as long as
     the commit of `base` is there, no later one is gone. A log that was removed, put back or
-    begun anew has no such version, or another one: actions made for one table must not
+    begun again has no such version, or another one: actions made for one table must not
     become part of another.
     """
     base = staged.base

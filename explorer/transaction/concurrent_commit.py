@@ -345,7 +345,7 @@ def follow(base: ReadVersion, winner: WinningCommit, timestamp: int | None) -> R
 
 def _mark_after(mark: int | None, winner: WinningCommit, protocol: Protocol | None) -> int | None:
     """The highest row id given out: no lower one than before, and none below the ids of the
-    files that came, for their writer need not have written the mark that goes with them."""
+    added files, for their writer need not have written the mark that goes with them."""
     marks = [] if mark is None else [mark]
     if (domain := winner.known_domains.get(ROW_TRACKING_DOMAIN)) is not None:
         said = parse_domain_high_water_mark(domain.configuration)

@@ -179,7 +179,7 @@ def _same_domain(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
     mine = {action.domain for action in staged.of(DomainMetadata)}
     if "domainMetadata" in staged.promises.dropped_features:
         mine |= winner.domains  # it would have no feature to live by
-    # row ids are given anew above the winner's mark
+    # row ids are assigned again above the winner's mark
     return _names("domains", (mine & winner.domains) - {ROW_TRACKING_DOMAIN})
 
 

@@ -38,7 +38,7 @@ class ReadSet:
     """What was read, and so must not have changed when the commit is made.
 
     - nothing at all for an append, or a rewrite of the very files that it removes
-    - `whole_table`: any row that came or went could have changed the outcome
+    - `whole_table`: any row that was added or removed could have changed the outcome
     - `paths`: files whose rows were read, as in the log
     - `predicates`: rows were looked for by these; a file that may hold a match matters.
       With `paths`, those are the files that were found by them

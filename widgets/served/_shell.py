@@ -46,7 +46,7 @@ def build_page(desk: Desk, person: str | None = None) -> Any:
     `person` is who has signed in."""
     try:
         return _build_shell(desk, person)
-    except Exception as error:  # noqa: BLE001 - else the browser shows a spinner for ever
+    except Exception as error:  # noqa: BLE001 - else the browser shows a spinner without end
         return let_go(Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))]))
 
 

@@ -43,7 +43,7 @@ class _Block:
 
 class Candidates:
     """The files that may hold a matching row, learned commit by commit: what was ruled out
-    when a file came is ruled out when it goes, so that only the others are remembered.
+    when a file was added is ruled out when it is removed, so that only the others are remembered.
 
     `num_actions` counts the file actions seen, `broken` has version and problem of commits
     that cannot be parsed.

@@ -70,7 +70,7 @@ class RowHistory:
     - `versions`, a row per version that changed one: version, timestamp; inserted, updated and
       deleted rows; operation, user_name, engine_info; log_file
     - `rows`: the rows, as `read_changes` gives them, with `_file_path`, `_row_index` and, where
-      the table tracks rows, `_row_id`. A row that a version only wrote anew is none of them
+      the table tracks rows, `_row_id`. A row that a version only rewrote is none of them
     - `at_start`: matching rows of version `first - 1`, with which the search began; None where
       it began with the table
     - `first` to `last` were searched, `latest` is the newest version; `is_cut` says that a limit
@@ -108,7 +108,7 @@ def search_rows(  # what is searched for, where, how far, and who looks on
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> RowHistory:
-    """The versions in which rows that match `where` came, went or changed.
+    """The versions in which rows that match `where` were inserted, deleted or updated.
 
     The condition is over the latest schema, by which all files are read: a column that older
     files do not have is null in their rows. The search begins
@@ -288,7 +288,7 @@ class _Search:
 
 
 def _net(rows: pa.Table, end: Snapshot) -> pa.Table:
-    """The changes of one version without rows that it only wrote anew, and with both sides of
+    """The changes of one version without rows that it only rewrote, and with both sides of
     a row that kept its id as an update."""
     types = rows.column(_TYPE).to_pylist()
     if len(set(types)) < 2:

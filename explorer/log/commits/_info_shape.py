@@ -154,7 +154,7 @@ def _fields(body: Mapping[str, Any]) -> Iterator[pa.Field]:
 
 
 def _map_fields(body: Mapping[str, Any]) -> Iterator[pa.Field]:
-    """Raises `ValueError` where a value of a map is written anew as text: an object, a real."""
+    """Raises `ValueError` where a value of a map is turned into text: an object, a real."""
     for name in MAPS:
         found = body.get(name)
         if type(found) is not _Object:

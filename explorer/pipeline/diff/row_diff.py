@@ -71,7 +71,7 @@ class RowDiff:
     """None where no file differs."""
 
     def frame(self, kind: RowKind) -> DataFrame:
-        """The rows of one kind as a DataFrame, read anew when an action asks for them.
+        """The rows of one kind as a DataFrame, read again when an action asks for them.
 
         Inserted and deleted ones have the columns of the newer version; by the method
         ``rows`` also `_copies`, how many of the same there are. Updated ones have two
@@ -206,7 +206,7 @@ class DiffRows:
                 "repeated": zero,
             }
         both = (before == 1) & (after == 1)
-        same = fn.col("least").eqNullSafe(fn.col("most"))
+        same = fn.col("min").eqNullSafe(fn.col("max"))
         return {
             "inserted": (before == 0).cast("int"),
             "deleted": (after == 0).cast("int"),
@@ -229,7 +229,7 @@ class DiffRows:
             fn.first(fn.when(~is_before, fn.col("row")), ignorenulls=True).alias("after"),
         ]
         if self.identity:
-            told += [fn.min("values").alias("least"), fn.max("values").alias("most")]
+            told += [fn.min("values").alias("min"), fn.max("values").alias("max")]
         return both.groupBy("identity").agg(*told)
 
     def _sides(self) -> DataFrame:
@@ -237,7 +237,7 @@ class DiffRows:
         return self._side("before").unionAll(self._side("after"))
 
     def _netted(self) -> DataFrame:
-        """The same without the rows that stand on both sides, for they came and went: each
+        """The same without the rows that stand on both sides, for they were added and removed: each
         as often as it is there more often on one side than on the other."""
         from pyspark.sql import functions as fn
 

@@ -1,4 +1,4 @@
-"""The change data feed: which rows came, went and changed, version by version
+"""The change data feed: which rows were inserted, deleted and updated, by version
 (spec: Add CDC File)."""
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def read_change(
     only: ChangeType | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one change of a commit, with `feed_schema`; of the commit only its version
-    and time are asked for. With `only` those of a file that came, went or got another
+    and time are asked for. With `only` those of a file that was added, removed or got another
     vector are rows of that type alone. Raises what `read_file` raises."""
     number = int64_column([commit.version])[0]
     time = time_column([commit.time_ms])[0]
@@ -201,8 +201,8 @@ def read_changes(  # what is asked for, and who looks on
     then `_change_type` (one of `CHANGE_TYPES`, or another label that a file of change data
     has, of which `label_problems` tells), `_commit_version`, and
     `_commit_timestamp` (`timestamp[ms, UTC]`). What files of change data record is told
-    as it stands there; in versions without any, rows of files that came are inserts, of
-    files that went deletes. Rows that were only rearranged are no changes.
+    as it stands there; in versions without any, rows of added files are inserts, of
+    removed files deletes. Rows that were only rearranged are no changes.
 
     Raises `InvalidArgumentError` and `NotFoundError` for versions that cannot be meant or
     are not there; `UnsupportedError` of kind `change_feed_unavailable` where the feed is

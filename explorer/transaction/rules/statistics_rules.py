@@ -221,7 +221,7 @@ class _Names:
 
     def places(self, texts: pa.Array) -> list[int]:
         """The texts that name a column as the table does, and no file; where the names of
-        two columns are those of each other, nobody can tell."""
+        two columns are those of each other, it is unknown."""
         found: set[int] = set()
         names = sorted(self._every_logical())
         for start in range(0, len(names), _NAMES_AT_ONCE):
