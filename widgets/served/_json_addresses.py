@@ -32,9 +32,9 @@ from explorer.cli.skip_verb import skip
 from explorer.cli.statistics_verb import stats
 from explorer.cli.vector_verb import dv
 from explorer.errors import DeltaError, InvalidArgumentError, Problem, UnsupportedError
-from widgets.served._doors import Door
+from widgets.served._authentication import Authentication
 from widgets.served._headers import BARE_POLICY
-from widgets.served._shell import comes_from_elsewhere
+from widgets.served._session_page import comes_from_elsewhere
 from widgets.served._throttle import Throttle
 from widgets.session.desk import Desk
 from widgets.session.work import Pool, unexpected
@@ -159,10 +159,14 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
     """One verb's answer about one table."""
 
     def initialize(
-        self, door: Door, build_desk: Callable[[], Desk], hosts: Collection[str], throttle: Throttle
+        self,
+        authentication: Authentication,
+        build_desk: Callable[[], Desk],
+        hosts: Collection[str],
+        throttle: Throttle,
     ) -> None:
         """Called by tornado with the options of the route."""
-        self._door, self._build_desk, self._hosts = door, build_desk, hosts
+        self._authentication, self._build_desk, self._hosts = authentication, build_desk, hosts
         self._throttle = throttle
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Security-Policy", BARE_POLICY)
@@ -197,7 +201,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         """Nothing is done that a forged request could want."""
 
     def _check_person(self) -> bool:
-        if self.current_user and self._door.visitor(self.request).is_welcome:
+        if self.current_user and self._authentication.visitor(self.request).is_welcome:
             return True
         self._say(
             401, "Nobody is signed in.", "The cookie of a sign-in is missing or invalid.",

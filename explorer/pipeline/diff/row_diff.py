@@ -217,7 +217,7 @@ class DiffRows:
 
     def _grouped(self) -> DataFrame:
         """One row for each identity: `num_before` and `num_after`, one row of each version
-        or null, and the `least` and `most` of all values where identities are columns."""
+        or null, and the `min` and `max` of all values where identities are columns."""
         from pyspark.sql import functions as fn
 
         both = self._netted() if self.source.must_net and self.identity else self._sides()

@@ -51,7 +51,10 @@ def in_batches(staged: StagedCommit) -> StagedCommit:
         ([add("a"), add("a")], "1 add action has a path that another one has"),
         ([add("a"), add("a", deletion_vector=None, size=2)], "a path that another one has"),
         ([add("/t/a"), add("file:///t/a")], "a path that another one has"),
-        ([add("a", deletion_vector=vector()), add("a", deletion_vector=None)], "a path that another one has"),
+        (
+            [add("a", deletion_vector=vector()), add("a", deletion_vector=None)],
+            "a path that another one has",
+        ),
         ([remove("a"), remove("a")], "a path that another one has"),
         ([remove("a"), remove("a", deletion_vector=vector())], "a path that another one has"),
         ([add("a"), remove("a")], "both added and removed"),

@@ -45,9 +45,7 @@ def _comes(path: str = "a.parquet", **fields: object) -> object:
     ],
 )
 def test_rows_that_go_are_a_change_whatever_a_commit_says(actions: list, lost: int) -> None:
-    assert _said(*actions) == [
-        f"The commit says that it changes no data, but removes {lost} rows."
-    ]
+    assert _said(*actions) == [f"The commit says that it changes no data, but removes {lost} rows."]
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,9 @@ CDC = AddCDCFile(path="_change_data/a", partition_values={}, size=1)
 def test_numbers_beyond_those_of_the_log_are_told(action: Action, field: str, largest: int) -> None:
     assert texts(stage(replace(action, **{field: largest}), upon=FEED)) == []
     for number in (largest + 1, 2**64, 2**100):
-        assert "that its type cannot hold" in only(stage(replace(action, **{field: number}), upon=FEED))
+        assert "that its type cannot hold" in only(
+            stage(replace(action, **{field: number}), upon=FEED)
+        )
     low = texts(stage(replace(action, **{field: -(2**63) - 1}), upon=FEED))
     assert "that its type cannot hold" in low[0] or "that its type cannot hold" in low[-1]
 
@@ -158,7 +160,9 @@ def test_numbers_of_a_vector_beyond_those_of_the_log_are_told() -> None:
         assert sum("that its type cannot hold" in text for text in found) == 1
         gone = remove("a", deletion_vector=odd.deletion_vector)
         assert "`remove.deletionVector." in only(stage(gone, upon=read()))
-    assert "`add.size` that its type cannot hold" in only(stage(add("a", size=2**63), add("b", size=2**64)))
+    assert "`add.size` that its type cannot hold" in only(
+        stage(add("a", size=2**63), add("b", size=2**64))
+    )
 
 
 def test_only_whole_numbers_are_looked_at() -> None:

@@ -15,7 +15,7 @@ from explorer.maintenance import Plan, Receipt, StateFolder
 from explorer.progress import Cancel, Progress, ProgressCallback
 from tests.tables import metadata
 from tests.unit.widgets.orders import Orders
-from widgets.served._unfinished import find_unfinished
+from widgets.served._unfinished_plans import find_unfinished
 from widgets.session.maintenance import Consent, Maintenance
 from widgets.session.operations import OPERATIONS, find_operation
 from widgets.session.runs import Run, Runs
