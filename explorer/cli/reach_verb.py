@@ -106,7 +106,7 @@ def _names_files(actions: int) -> str:
 
 
 def _state(row: Row) -> str:
-    return _STATES.get(row["state"], row["state"])
+    return _STATES.get(row["state"], str(row["state"]))
 
 
 def _versions(row: Row) -> str:

@@ -51,7 +51,7 @@ def losses_sentence(before: Asked, after: Asked) -> str:
     parts = [
         f"Can no longer read the table: {_listed(found.readers)}." if found.readers else "",
         f"Can no longer write {written}: {_listed(found.writers)}." if found.writers else "",
-        f"Of {found.num_uncertain} more it is not known." if found.num_uncertain else "",
+        f"For {found.num_uncertain} more it is unknown." if found.num_uncertain else "",
     ]
     return " ".join(part for part in parts if part) or (
         "No engine is known that could use the table and no longer can."
