@@ -74,7 +74,7 @@ def _check_empty(folder: str) -> None:
     if occupied:
         raise InvalidArgumentError(
             f"The demo table cannot be written to {folder}.",
-            reason="The folder is not empty, and the demo never overwrites anything.",
+            reason="Something is there already, and the demo never overwrites anything.",
             remedy="Choose a new folder, or an empty one.",
         )
 
