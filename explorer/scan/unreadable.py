@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from explorer.errors import Problem
 from explorer.log.actions.columns import int32_column
+from explorer.table.counts import count
 
 _MAX_NAMED: Final = 20
 """A table may have a million files with one and the same fault."""
@@ -35,7 +36,7 @@ def unreadable_problems(found: Iterable[UnreadableFiles]) -> tuple[Problem, ...]
     paths = [path for files in every for path in files.paths][:_MAX_NAMED]
     problems = [_problem(f"{path[:200]!r}") for path in paths]
     more = sum(files.count for files in every) - len(paths)
-    return (*problems, *([_problem(f"{more:,} more files")] if more else []))
+    return (*problems, *([_problem(count(more, "more file"))] if more else []))
 
 
 def _problem(which: str) -> Problem:

@@ -44,6 +44,7 @@ from explorer.rows.layout import layout_of
 from explorer.rows.read import check_limit
 from explorer.rows.request import RowRequest, build_request
 from explorer.storage.ports import ReadStore
+from explorer.table.counts import count as counted
 from explorer.table.table import Table
 
 CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
@@ -324,7 +325,8 @@ def _between_vectors(
     if last >= start:
         raise CorruptDataError(
             f"The deletion vectors of {change.file.shown} do not fit their file.",
-            reason=f"They name the row at position {last:,}, and the file has {start:,} rows.",
+            reason=f"They name the row at position {last:,}, and the file has "
+            f"{counted(start, 'row')}.",
             remedy="Read the changes before and after this version.",
             spec="Deletion Vectors",
         )

@@ -32,6 +32,7 @@ from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import BrokenRule, RowChecks, find_broken, find_broken_partition
 from explorer.scan.predicate.evaluation import evaluate
 from explorer.storage.ports import ReadStore
+from explorer.table.counts import count as counted
 
 
 def read_file(
@@ -181,11 +182,11 @@ def rule_broken(file: DataFile, broken: BrokenRule, position: int) -> CorruptDat
     )
 
 
-def misfit(file: DataFile, last: int, count: int) -> CorruptDataError:
-    """The error for a vector that hides position `last` of a file of `count` rows."""
+def misfit(file: DataFile, last: int, rows: int) -> CorruptDataError:
+    """The error for a vector that hides position `last` of a file of so many rows."""
     return CorruptDataError(
         f"The deletion vector of {file.shown} does not fit its file.",
-        reason=f"It hides the row at position {last:,}, and the file has {count:,} rows.",
+        reason=f"It hides the row at position {last:,}, and the file has {counted(rows, 'row')}.",
         remedy="Restore the table to an earlier version.",
         spec="Deletion Vectors",
     )
