@@ -243,7 +243,7 @@ def test_what_asks_for_all_files_gets_them_as_long_as_they_fit(
 def test_a_log_below_the_limit_is_the_engines_own(spark: SparkSession, wide: Path) -> None:
     table = pipeline.with_spark_state(explorer.open_table(wide), spark)
     assert type(table.snapshot()) is explorer.Snapshot
-    with pytest.raises(explorer.DeltaError, match="no limit of actions"):
+    with pytest.raises(explorer.DeltaError, match="not a valid limit of actions"):
         Limits(actions=-1)
 
 

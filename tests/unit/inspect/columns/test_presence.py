@@ -68,7 +68,7 @@ def test_the_log_alone_says_only_that_all_values_are_null(tmp_path: Path) -> Non
     assert "note is all NULL in 1 of 1 file" in problem.sentence
     assert "only their footers say" in problem.sentence
     assert column(problem, "note")["files_without"] is None
-    assert "no file has nothing but NULL" in innocent.sentence
+    assert "no file has only NULL" in innocent.sentence
 
 
 def test_a_physical_name_is_told_from_a_name_that_is_the_columns_own(tmp_path: Path) -> None:
