@@ -278,8 +278,8 @@ def _build_refusal(person: str | None) -> Any:
     who = "You are" if person is None else f"{person} is"
     problem = Problem(
         kind="storage_refused",
-        problem="There is nothing to see here for you.",
-        reason=f"{who} not among the people who may come in.",
+        problem="You may not open this page.",
+        reason=f"{who} not among the people who may.",
         remedy="Ask whoever runs this page, or sign in as somebody else.",
     )
     return unwatch_busy(Page(title=TITLE, main=[LiveHtml(render_problem(problem))]))
