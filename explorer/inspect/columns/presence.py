@@ -28,6 +28,7 @@ from explorer.rows.layout import RowLayout, layout_of
 from explorer.scan.statistics.column_statistics import parsed_leaves, read_facts, statistics_columns
 from explorer.storage.ports import RangeStore, offers
 from explorer.table.counts import count as counted
+from explorer.table.counts import have
 from explorer.table.snapshot import Snapshot
 
 MOST_FILES: Final = 1_000
@@ -326,13 +327,13 @@ def _others(number: int) -> str:
 
 
 def _unrelated(found: ColumnPresence) -> str:
-    if not (count := found.unrelated.num_rows):
+    if not (number := found.unrelated.num_rows):
         return ""
-    which = "One file has" if count == 1 else f"{count:,} files have"
+    whose = "its rows are" if number == 1 else "their rows are"
     return (
-        f"{which} no column in common with the table, so that all their rows show nothing but "
-        "NULL: they belong to another table, or have names by a mapping that the table does not "
-        "declare."
+        f"{have(number, 'file')} no column in common with the table, so that {whose} all NULL: "
+        "such a file belongs to another table, or names its columns by a mapping that the table "
+        "does not declare."
     )
 
 

@@ -45,6 +45,7 @@ from explorer.rows.read import check_limit
 from explorer.rows.request import RowRequest, build_request
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count as counted
+from explorer.table.counts import have
 from explorer.table.table import Table
 
 CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
@@ -259,7 +260,7 @@ def recorded_types(store: ReadStore, file: DataFile, version: int) -> pa.Array:
         pieces = [convert(columns[0]) for _, _, columns in opened.batches(places)]
     types = pa.concat_arrays([pa.nulls(0, pa.string()), *pieces])
     if types.null_count:
-        raise _no_types(file, f"{types.null_count:,} of its rows have no type")
+        raise _no_types(file, f"{have(types.null_count, 'row')} no type")
     return types
 
 
