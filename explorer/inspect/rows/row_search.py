@@ -401,9 +401,7 @@ def row_sentence(found: RowHistory) -> str:
 
 def _event(row: dict[str, Any]) -> str:
     parts = [
-        f"{verb} {_rows(row[name])}"
-        for name, verb in (("inserted", "wrote"), ("updated", "changed"), ("deleted", "deleted"))
-        if row[name]
+        f"{name} {_rows(row[name])}" for name in ("inserted", "updated", "deleted") if row[name]
     ]
     by = "" if row["operation"] is None else f" ({row['operation'][:60]})"
     return f"version {row['version']}{by} {' and '.join(parts)}"

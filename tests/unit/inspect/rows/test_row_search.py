@@ -47,7 +47,7 @@ def test_row_is_followed_from_its_write_to_its_deletion_by_a_vector(feed: Feed) 
     found = search(feed, "id = 2")
     assert events(found) == [(1, "insert"), (2, "delete")]
     assert found.sentence.startswith(
-        "Version 1 (WRITE) wrote 1 row; version 2 (DELETE) deleted 1 row."
+        "Version 1 (WRITE) inserted 1 row; version 2 (DELETE) deleted 1 row."
     )
     # its neighbour in the same file stays
     assert events(search(feed, "id = 1")) == [(1, "insert")]
