@@ -25,7 +25,7 @@ def check_unicode(text: str, problem: str) -> None:
 
 
 def replace_unencodable(text: str) -> str:
-    """The same with a question mark for whatever cannot be encoded."""
+    """The text with a question mark for whatever cannot be encoded."""
     return text.encode(errors="replace").decode()
 
 

@@ -101,8 +101,8 @@ def walk(store: TreeStore, without: Sequence[str] = ()) -> Iterator[FolderPiece]
 
 
 def _without_urls(piece: FolderPiece) -> FolderPiece:
-    """The same, with those names that a store would take for another place, such as the
-    folder `file:`, among the `others`."""
+    """The piece with the names that a store would take for another place, such as the folder
+    `file:`, among the `others`."""
     odd = [name for name in (*piece.folders, *piece.files) if is_absolute(name)]
     if not odd:
         return piece

@@ -129,7 +129,7 @@ class Snapshot:
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
-        """The same as Arrow types."""
+        """The table's columns as Arrow types."""
         from explorer.protocol.arrow_types import arrow_schema  # noqa: PLC0415  # brings Arrow
 
         return arrow_schema(self.schema)

@@ -24,8 +24,8 @@ def target_file_size(configuration: Mapping[str, str]) -> tuple[int, str]:
 
 
 def check_target_file_size(configuration: Mapping[str, str]) -> int:
-    """The same number for who writes files by it; raises `InvalidArgumentError` where the table
-    says what cannot be read."""
+    """The number of `target_file_size` for writing files; raises `InvalidArgumentError` where
+    the table's property cannot be read."""
     text = TARGET_FILE_SIZE.text_in(configuration)
     if text is None:
         return DEFAULT_TARGET

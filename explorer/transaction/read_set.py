@@ -108,7 +108,7 @@ def path_keys(files: pa.Table, root: str | None) -> pa.ChunkedArray:
 
 
 def logical_keys(files: pa.Table, root: str | None) -> pa.ChunkedArray:
-    """The same with the vector, which is part of a logical file (spec: Action Reconciliation)."""
+    """Path and vector, the key of a logical file (spec: Action Reconciliation)."""
     names = files.select(["path", "deletion_vector"])
     return keys_of(names.set_column(0, "path", path_keys(files, root)))
 

@@ -120,8 +120,7 @@ def columns_by_files(
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> ColumnPresence:
-    """The same with the footers of the data files, `most_files` of them, which alone say
-    whether a file has a column.
+    """Which columns the data files have, by the footers of at most `most_files` of them.
 
     A file that is gone or is not a Parquet file is among the unread. Raises as
     `columns_by_statistics`.

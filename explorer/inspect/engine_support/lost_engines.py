@@ -27,7 +27,8 @@ class Losses:
 
 
 def engine_losses(before: Asked, after: Asked) -> Losses:
-    """By the matrix that travels with the package, newest releases alone."""
+    """The engines that can no longer use the table, by the matrix of the package and the newest
+    release of each."""
     needs, later = build_needs(*before), build_needs(*after)
     readers: list[str] = []
     writers: list[str] = []
@@ -45,7 +46,7 @@ def engine_losses(before: Asked, after: Asked) -> Losses:
 
 
 def losses_sentence(before: Asked, after: Asked) -> str:
-    """The same in words: `Can no longer read the table: A, B. Can no longer write it: C.`"""
+    """`engine_losses` in words: `Can no longer read the table: A, B. Can no longer write it: C.`"""
     found = engine_losses(before, after)
     written = "it" if found.readers else "the table"
     parts = [

@@ -237,8 +237,8 @@ class DiffRows:
         return self._side("before").unionAll(self._side("after"))
 
     def _netted(self) -> DataFrame:
-        """The same without the rows that stand on both sides, for they were added and removed: each
-        as often as it is there more often on one side than on the other."""
+        """`_sides` without the rows that both sides have: each as often as one side has it more
+        often than the other."""
         from pyspark.sql import functions as fn
 
         sign = fn.when(fn.col("side") == "after", 1).otherwise(-1)

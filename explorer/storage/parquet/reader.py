@@ -67,7 +67,7 @@ class ParquetReader:
     def stream_group(
         self, group: int, leaves: Sequence[int], rows: int, *, use_threads: bool
     ) -> Iterator[pa.RecordBatch]:
-        """The same in batches of up to so many `rows`."""
+        """The rows of a row group in batches of up to so many `rows`."""
         # a reader remembers that it was to use threads
         self._reader.set_use_threads(use_threads)
         batches: Iterator[pa.RecordBatch] = self._reader.iter_batches(
