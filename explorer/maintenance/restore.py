@@ -30,7 +30,7 @@ from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.steps.commit_files import restoring, without_other_ids
 from explorer.maintenance.steps.commit_step import commit_step, judge_commit
 from explorer.maintenance.steps.differing_files import differing_files
@@ -46,6 +46,7 @@ from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.clustering_rules import (
     known_columns,

@@ -7,6 +7,7 @@ modification time of the commit file, made monotonic.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 CLOCK_TOLERANCE_MS = 5 * 60_000
 """How far a time may lie ahead of this clock before it is odd, and all ages are in doubt."""
+
+Clock = Callable[[], int]
+"""Tells the time in milliseconds since the epoch."""
+
+
+def system_clock() -> int:
+    """The time by this machine, in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def parse_now(now: str | datetime | None) -> int:
+    """The time to judge ages by, in milliseconds since the epoch: this machine's where none is
+    given; raises what `parse_timestamp` raises."""
+    return system_clock() if now is None else parse_timestamp(now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

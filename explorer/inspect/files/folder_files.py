@@ -3,7 +3,6 @@ folder go (spec: Data Files, Deletion Vector File Storage Format, Change Data Fi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -50,7 +49,7 @@ from explorer.table.frames import sum_of
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import parse_timestamp
+from explorer.table.times import parse_now
 
 Flags = npt.NDArray[np.bool_]
 
@@ -132,7 +131,7 @@ def foreign_files(
     cannot be replayed; `UnsupportedError` for a store that cannot list.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     listing = table.listing()
     snapshot = table.snapshot(progress=progress, cancel=cancel)
     configuration = snapshot.metadata.configuration

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,7 +32,7 @@ from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp, render_time
+from explorer.table.times import InCommitTimes, in_commit_times, parse_now, render_time
 
 BYTES: Final[dict[str, Column]] = {
     "kind": (string_column, pa.string()),
@@ -143,7 +142,7 @@ class _Look:
 
 
 def _look(table: Table, now: datetime | str | None, watch: Watch) -> _Look:
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     watch.step(0, None, "Listing the log")
     listing = table.listing()
     files = log_files(table)

@@ -7,7 +7,6 @@ retention. Whether the others still have their files only a listing tells.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,7 +51,7 @@ from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.commit_times import commit_times
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp
+from explorer.table.times import InCommitTimes, in_commit_times, parse_now
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
@@ -171,7 +170,7 @@ class _Seen:
 
 
 def _look(table: Table, now: datetime | str | None) -> _Known:
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     listing = table.listing()
     latest = listing.latest_version
     if latest is None:
