@@ -35,10 +35,9 @@ from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import build_array, read_values
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.filenames import TEMPORARY_NAME
-from explorer.table.commit_times import commit_times
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import contiguous_run
-from explorer.table.times import in_commit_times
+from explorer.table.times import commit_times, in_commit_times
 
 Flags = npt.NDArray[np.bool_]
 

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
-from explorer.log.commits.commit_info import monotonic, read_commit_info
+from explorer.log.commits.commit_info import (
+    in_commit_ms,
+    monotonic,
+    read_commit_info,
+    read_provenance,
+)
 from explorer.log.folder.listing import LogListing
 from explorer.protocol import known_properties as known
 from explorer.protocol.actions import Metadata, Protocol
@@ -158,6 +163,23 @@ def commit_time(
         return _in_commit_ms(store, version)
     chain = [number for number in commits if number <= version]
     return monotonic(modification_times(store, listing, chain))[-1]
+
+
+def commit_times(
+    store: ReadStore, listing: LogListing, run: Sequence[int], active: InCommitTimes | None
+) -> list[int]:
+    """The times of `run`, ascending commits without a gap, in milliseconds: of those with
+    in-commit timestamps these, of the others the modification times, made monotonic. A commit
+    that lacks its timestamp counts by its file, and never as older than one before it."""
+    times = monotonic(modification_times(store, listing, run))
+    if active is None:
+        return times
+    recorded = [version for version in run if version >= active.since_version]
+    first = len(run) - len(recorded)
+    for at, (body, _) in enumerate(read_provenance(store, recorded), start=first):
+        found = in_commit_ms(body)
+        times[at] = times[at] if found is None else found
+    return times
 
 
 def version_at(

@@ -49,9 +49,8 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import parse_metadata
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
-from explorer.table.commit_times import commit_times
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_now
+from explorer.table.times import InCommitTimes, commit_times, in_commit_times, parse_now
 
 Flags = npt.NDArray[np.bool_]
 Numbers = npt.NDArray[np.int64]
