@@ -12,7 +12,6 @@ from explorer.log.actions.fields import FileAction
 from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.checkpoint_content._parsed_partitions import PARSED as PARSED_PARTITIONS
 from explorer.log.checkpoint_content._parsed_partitions import PartitionStruct
-from explorer.log.checkpoint_content._read_ahead import read_ahead
 from explorer.log.checkpoint_content._unknown_fields import find_unknown_fields
 from explorer.log.checkpoint_content.content import CheckpointContent, FileRows, build_structs
 from explorer.log.checkpoint_content.expiry import is_unexpired
@@ -35,6 +34,7 @@ from explorer.protocol.known_properties import (
     CHECKPOINT_STATS_AS_JSON,
     CHECKPOINT_STATS_AS_STRUCT,
 )
+from explorer.storage.at_once import read_ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
