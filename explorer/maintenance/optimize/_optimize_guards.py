@@ -32,7 +32,7 @@ from explorer.rows.data_file.read_file import rule_broken
 from explorer.rows.row_checks import find_broken_partition
 from explorer.rows.stored_rows import keeps_row_ids, stored_request, written_schema
 from explorer.table.snapshot import Snapshot
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Provenance, StagedCommit
@@ -92,7 +92,7 @@ def judge_first_files(snapshot: Snapshot, aim: Aim, files: pa.Table) -> Verdict:
     adds = adds_of(_without_order(aim), some, _as_if_written(some))
     staged = StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(some.column("path")),
+        reads=read_set_of(some.column("path")),
         provenance=Provenance(
             operation="OPTIMIZE",
             transaction_id="",

@@ -45,7 +45,7 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import FilesOf
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
 
@@ -107,7 +107,7 @@ def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> Staged
     adds = adds_of(batch.aim, batch.files, written)
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(batch.live.column("path")),
+        reads=read_set_of(batch.live.column("path")),
         provenance=Provenance(
             operation="OPTIMIZE",
             transaction_id=str(step.arguments["transaction_id"]),
