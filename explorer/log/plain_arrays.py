@@ -37,8 +37,10 @@ def read_values(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     return np.concatenate([empty, *map(_values, column.chunks)])
 
 
-def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+def in_one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The whole column, without a copy where it is in one piece already."""
+    if isinstance(column, pa.Array):
+        return column
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)

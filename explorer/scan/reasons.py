@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
 from explorer.log.calendar_texts import render_values
+from explorer.log.plain_arrays import in_one_piece
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.facts import Answers, Question
 from explorer.scan.possibility import may_be_true
@@ -158,4 +159,4 @@ def _key(fact: str, path: tuple[str, ...]) -> str:
 
 def _column(evidence: pa.Table, name: str) -> pa.Array:
     found = evidence.column(evidence.schema.get_field_index(name))
-    return found.chunk(0) if found.num_chunks == 1 else found.combine_chunks()
+    return in_one_piece(found)

@@ -18,6 +18,7 @@ from explorer.log.actions.columns import (
     string_column,
     string_map_column,
 )
+from explorer.log.plain_arrays import in_one_piece
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import ActionLine, render_action
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
@@ -147,14 +148,8 @@ def build_structs(
         elif name not in files.schema.names:
             children.append(pa.nulls(files.num_rows, field.type))
         else:
-            children.append(_as_stored(_combined(files.column(name)), field.type))
+            children.append(_as_stored(in_one_piece(files.column(name)), field.type))
     return pa.StructArray.from_arrays(children, fields=list(kind))
-
-
-def _combined(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if isinstance(values, pa.Array):
-        return values
-    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
 
 
 def _as_stored(values: pa.Array, kind: pa.DataType) -> pa.Array:

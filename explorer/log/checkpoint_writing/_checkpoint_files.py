@@ -69,17 +69,13 @@ def _regrouped(action: FileAction, arrays: Iterable[pa.StructArray], most: int) 
         while count + len(rest) >= most:
             held.append(rest.slice(0, most - count))
             rest = rest.slice(most - count)
-            yield Piece(action=action, rows=_joined(held))
+            yield Piece(action=action, rows=pa.chunked_array(held))
             held, count = [], 0
         if len(rest):
             held.append(rest)
             count += len(rest)
     if held:
-        yield Piece(action=action, rows=_joined(held))
-
-
-def _joined(arrays: list[pa.StructArray]) -> pa.ChunkedArray:
-    return pa.chunked_array(arrays)
+        yield Piece(action=action, rows=pa.chunked_array(held))
 
 
 def write_rows(

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import string_column
 from explorer.log.actions.keys import MAY_BE_ABSOLUTE
+from explorer.log.plain_arrays import in_one_piece
 from explorer.log.reconcile.tail import Tail
 from explorer.log.text_bytes import may_begin_with
 
@@ -107,7 +108,7 @@ def parts_of(
     values: pa.ChunkedArray, mask: pa.ChunkedArray
 ) -> Iterator[tuple[pa.Array, pa.BooleanArray]]:
     """The chunks of `values`, each with its part of a mask that is as long as they are."""
-    flags = mask.chunk(0) if mask.num_chunks == 1 else mask.combine_chunks()
+    flags = in_one_piece(mask)
     start = 0
     for chunk in values.chunks:
         yield chunk, flags.slice(start, len(chunk))

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_column
 from explorer.log.checkpoint.parquet_part import FieldPath
+from explorer.log.plain_arrays import in_one_piece
 from explorer.log.state._statistics_rendering import render_statistics
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.statistics.statistics_text import parse_statistics_texts
@@ -80,7 +81,9 @@ class StatisticsStruct:
         """The statistics of `files`, which were read with `stats` and `leaves`: null for
         those that have none, or none that can be read."""
         held = {
-            path[1:]: _joined(values) for path, values in files.leaves.items() if path[0] == PARSED
+            path[1:]: in_one_piece(values)
+            for path, values in files.leaves.items()
+            if path[0] == PARSED
         }
         texts = self._texts(files, held)
         wanted = {path: _as_written(kind) for path, kind in self._kinds.items()}
@@ -105,10 +108,10 @@ class StatisticsStruct:
         """The JSON of the files whose columns do not say everything."""
         counts = held.get(_NUM_RECORDS)
         if counts is None or any(path not in held for path in self._kinds if path != _TIGHT):
-            return _joined(files.column("stats"))
+            return in_one_piece(files.column("stats"))
         if counts.null_count == 0:
             return pa.nulls(len(counts), pa.string())
-        texts = _joined(files.column("stats"))
+        texts = in_one_piece(files.column("stats"))
         return pc.if_else(counts.is_null(), texts, pa.nulls(len(texts), texts.type))
 
     def _column(
@@ -165,7 +168,7 @@ def all_statistics(protocol: Protocol, metadata: Metadata) -> StatisticsStruct:
 def complete_statistics(files: FileColumns, held: StatisticsStruct) -> FileColumns:
     """The same files, which were read with `stats` and the leaves of `held`, with the JSON
     of all statistics: as it stands, and rendered where a checkpoint has columns alone."""
-    texts = _joined(files.column("stats"))
+    texts = in_one_piece(files.column("stats"))
     if not texts.null_count or not files.leaves:
         return files
     texts = pc.coalesce(texts, render_statistics(held.build(files)))
@@ -220,10 +223,6 @@ def _from_json(values: pa.Array, kind: pa.DataType) -> pa.Array:
     # a number that the type does not hold bounds nothing
     narrow = pc.cast(values, kind, safe=False)
     return pc.if_else(pc.equal(pc.cast(narrow, values.type), values), narrow, pa.nulls(1, kind)[0])
-
-
-def _joined(values: pa.ChunkedArray) -> pa.Array:
-    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
 
 
 def _mask(places: Iterable[int], count: int) -> pa.Array:

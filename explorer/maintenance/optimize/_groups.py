@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.plain_arrays import in_one_piece
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.log.state.file_columns import FileColumns
 from explorer.maintenance.optimize._aim import Aim
@@ -307,16 +308,12 @@ def _renumbered(groups: Numbers) -> Numbers:
 
 
 def _numbers(values: pa.Array | pa.ChunkedArray) -> Numbers:
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    found: Any = pc.fill_null(values, _ZERO).to_numpy(zero_copy_only=False)
+    found: Any = pc.fill_null(in_one_piece(values), _ZERO).to_numpy(zero_copy_only=False)
     return np.asarray(found, np.int64)
 
 
 def _mask(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    return np.asarray(values.to_numpy(zero_copy_only=False), np.bool_)
+    return np.asarray(in_one_piece(values).to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _indices(numbers: Numbers) -> pa.Array:

@@ -18,6 +18,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.log.plain_arrays import in_one_piece
+
 Numbers: TypeAlias = npt.NDArray[np.int64]
 FieldPath: TypeAlias = tuple[str, ...]
 
@@ -67,7 +69,7 @@ def column_at(rows: pa.Table, path: FieldPath) -> pa.Array:
     for name in path[1:]:
         at = [field.name for field in column.type].index(name)
         column = column.flatten()[at]
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return in_one_piece(column)
 
 
 def range_numbers(values: pa.Array, borders: pa.Array, bits: int) -> Numbers:

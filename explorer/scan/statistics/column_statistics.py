@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.plain_arrays import in_one_piece
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.statistics.single_text import FieldPath, Leaves
 from explorer.log.statistics.statistics_text import parse_statistics_texts
@@ -245,7 +246,7 @@ class _Said:
 def _read(files: FileColumns, columns: Sequence[StatisticsColumn]) -> _Said:
     wanted = _leaves(columns)
     parsed = {
-        path: _combined(files.leaves[_PARSED, *path])
+        path: in_one_piece(files.leaves[_PARSED, *path])
         for path in wanted
         if (_PARSED, *path) in files.leaves
     }
@@ -263,10 +264,6 @@ def _leaves(columns: Iterable[StatisticsColumn]) -> Leaves:
     return leaves
 
 
-def _combined(values: pa.ChunkedArray) -> pa.Array:
-    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-
-
 def _texts(
     files: FileColumns, parsed: Mapping[FieldPath, pa.Array], columns: Sequence[StatisticsColumn]
 ) -> pa.Array:
@@ -274,10 +271,10 @@ def _texts(
     counts = parsed.get((_NUM_RECORDS,))
     said = {path[1:] for path in parsed if len(path) > 1}
     if counts is None or any(column.physical not in said for column in columns):
-        return _combined(files.column("stats"))
+        return in_one_piece(files.column("stats"))
     if counts.null_count == 0:
         return pa.nulls(len(counts), pa.string())
-    texts = _combined(files.column("stats"))
+    texts = in_one_piece(files.column("stats"))
     return pc.if_else(counts.is_null(), texts, pa.nulls(len(texts), texts.type))
 
 
