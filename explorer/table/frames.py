@@ -8,7 +8,7 @@ from itertools import pairwise
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_scalar, string_column
 
 
 def rows_of(files: pa.Table, path: str, columns: Sequence[str]) -> pa.Table:
@@ -29,8 +29,7 @@ def count_by_size(vectors: pa.ChunkedArray, starts: Sequence[int]) -> list[int]:
     first below `starts[0]`, the others from one of the ascending `starts` on."""
     cardinality = pc.struct_field(vectors, "cardinality")
     reached = [
-        pc.sum(pc.greater_equal(cardinality, int64_column([start])[0])).as_py() or 0
-        for start in starts
+        pc.sum(pc.greater_equal(cardinality, int64_scalar(start))).as_py() or 0 for start in starts
     ]
     return [more - fewer for more, fewer in pairwise([len(vectors), *reached, 0])]
 

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from explorer.errors import DeltaError
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health.findings import Finding
-from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.actions.columns import bool_column, int64_column, string_column, string_scalar
+from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
 from explorer.protocol.features.column_mapping import (
@@ -61,9 +62,6 @@ NULLS: Final[dict[str, Column]] = {
 _COLUMNS: Final = ("path", "size", "partition_values", "deletion_vector")
 _COUNTING: Final = "Looking for nulls in columns that may have none"
 _READING: Final = "Reading the footers of files whose nulls are not counted"
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
-_ZERO = int64_column([0])[0]
-_EMPTY = string_column([""])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +105,7 @@ def judge_nulls(found: NullFiles) -> Iterator[Finding]:
         zip(files.column("column").to_pylist(), files.column("may_be_deleted").to_pylist(),
             strict=True)
     ):  # fmt: skip
-        is_column = pc.equal(files.column("column"), string_column([column])[0])
+        is_column = pc.equal(files.column("column"), string_scalar(column))
         is_sure = pc.equal(files.column("may_be_deleted"), bool_column([may_be_deleted])[0])
         yield _finding(files.filter(pc.and_(is_column, is_sure)))
     if found.num_unknown:
@@ -205,21 +203,21 @@ def _by_log(files: FileColumns, asked: _Asked) -> _Piece:
     for partition in asked.partitions:
         values = table.column("partition_values").combine_chunks()
         texts = read_partition(values, partition).texts
-        is_null = pc.or_(pc.is_null(texts), pc.coalesce(pc.equal(texts, _EMPTY), _FALSE))
-        is_empty = pc.coalesce(pc.equal(live, _ZERO), _FALSE)
+        is_null = pc.or_(pc.is_null(texts), pc.coalesce(pc.equal(texts, EMPTY), FALSE))
+        is_empty = pc.coalesce(pc.equal(live, ZERO), FALSE)
         wrong = pc.and_(is_null, pc.invert(is_empty))
-        surely = pa.repeat(_FALSE, len(paths))
+        surely = pa.repeat(FALSE, len(paths))
         found.append(_rows(paths, partition.path, wrong, live, surely, "partition value"))
     counts = {path: column.null_count for path, column in facts.columns.items()}
     # tight bounds count the nulls of live rows alone
-    hidden = pc.if_else(facts.is_wide, hidden, _ZERO)
+    hidden = pc.if_else(facts.is_wide, hidden, ZERO)
     found += _beyond(paths, counts, hidden, asked, "statistics")
     lacking = [counts[rule.path].is_null() for rule in asked.required]
     uncounted = pa.table(
         {"path": paths, "size": table.column("size"), "hidden": _hidden(table)}
         | {str(at): flags for at, flags in enumerate(lacking)}
     )
-    some = pa.repeat(_FALSE, len(paths))
+    some = pa.repeat(FALSE, len(paths))
     for flags in lacking:
         some = pc.or_(some, flags)
     return _Piece(
@@ -230,7 +228,7 @@ def _by_log(files: FileColumns, asked: _Asked) -> _Piece:
 def _hidden(files: pa.Table) -> pa.Array:
     """How many rows each file's vector hides; null where it does not say."""
     vectors = files.column("deletion_vector").combine_chunks()
-    return pc.if_else(vectors.is_null(), _ZERO, pc.struct_field(vectors, "cardinality"))
+    return pc.if_else(vectors.is_null(), ZERO, pc.struct_field(vectors, "cardinality"))
 
 
 def _beyond(
@@ -239,9 +237,9 @@ def _beyond(
     found = []
     for rule in asked.required:
         nulls = nulls_beyond(rule, counts)
-        wrong = pc.coalesce(pc.greater(nulls, _ZERO), _FALSE)
+        wrong = pc.coalesce(pc.greater(nulls, ZERO), FALSE)
         if wrong.true_count:
-            may = pc.coalesce(pc.less_equal(nulls, hidden), _TRUE)
+            may = pc.coalesce(pc.less_equal(nulls, hidden), TRUE)
             found.append(_rows(paths, rule.path, wrong, nulls, may, known_by))
     return found
 
@@ -253,9 +251,9 @@ def _rows(
     return pa.Table.from_arrays(
         [
             kept,
-            pa.repeat(string_column([render_path(column)])[0], len(kept)),
+            pa.repeat(string_scalar(render_path(column)), len(kept)),
             nulls.filter(wrong),
-            pa.repeat(string_column([known_by])[0], len(kept)),
+            pa.repeat(string_scalar(known_by), len(kept)),
             may.filter(wrong),
         ],
         names=list(NULLS),
@@ -287,7 +285,7 @@ def _by_footers(
     counts = {
         place.names: int64_column([row.get(place.names) for row in rows]) for place in asked.counted
     }
-    unknown = pa.repeat(_FALSE, len(rows))
+    unknown = pa.repeat(FALSE, len(rows))
     for at, rule in enumerate(asked.required):
         lacking = files.column(str(at)).combine_chunks()
         unknown = pc.or_(unknown, pc.and_(lacking, counts[rule.path].is_null()))

@@ -22,7 +22,13 @@ from explorer.inspect.health._null_files import NullFiles, judge_nulls, null_fil
 from explorer.inspect.health._opening import cost_in_words, cost_of_opening, known_by_listing
 from explorer.inspect.health.findings import Finding, finding_of, findings_frame
 from explorer.inspect.health.version_checksum import validate_checksum
-from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.log.actions.columns import (
+    TIME,
+    int64_column,
+    string_column,
+    string_scalar,
+    time_column,
+)
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.commits.commit_info import read_provenance
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
@@ -279,7 +285,7 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
 
 def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
     for what in THINGS:
-        rows = missing.filter(pc.equal(missing.column("what"), string_column([what])[0]))
+        rows = missing.filter(pc.equal(missing.column("what"), string_scalar(what)))
         if not rows.num_rows:
             continue
         counts = rows.column("num_records")
@@ -302,7 +308,7 @@ def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
 
 
 def _sidecar_bytes(files: pa.Table) -> int:
-    sidecars = files.filter(pc.equal(files.column("kind"), string_column(["sidecar"])[0]))
+    sidecars = files.filter(pc.equal(files.column("kind"), string_scalar("sidecar")))
     return sum_of(sidecars.column("size"))
 
 

@@ -13,7 +13,6 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError, DeltaError
@@ -42,18 +41,15 @@ from explorer.inspect.reach._frames import (
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
 from explorer.inspect.reach.wording import reach_sentence
-from explorer.log.actions.columns import int64_column
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder.listing import LogListing
+from explorer.log.plain_arrays import ZERO, Flags, Numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import parse_metadata
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, commit_times, in_commit_times, parse_now
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
 
 READ_AT_ONCE: Final = 1_000
 """Commits that are read for when the change feed was enabled; of more, only on request."""
@@ -261,7 +257,7 @@ def _first_removals(events: FileEvents) -> Numbers:
     removed = events.table.filter(pa.array(events.table.column("kind").to_numpy() == REMOVE))
     at = np.full(count + 1, FOREVER, np.int64)
     versions = removed.column("version").to_numpy() - events.first
-    times = removed.column("time").fill_null(_ZERO).to_numpy()
+    times = removed.column("time").fill_null(ZERO).to_numpy()
     np.minimum.at(at, versions, times)
     return np.minimum.accumulate(at[::-1])[::-1][1:]
 
@@ -362,6 +358,3 @@ def _with_files(travel: Numbers, change: Numbers, seen: _Seen) -> tuple[Numbers,
 def _later(times: Numbers, duration: int) -> Numbers:
     """Times moved on; those that never come stay so."""
     return np.where(times >= FOREVER - duration, FOREVER, times + duration)
-
-
-_ZERO = int64_column([0])[0]

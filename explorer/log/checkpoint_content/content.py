@@ -18,7 +18,7 @@ from explorer.log.actions.columns import (
     string_column,
     string_map_column,
 )
-from explorer.log.plain_arrays import in_one_piece
+from explorer.log.plain_arrays import FALSE, in_one_piece
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import ActionLine, render_action
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
@@ -33,7 +33,6 @@ _BUILDERS: Final[Mapping[pa.DataType, Callable[[Sequence[Any]], pa.Array]]] = {
 }
 
 # every action of a checkpoint is a tombstone or already in the table
-_NO_DATA_CHANGE = bool_column([False])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +141,7 @@ def build_structs(
     for field in kind:
         name = public_names.get(field.name)
         if name == "data_change":
-            children.append(pa.repeat(_NO_DATA_CHANGE, files.num_rows))
+            children.append(pa.repeat(FALSE, files.num_rows))
         elif name is None:
             children.append(further[field.name])
         elif name not in files.schema.names:

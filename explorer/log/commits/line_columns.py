@@ -26,9 +26,8 @@ from explorer.log.actions.columns import (
 )
 from explorer.log.actions.fields import FIELDS, FieldKind, FileAction
 from explorer.log.commits.commit_file import OddLine, parse_action
-from explorer.log.plain_arrays import in_one_piece
+from explorer.log.plain_arrays import Flags, in_one_piece
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
 _Places: TypeAlias = npt.NDArray[np.int64]
 
 _ACTIONS: Final[tuple[FileAction, ...]] = ("add", "remove")

@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import string_column
 from explorer.log.actions.keys import MAY_BE_ABSOLUTE
-from explorer.log.plain_arrays import in_one_piece
+from explorer.log.plain_arrays import EMPTY, in_one_piece
 from explorer.log.reconcile.tail import Tail
 from explorer.log.text_bytes import may_begin_with
 
 # scalars by way of an array: a plain string would make pyarrow import pandas
-_AT, _NUL, _NOTHING = (string_column(["@", "\0", ""])[at] for at in range(3))
+_AT, _NUL = (string_column(["@", "\0"])[at] for at in range(2))
 
 
 KEY_COLUMNS = ("path", "deletion_vector")
@@ -63,10 +63,10 @@ def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
         pc.struct_field(vectors, name) for name in ("storage_type", "path_or_inline_dv", "offset")
     )
     suffix = pc.coalesce(
-        pc.binary_join_element_wise(_AT, pc.cast(offset, pa.string()), _NOTHING), _NOTHING
+        pc.binary_join_element_wise(_AT, pc.cast(offset, pa.string()), EMPTY), EMPTY
     )
     unique = pc.binary_join_element_wise(
-        pc.binary_join_element_wise(paths, kind, _NUL), inline, suffix, _NOTHING
+        pc.binary_join_element_wise(paths, kind, _NUL), inline, suffix, EMPTY
     )
     return pc.if_else(pc.is_valid(vectors), unique, paths)
 

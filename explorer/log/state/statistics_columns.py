@@ -14,9 +14,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column
+from explorer.log.actions.columns import int64_scalar
 from explorer.log.checkpoint.parquet_part import FieldPath
-from explorer.log.plain_arrays import in_one_piece
+from explorer.log.plain_arrays import ZERO, in_one_piece
 from explorer.log.state._statistics_rendering import render_statistics
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.statistics.statistics_text import parse_statistics_texts
@@ -50,7 +50,7 @@ _BOUNDED: Final = frozenset(
         "timestamp_ntz",
     }
 )
-_ZERO, _NO_COUNT = (int64_column([0, None])[at] for at in range(2))
+_NO_COUNT = int64_scalar(None)
 
 
 class StatisticsStruct:
@@ -131,7 +131,7 @@ class StatisticsStruct:
             found.append(_from_json(parsed[name], kind))
         values = pc.coalesce(*found) if len(found) > 1 else found[0]
         if path[0] in {_NUM_RECORDS[0], _NULL_COUNT}:
-            return pc.if_else(pc.less(values, _ZERO), _NO_COUNT, values)
+            return pc.if_else(pc.less(values, ZERO), _NO_COUNT, values)
         return values
 
 

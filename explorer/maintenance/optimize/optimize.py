@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.files.store_paths import file_of_each
-from explorer.log.actions.columns import TIME, int32_column, int64_column
+from explorer.log.actions.columns import TIME, int32_column, int64_scalar
 from explorer.maintenance.optimize._aim import Aim, build_aim, why_order
 from explorer.maintenance.optimize._groups import (
     DELETED,
@@ -169,7 +169,7 @@ def _listed(look: Look, aim: Aim, files: pa.Table) -> pa.Table:
         PARTLY: "in the right order and small, it takes in further rows",
     }
     codes = pc.add(
-        pc.multiply(files.column("group"), int64_column([len(texts)])[0]), files.column("why")
+        pc.multiply(files.column("group"), int64_scalar(len(texts))), files.column("why")
     )
     coded = pc.dictionary_encode(codes.combine_chunks())
     reasons = [

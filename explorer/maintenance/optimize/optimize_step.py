@@ -23,10 +23,10 @@ from explorer.errors import CancelledError, ConflictError, UnsupportedError
 from explorer.log.actions.columns import (
     ADD_COLUMNS,
     TIME,
-    bool_column,
     string_column,
     string_map_column,
 )
+from explorer.log.plain_arrays import FALSE
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.maintenance.documents.leftovers import Leftovers
 from explorer.maintenance.optimize._aim import Aim, parse_aim
@@ -141,7 +141,7 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
         .take(first.combine_chunks()),
         "size": written.column("size").combine_chunks(),
         "modification_time": written.column("modified").cast(TIME).combine_chunks(),
-        "data_change": pa.repeat(_FALSE, count),
+        "data_change": pa.repeat(FALSE, count),
         "stats": written.column("stats").combine_chunks(),
         "tags": string_map_column([tags] * count),
     }
@@ -207,7 +207,7 @@ def batch_of(table: Table, plan: Plan, step: Step) -> Batch:
 
 def _as_rearranged(removes: pa.Table) -> pa.Table:
     at = removes.schema.get_field_index("data_change")
-    return removes.set_column(at, "data_change", pa.repeat(_FALSE, removes.num_rows))
+    return removes.set_column(at, "data_change", pa.repeat(FALSE, removes.num_rows))
 
 
 def _metrics(live: pa.Table, written: pa.Table) -> dict[str, str]:
@@ -238,6 +238,3 @@ def commit_parameters(aim: Aim) -> dict[str, Any]:
         "auto": False,
     }
     return parameters | ({"isFull": False} if aim.is_clustering else {})
-
-
-_FALSE = bool_column([False])[0]

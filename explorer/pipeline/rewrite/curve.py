@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.plain_arrays import in_one_piece
+from explorer.log.plain_arrays import Numbers, in_one_piece
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
 FieldPath: TypeAlias = tuple[str, ...]
 
 _MOST_BITS: Final = 10

@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.errors import UnsupportedError
+from explorer.log.plain_arrays import Numbers, read_numbers
 
 _OPEN_COST: Final = 4 * 2**20
 """Bytes that could be read in the time that opening a file takes."""
@@ -68,12 +68,8 @@ def unpack_files(group: bytes) -> pa.Table:
         return stream.read_all()
 
 
-def _believed(files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    if not files.num_rows:
-        return np.zeros(0, np.int64)
-    known = pc.fill_null(pc.cast(files.column("size"), pa.int64()), 0).combine_chunks()
-    numbers = np.frombuffer(known.buffers()[1], np.int64)[known.offset :][: len(known)]
-    return np.clip(numbers, 0, _LARGEST_CLAIM)
+def _believed(files: pa.Table) -> Numbers:
+    return np.clip(read_numbers(files.column("size")), 0, _LARGEST_CLAIM)
 
 
 def pack_files(files: pa.Table) -> bytes:

@@ -12,7 +12,13 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from explorer.errors import CorruptDataError, CorruptLogError, Problem
-from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.log.actions.columns import (
+    TIME,
+    int64_scalar,
+    string_column,
+    string_scalar,
+    time_column,
+)
 from explorer.log.actions.keys import file_key
 from explorer.log.commits.commit_file import may_name
 from explorer.log.load import LoadedVersion
@@ -167,7 +173,7 @@ def read_change(
     """The rows of one change of a commit, with `feed_schema`; of the commit only its version
     and time are asked for. With `only` those of a file that came, went or got another
     vector are rows of that type alone. Raises what `read_file` raises."""
-    number = int64_column([commit.version])[0]
+    number = int64_scalar(commit.version)
     time = time_column([commit.time_ms])[0]
     schema = feed_schema(request)
     request = replace(request, layout=replace(request.layout, version=commit.version))
@@ -234,7 +240,7 @@ def _rows(
 
 
 def _labelled(batches: Iterator[pa.RecordBatch], change_type: str) -> Labelled:
-    label = string_column([change_type])[0]
+    label = string_scalar(change_type)
     for batch in batches:
         yield batch, constant_column(label, batch.num_rows)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import FALSE
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import DomainMetadata
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
@@ -19,7 +19,6 @@ from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsCo
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.staged import ValidatedRule
 
-_FALSE = bool_column([False])[0]
 _VARIANT = PrimitiveType(name="variant")
 _AT_ONCE = 65_536
 
@@ -128,7 +127,7 @@ def _says(column: StatisticsColumn, facts: ColumnFacts, num_records: pa.Array) -
     if kind is None or pa.types.is_boolean(kind) or _may_lack_bounds(kind):
         return counted
     bounded = pc.and_(facts.minimum.is_valid(), facts.maximum.is_valid())
-    empty = pc.coalesce(pc.equal(facts.null_count, num_records), _FALSE)
+    empty = pc.coalesce(pc.equal(facts.null_count, num_records), FALSE)
     return pc.and_(counted, pc.or_(bounded, empty))
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column
+from explorer.log.plain_arrays import ZERO
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.features.column_rules import identity_column
@@ -25,7 +25,6 @@ from explorer.scan.statistics.required_columns import counted_for, nulls_beyond,
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _AT_ONCE: Final = 8192
-_ZERO = int64_column([0])[0]
 _LONG: Final = PrimitiveType(name="long")
 
 
@@ -43,7 +42,7 @@ def validate_recorded_nulls(change: Change) -> Problems:
     for part, facts in _facts(files, columns):
         counts = {path: found.null_count for path, found in facts.columns.items()}
         for rule in required:
-            wrong = part.filter(pc.greater(nulls_beyond(rule, counts), _ZERO))
+            wrong = part.filter(pc.greater(nulls_beyond(rule, counts), ZERO))
             if wrong.num_rows:
                 found = names.setdefault(render_path(rule.path), [])
                 found += wrong.column("path").to_pylist()

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
+from explorer.log.actions.columns import int32_column, string_scalar
+from explorer.log.plain_arrays import FALSE, ZERO
 from explorer.log.statistics.single_text import FieldPath, Leaves, without_duplicates
 from explorer.log.statistics.statistics_text import ParsedTexts, parse_statistics_texts
 from explorer.log.statistics.statistics_values import parse_times
@@ -29,9 +30,7 @@ from explorer.scan.statistics.column_statistics import StatisticsColumn
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _SPEC: Final = "Per-file Statistics"
-_FALSE = bool_column([False])[0]
-_ZERO = int64_column([0])[0]
-_LINE = string_column(["\n"])[0]
+_LINE = string_scalar("\n")
 _AT_ONCE: Final = 8192
 _MANY_COLUMNS: Final = 100
 _NAMES_AT_ONCE: Final = 200
@@ -168,14 +167,14 @@ def _contradicting(said: ParsedTexts, columns: Sequence[StatisticsColumn]) -> li
     """Those with fewer rows or nulls than none, more nulls than rows, or a least value that
     is greater than the greatest."""
     rows = said.columns[_ROWS]
-    wrong = pc.less(rows, _ZERO)
+    wrong = pc.less(rows, ZERO)
     for column in columns:
         nulls = said.columns[_NULLS, *column.physical]
         if nulls.null_count < len(nulls):
-            beyond = pc.coalesce(pc.greater(nulls, rows), _FALSE)
-            wrong = pc.or_kleene(wrong, pc.or_(pc.less(nulls, _ZERO), beyond))
+            beyond = pc.coalesce(pc.greater(nulls, rows), FALSE)
+            wrong = pc.or_kleene(wrong, pc.or_(pc.less(nulls, ZERO), beyond))
         wrong = pc.or_kleene(wrong, _crossed(said, column, len(rows)))
-    return [int(at) for at in pc.indices_nonzero(pc.coalesce(wrong, _FALSE)).to_pylist()]
+    return [int(at) for at in pc.indices_nonzero(pc.coalesce(wrong, FALSE)).to_pylist()]
 
 
 def _crossed(said: ParsedTexts, column: StatisticsColumn, size: int) -> pa.Array:
