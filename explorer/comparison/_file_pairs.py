@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from explorer.comparison._fingerprints import text_maps_differ
 from explorer.comparison._numbers import Positions, null_mask
 from explorer.log.plain_arrays import Flags, build_array, read_flags, read_numbers
-from explorer.log.reconcile.key_columns import keys_of, keys_of_arrays
+from explorer.log.reconcile.key_columns import keys_of, keys_of_paths
 
 COMPARED_FIELDS = (
     "size",
@@ -85,7 +85,7 @@ def _match_paths(gone: _Leftover, came: _Leftover) -> tuple[Positions, Positions
     """The rows of both that have one path, in the order of their keys."""
     if not (len(gone.positions) and len(came.positions)):
         return _NO_ROWS, _NO_ROWS
-    sides = [_paths(side.paths.take(build_array(side.positions))) for side in (gone, came)]
+    sides = [keys_of_paths(side.paths.take(build_array(side.positions))) for side in (gone, came)]
     shared = _shared(*sides)
     if not len(shared[0]):
         return _NO_ROWS, _NO_ROWS
@@ -94,7 +94,8 @@ def _match_paths(gone: _Leftover, came: _Leftover) -> tuple[Positions, Positions
     right = _by_key(came.positions[shared[1]], came.keys)
     pairs = _match(
         *_codes(
-            _paths(gone.paths.take(build_array(left))), _paths(came.paths.take(build_array(right)))
+            keys_of_paths(gone.paths.take(build_array(left))),
+            keys_of_paths(came.paths.take(build_array(right))),
         )
     )
     return left[pairs[0]], right[pairs[1]]
@@ -192,7 +193,3 @@ def _by_key(positions: Positions, keys: pa.ChunkedArray) -> Positions:
     named = pa.Table.from_arrays([keys.take(build_array(positions))], ["key"])
     order = pc.sort_indices(named, sort_keys=[("key", "ascending")])
     return positions[read_numbers(order)]
-
-
-def _paths(paths: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pa.chunked_array([keys_of_arrays(chunk, None) for chunk in paths.chunks], pa.string())

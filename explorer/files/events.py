@@ -22,7 +22,14 @@ from explorer.files.name_index import codes_of
 from explorer.files.store_paths import Places, file_of_each, places_of
 from explorer.log.actions.columns import DELETION_VECTOR, string_scalar
 from explorer.log.folder.listing import CheckpointFiles, LogListing
-from explorer.log.plain_arrays import EMPTY, Numbers, build_array, in_one_piece, read_values
+from explorer.log.plain_arrays import (
+    EMPTY,
+    Numbers,
+    build_array,
+    in_one_piece,
+    read_numbers,
+    read_values,
+)
 from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
@@ -315,14 +322,9 @@ def _codes(table: pa.Table) -> Numbers:
         for name in ("storage_type", "path_or_inline_dv", "offset")
     )
     unique = pc.dictionary_encode(pc.binary_join_element_wise(one, two, three, _BETWEEN))
-    marks = _indices(unique)
+    marks = read_numbers(unique.indices)
     both = codes * (len(unique.dictionary) + 1) + marks
-    return _indices(pc.dictionary_encode(build_array(both)))
-
-
-def _indices(encoded: pa.DictionaryArray) -> Numbers:
-    found: Numbers = read_values(encoded.indices).astype(np.int64)
-    return found
+    return read_numbers(pc.dictionary_encode(build_array(both)).indices)
 
 
 _BETWEEN = string_scalar("\0")

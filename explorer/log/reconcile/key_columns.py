@@ -54,6 +54,11 @@ def keys_of(files: pa.Table) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, pa.string())
 
 
+def keys_of_paths(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The keys of files without a vector: their paths in one form."""
+    return pa.chunked_array([_normalised(chunk) for chunk in paths.chunks], pa.string())
+
+
 def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
     """The keys of paths and, where there are any, vectors (struct as in `columns`)."""
     paths = _normalised(paths)

@@ -23,7 +23,7 @@ from explorer.log.reconcile.key_columns import (
     decided_keys,
     find_keys,
     keys_of,
-    keys_of_arrays,
+    keys_of_paths,
     keys_of_rows,
 )
 from explorer.log.reconcile.tail import EMPTY_TAIL, Tail
@@ -343,7 +343,7 @@ class LogState:
         names = ["path", *wanted.stored]
         for rows, table, inner in live.part.stream_group(live.group, "add", names, wanted.further):
             paths = table.column("path")
-            keys = pa.chunked_array([keys_of_arrays(chunk, None) for chunk in paths.chunks])
+            keys = keys_of_paths(paths)
             mask = find_live(paths, keys, self._decided)
             masks += (pc.is_valid(paths) if mask is None else mask).chunks
             yield from only_live(assemble(wanted, rows, table, inner), rows, mask, later)
