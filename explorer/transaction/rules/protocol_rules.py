@@ -14,7 +14,7 @@ from explorer.protocol.features.registry import (
     FEATURES,
     READER_FEATURES_VERSION,
     WRITER_FEATURES_VERSION,
-    find_feature,
+    entry_name,
     half_listed_features,
     is_catalog_managed,
     supported_features,
@@ -161,11 +161,11 @@ def validate_protocol_change(change: Change) -> Problems:
         return
     before, after = change.before.protocol, change.after.protocol
     dropped = change.staged.promises.dropped_features
-    kept = {_entry_name(name) for name in supported_features(after)}
+    kept = {entry_name(name) for name in supported_features(after)}
     lost = [
         name
         for name in supported_features(before)
-        if _entry_name(name) not in kept and _entry_name(name) not in dropped
+        if entry_name(name) not in kept and entry_name(name) not in dropped
     ]
     if lost:
         yield problem(
@@ -244,8 +244,3 @@ def _stem(name: str) -> str:
     for ending in _PREVIEWS:
         name = name.removesuffix(ending)
     return name
-
-
-def _entry_name(name: str) -> str:
-    item = find_feature(name)
-    return name if item is None else item.name
