@@ -138,7 +138,7 @@ def is_active(name: str, protocol: Protocol, metadata: Metadata, schema: StructT
     if not is_supported(protocol, name):
         return False
     item = find_feature(name)
-    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    facts = TableFacts(metadata=metadata, schema=schema)
     return item is None or item.is_active(facts)
 
 
@@ -146,7 +146,7 @@ def active_features(
     protocol: Protocol, metadata: Metadata, schema: StructType | None
 ) -> tuple[str, ...]:
     """The features of a table that are active, in the order of `supported_features`."""
-    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    facts = TableFacts(metadata=metadata, schema=schema)
     found = ((name, find_feature(name)) for name in supported_features(protocol))
     return tuple(name for name, item in found if item is None or item.is_active(facts))
 

@@ -58,7 +58,7 @@ class Described:
 
     @cached_property
     def _facts(self) -> TableFacts:
-        return TableFacts(protocol=self.protocol, metadata=self.metadata, schema=self.schema)
+        return TableFacts(metadata=self.metadata, schema=self.schema)
 
     @property
     def partition_fields(self) -> list[StructField]:

@@ -20,7 +20,6 @@ from explorer.protocol.features.registry import (
     supported_features,
 )
 from explorer.protocol.features.table_feature import TableFacts, TableFeature
-from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
 from explorer.transaction.rules.change import (
     REPORT,
     Change,
@@ -226,11 +225,9 @@ def _begins_to_list(change: Change) -> bool:
 
 
 def _uses(described: Described, item: TableFeature) -> bool:
-    if item.name == "columnMapping":  # its rule looks at the protocol first
-        return COLUMN_MAPPING_MODE.value_of(described.metadata.configuration) != "none"
     # columns of a type that nothing here writes are told by the rule of types
     schema = described.schema if item.name in WRITTEN_FEATURES else None
-    facts = TableFacts(protocol=described.protocol, metadata=described.metadata, schema=schema)
+    facts = TableFacts(metadata=described.metadata, schema=schema)
     return item.is_asked_for(facts)
 
 
