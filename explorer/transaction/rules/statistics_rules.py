@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import orjson
 import pyarrow as pa
@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 from explorer.errors import Problem
 from explorer.log.actions.columns import int32_column, string_scalar
 from explorer.log.plain_arrays import FALSE, ZERO
-from explorer.log.statistics.single_text import FieldPath, Leaves, without_duplicates
+from explorer.log.statistics.single_text import FieldPath, Leaves
 from explorer.log.statistics.statistics_text import ParsedTexts, parse_statistics_texts
 from explorer.log.statistics.statistics_values import parse_times
 from explorer.protocol.features.column_mapping import physical_name, physical_path
+from explorer.protocol.hooked_json import refuse_constant, without_duplicates
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import leaf_fields
@@ -132,7 +133,7 @@ def _unreadable(texts: pa.Array, said: ParsedTexts) -> list[int]:
 def _counts_well(text: str) -> bool:
     try:
         body = json.loads(
-            text, object_pairs_hook=without_duplicates, parse_constant=_refuse_constant
+            text, object_pairs_hook=without_duplicates, parse_constant=refuse_constant
         )
     except (ValueError, RecursionError):
         return False
@@ -157,10 +158,6 @@ def _is_count(value: Any, most: int | None = None) -> bool:
         return True
     limit = _MOST_ROWS if most is None else most
     return type(value) is int and 0 <= value <= limit
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _contradicting(said: ParsedTexts, columns: Sequence[StatisticsColumn]) -> list[int]:
