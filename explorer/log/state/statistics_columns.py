@@ -25,7 +25,7 @@ from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.known_properties import INDEXED_COLUMNS, STATS_COLUMNS, MappingMode
-from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, parse_schema
+from explorer.protocol.schema import VOID, DataType, DecimalType, PrimitiveType, parse_schema
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields
 
 PARSED: Final = "stats_parsed"
@@ -181,7 +181,7 @@ def _places(metadata: Metadata) -> list[FieldPlace]:
     return [
         place
         for place in leaf_fields(parse_schema(metadata.schema_string))
-        if (place.depth or place.field.name not in partitions) and not _is_void(place)
+        if (place.depth or place.field.name not in partitions) and place.field.data_type != VOID
     ]
 
 
@@ -194,10 +194,6 @@ def _named_columns(named: str) -> dict[str, str]:
 def _ways_to(place: FieldPlace) -> set[str]:
     """The names of a column and of the structs that it is in, in small letters."""
     return {".".join(place.names[: depth + 1]).lower() for depth in range(len(place.names))}
-
-
-def _is_void(place: FieldPlace) -> bool:
-    return place.field.data_type == PrimitiveType(name="void")
 
 
 def _has_bounds(kind: DataType) -> bool:

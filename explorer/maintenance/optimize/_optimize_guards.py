@@ -25,7 +25,7 @@ from explorer.protocol.known_properties import (
     ICEBERG_WRITER_COMPAT_V3,
     WRITE_PARTITION_COLUMNS,
 )
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import VARIANT
 from explorer.protocol.schema_walk import walk_types
 from explorer.rows.data_file.data_file import data_files
 from explorer.rows.data_file.read_file import rule_broken
@@ -125,7 +125,7 @@ def _obstacles(snapshot: Snapshot) -> list[str]:
         if item.value_of(configuration)
     ]
     shreds = any(is_supported(snapshot.protocol, name) for name in _SHREDDING)
-    has_variants = PrimitiveType(name="variant") in set(walk_types(snapshot.schema))
+    has_variants = VARIANT in set(walk_types(snapshot.schema))
     if shreds and has_variants:
         found.append("`variantShredding` is supported: shredded variants are not written here.")
     if snapshot.metadata.partition_columns and WRITE_PARTITION_COLUMNS.value_of(configuration):

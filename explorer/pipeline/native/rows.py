@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from explorer.pipeline.native._conditions import render_filter
-from explorer.pipeline.native._schema import NARROW_TYPES, is_void, stored_columns
+from explorer.pipeline.native._schema import NARROW_TYPES, stored_columns
 from explorer.pipeline.native.paths import NativePaths
 from explorer.pipeline.native.pushdown import conceal, quoted
 from explorer.pipeline.session import is_connect
@@ -29,7 +29,7 @@ from explorer.pipeline.tasks.task_failures import GuardName, render_guard
 from explorer.protocol.arrow_types import row_schema
 from explorer.protocol.deletion_vectors import deletion_mask
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.schema import StructField, StructType
+from explorer.protocol.schema import VOID, StructField, StructType
 from explorer.rows.data_file.data_file import DataFile, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.rows.data_file.partition_columns import joined_scalars, partition_scalar
@@ -216,7 +216,7 @@ def _column(item: StructField, request: RowRequest) -> Column:
 
     if item.name in request.layout.partition_columns:
         return fn.col(quoted(_partition(item)))
-    if is_void(item.data_type):
+    if item.data_type == VOID:
         return fn.lit(None)
     found = fn.col(quoted(physical_name(item, request.layout.mapping)))
     if item.data_type not in NARROW_TYPES:

@@ -29,7 +29,7 @@ from explorer.protocol.deletion_vectors import (
     render_descriptor,
 )
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import STRING
 from explorer.rows.changes.change_actions import (
     Change,
     ChangedVector,
@@ -260,7 +260,7 @@ def recorded_types(store: ReadStore, file: DataFile, version: int) -> pa.Array:
             raise _no_types(file, f"it has {len(places)} columns {_CHANGE_TYPE}")
         place = ColumnPlace(mode="none", names=(_CHANGE_TYPE,), file=file.shown)
         found = opened.schema.field(places[0]).type
-        convert = build_converter(found, PrimitiveType(name="string"), pa.string(), place)
+        convert = build_converter(found, STRING, pa.string(), place)
         pieces = [convert(columns[0]) for _, _, columns in opened.batches(places)]
     types = pa.concat_arrays([pa.nulls(0, pa.string()), *pieces])
     if types.null_count:

@@ -19,7 +19,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import int64_column, int64_scalar
 from explorer.log.plain_arrays import build_array
 from explorer.protocol.calendar_days import DAY_US, LAST_US, LEAST_US, Day, Moment
-from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, render_type
+from explorer.protocol.schema import VOID, DataType, DecimalType, PrimitiveType, render_type
 
 DomainKind = Literal["boolean", "integer", "decimal", "double", "text", "binary", "day", "time"]
 
@@ -95,7 +95,7 @@ def common_domain(left: DataType, right: DataType) -> Domain:
 
 
 def _comparable(data_type: DataType) -> Domain | None:
-    if data_type == PrimitiveType(name="void"):
+    if data_type == VOID:
         return None
     if (found := domain_of(data_type)) is not None:
         return found

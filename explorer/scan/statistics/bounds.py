@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import bool_column, int64_column, int64_scalar
 from explorer.log.plain_arrays import FALSE, ZERO, build_array, read_values
 from explorer.protocol.calendar_days import LAST_US
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import VOID
 from explorer.scan.predicate.domains import Domain, comparable_constant, is_float
 from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn
 
@@ -68,7 +68,7 @@ def range_of_statistics(
     nulls = facts.null_count
     no_null = pc.coalesce(pc.equal(nulls, ZERO), FALSE)
     all_null = pc.coalesce(pc.equal(nulls, num_records), FALSE)
-    if column.data_type == PrimitiveType(name="void"):
+    if column.data_type == VOID:
         all_null = bool_column([True] * len(nulls))
         no_null = pc.invert(all_null)
     try:

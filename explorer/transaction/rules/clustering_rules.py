@@ -13,13 +13,12 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import DomainMetadata
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_mapping import physical_path
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import VARIANT
 from explorer.protocol.schema_walk import leaf_fields
 from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn, read_facts
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.staged import ValidatedRule
 
-_VARIANT = PrimitiveType(name="variant")
 _AT_ONCE = 65_536
 
 Paths = Sequence[tuple[str, ...]]
@@ -95,7 +94,7 @@ def _named(paths: Paths, known: Sequence[StatisticsColumn]) -> Problems:
     missing = [".".join(path) for path in paths if path not in {item.physical for item in known}]
     if missing:
         yield _clustering(f"Clustering columns are not in the schema: {shown(missing)}.")
-    if variants := [".".join(item.path) for item in known if item.data_type == _VARIANT]:
+    if variants := [".".join(item.path) for item in known if item.data_type == VARIANT]:
         yield _clustering(f"No table can be clustered by variants: {shown(variants)}.")
 
 

@@ -11,6 +11,7 @@ from explorer.errors import Problem
 from explorer.protocol.features.type_widening import TypeChange, is_widening, type_changes
 from explorer.protocol.known_properties import TYPE_WIDENING
 from explorer.protocol.schema import (
+    VOID,
     DataType,
     DecimalType,
     PrimitiveType,
@@ -20,7 +21,6 @@ from explorer.protocol.schema import (
 from explorer.protocol.schema_walk import render_path
 from explorer.transaction.rules.change import Described, Problems, problem
 
-_VOID = PrimitiveType(name="void")
 _WIDENING = ("typeWidening", "typeWidening-preview")
 
 _Step: TypeAlias = tuple[DataType | None, DataType | None]
@@ -85,14 +85,14 @@ def _by_path(schema: StructType) -> defaultdict[Path, list[TypeChange]]:
 
 def _is_widened(match: MatchedType) -> bool:
     simple = isinstance(match.after, PrimitiveType | DecimalType)
-    return simple and match.before not in (match.after, _VOID)
+    return simple and match.before not in (match.after, VOID)
 
 
 def _may_become(before: DataType, after: DataType) -> bool:
     simple = (PrimitiveType, DecimalType)
     if isinstance(before, simple) and isinstance(after, simple):
         return before == after or is_widening(before, after)
-    return type(before) is type(after) or before == _VOID
+    return type(before) is type(after) or before == VOID
 
 
 def _other_type(match: MatchedType) -> Problem:
