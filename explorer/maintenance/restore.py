@@ -15,7 +15,6 @@ from uuid import UUID, uuid4, uuid5
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
@@ -44,6 +43,7 @@ from explorer.protocol.features.registry import supported_features
 from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION, COLUMN_MAPPING_MAX_ID
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
+from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
@@ -160,9 +160,9 @@ def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID)
         effect={
             **moves.effect,
             "files_added_again": back.num_rows,
-            "bytes_added_again": _sum(back),
+            "bytes_added_again": sum_of(back.column("size")),
             "files_removed": gone.num_rows,
-            "bytes_removed": _sum(gone),
+            "bytes_removed": sum_of(gone.column("size")),
             "changes_metadata": any("metaData" in action for action in actions),
             "undo": f"restore to version {newest.version}",
         },
@@ -192,8 +192,8 @@ def _commit(
         "numOfFilesAfterRestore": target.num_files,
         "numRemovedFiles": gone.num_rows,
         "numRestoredFiles": back.num_rows,
-        "removedFilesSize": _sum(gone),
-        "restoredFilesSize": _sum(back),
+        "removedFilesSize": sum_of(gone.column("size")),
+        "restoredFilesSize": sum_of(back.column("size")),
     }
     return commit_step(
         "RESTORE",
@@ -335,10 +335,6 @@ def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
     return build_files(
         files.column("path"), action=action, reason=reason, bytes=files.column("size")
     )
-
-
-def _sum(files: pa.Table) -> int:
-    return int(pc.sum(files.column("size")).as_py() or 0)
 
 
 def _summary(newest: int, target: int, files: _Files, moves: Moves, *, has_steps: bool) -> str:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_scalar, string_column
+from explorer.log.plain_arrays import Numbers, read_numbers
+
+_LARGEST_CLAIM: Final = 2**40
+"""Bytes that a file is believed to have."""
 
 
 def rows_of(files: pa.Table, path: str, columns: Sequence[str]) -> pa.Table:
@@ -22,6 +28,11 @@ def sum_of(numbers: pa.ChunkedArray) -> int:
     if abs(pc.sum(pc.cast(numbers, pa.float64(), safe=False)).as_py() or 0) < 2**62:
         return pc.sum(numbers).as_py() or 0
     return sum(number or 0 for number in numbers.to_pylist())
+
+
+def believed_sizes(files: pa.Table) -> Numbers:
+    """The sizes of files as far as they can be true: a log may claim anything."""
+    return np.clip(read_numbers(files.column("size")), 0, _LARGEST_CLAIM)
 
 
 def count_by_size(vectors: pa.ChunkedArray, starts: Sequence[int]) -> list[int]:

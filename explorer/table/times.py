@@ -133,6 +133,11 @@ def render_time(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=min(max(milliseconds, earliest), latest))
 
 
+def shown_time(milliseconds: int) -> str:
+    """`2026-11-01 10:22:03 UTC`."""
+    return f"{render_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def modification_times(store: ReadStore, listing: LogListing, versions: Sequence[int]) -> list[int]:
     """Modification times of commit files of `listing` as they are, in milliseconds."""
     if listing.stored:

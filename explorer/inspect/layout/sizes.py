@@ -23,6 +23,7 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.scan.watched import watched_files
 from explorer.table.counts import count
+from explorer.table.frames import believed_sizes
 from explorer.table.snapshot import Snapshot
 from explorer.table.target_size import target_file_size
 
@@ -47,8 +48,6 @@ PARTITIONS: Final = pa.schema(
     ]
 )
 _GIB: Final = 2**30
-_LARGEST_CLAIM: Final = 2**50
-"""Bytes that a file is believed to have: a log may claim anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +98,7 @@ def file_layout(
     named = ["size", "partition_values"] if columns else ["size"]
     watch = Watch(progress=progress, cancel=cancel)
     files = watched_files(snapshot, named, watch, "Reading sizes")
-    sizes = np.clip(read_numbers(files.column("size")), 0, _LARGEST_CLAIM)
+    sizes = believed_sizes(files)
     numbers, firsts = partition_numbers(files, columns)
     return Layout(
         version=snapshot.version,

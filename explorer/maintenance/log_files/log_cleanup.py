@@ -41,7 +41,6 @@ from explorer.maintenance.plan.guards import (
     judge_features,
     judge_log,
     judge_setting,
-    shown_time,
 )
 from explorer.maintenance.plan.independent_check import go_second_route
 from explorer.maintenance.plan.newest_times import newest_commit_times
@@ -63,7 +62,7 @@ from explorer.storage.ports import ObjectInfo
 from explorer.table.counts import count
 from explorer.table.retention import DAY_MS
 from explorer.table.table import Table
-from explorer.table.times import Clock, render_time, system_clock
+from explorer.table.times import Clock, render_time, shown_time, system_clock
 
 _MS = timedelta(milliseconds=1)
 

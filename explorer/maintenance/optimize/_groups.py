@@ -34,6 +34,7 @@ from explorer.scan.facts import Question, question_of
 from explorer.scan.plan import plan_piece
 from explorer.scan.predicate.parse import parse_predicate
 from explorer.scan.watched import over_watched
+from explorer.table.frames import believed_sizes
 from explorer.table.snapshot import Snapshot
 
 PROVIDER: Final = "delta-explorer"
@@ -51,9 +52,6 @@ _PARTLY_FULL: Final = 0.5
 
 _LARGEST_GROUP: Final = 100
 """Files of the target's size that are ordered together."""
-
-_LARGEST_CLAIM: Final = 2**40
-"""Bytes that a file is believed to have."""
 
 _MOST_TARGETS: Final = 1_000
 """New files of a group."""
@@ -122,11 +120,6 @@ def choose_groups(snapshot: Snapshot, aim: Aim, watch: Watch = UNWATCHED) -> Gro
     return Groups(
         files=found.combine_chunks(), num_looked_at=seen.num_files, num_foreign=seen.num_foreign
     )
-
-
-def believed_sizes(files: pa.Table) -> Numbers:
-    """The sizes of files as far as they can be true: in a log they are a stranger's claim."""
-    return np.clip(read_numbers(files.column("size")), 0, _LARGEST_CLAIM)
 
 
 def count_targets(files: pa.Table, aim: Aim) -> Numbers:
