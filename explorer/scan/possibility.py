@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import bool_column, int64_scalar
 from explorer.log.plain_arrays import FALSE, TRUE
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.schema import PrimitiveType
 from explorer.scan.predicate.domains import NAN_KEY, Domain, comparable_column, comparable_constant
 from explorer.scan.predicate.patterns import match_pattern
@@ -47,7 +48,6 @@ _MAX_RUNS = 64
 
 _SWAPPED: dict[Operator, Operator] = {">": "<", ">=": "<="}
 
-Path = tuple[str, ...]
 _NO_ANSWERS: Mapping[SqlCondition, pa.BooleanArray] = {}
 Mask = Any
 """A boolean column without nulls, or one scalar for all files."""
@@ -74,7 +74,7 @@ class _Span:
 
 def may_be_true(
     condition: Condition,
-    ranges: Mapping[Path, ColumnRange],
+    ranges: Mapping[FieldPath, ColumnRange],
     count: int,
     answers: Mapping[SqlCondition, pa.BooleanArray] = _NO_ANSWERS,
 ) -> pa.BooleanArray:
@@ -99,16 +99,16 @@ class _Case:
 
     def __init__(
         self,
-        ranges: Mapping[Path, ColumnRange],
-        floats: Iterable[Path],
-        nan: Path | None,
+        ranges: Mapping[FieldPath, ColumnRange],
+        floats: Iterable[FieldPath],
+        nan: FieldPath | None,
         answers: Mapping[SqlCondition, pa.BooleanArray],
     ) -> None:
         self._answers = answers
         self._ranges = ranges
         self._floats = set(floats)
         self._nan = nan
-        self._spans: dict[tuple[Path, Domain], _Span] = {}
+        self._spans: dict[tuple[FieldPath, Domain], _Span] = {}
 
     def possible(self, condition: Condition) -> Possible:
         """What the condition may be."""

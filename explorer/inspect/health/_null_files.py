@@ -23,6 +23,7 @@ from explorer.log.actions.columns import bool_column, int64_column, string_colum
 from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import (
     column_mapping_mode,
     physical_name,
@@ -37,7 +38,6 @@ from explorer.rows.data_file.parquet_file import ParquetDataFile, open_data_file
 from explorer.scan.statistics.column_statistics import StatisticsColumn, parsed_leaves, read_facts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.scan.statistics.required_columns import (
-    Path,
     RequiredColumn,
     counted_for,
     nulls_beyond,
@@ -232,7 +232,11 @@ def _hidden(files: pa.Table) -> pa.Array:
 
 
 def _beyond(
-    paths: pa.Array, counts: Mapping[Path, pa.Array], hidden: pa.Array, asked: _Asked, known_by: str
+    paths: pa.Array,
+    counts: Mapping[FieldPath, pa.Array],
+    hidden: pa.Array,
+    asked: _Asked,
+    known_by: str,
 ) -> list[pa.Table]:
     found = []
     for rule in asked.required:
@@ -245,7 +249,12 @@ def _beyond(
 
 
 def _rows(
-    paths: pa.Array, column: Path, wrong: pa.Array, nulls: pa.Array, may: pa.Array, known_by: str
+    paths: pa.Array,
+    column: FieldPath,
+    wrong: pa.Array,
+    nulls: pa.Array,
+    may: pa.Array,
+    known_by: str,
 ) -> pa.Table:
     kept = paths.filter(wrong)
     return pa.Table.from_arrays(
@@ -265,7 +274,7 @@ def _by_footers(
 ) -> tuple[list[pa.Table], int]:
     """The same of files that statistics leave open, and of how many the footers do too."""
 
-    def read(row: dict[str, Any]) -> dict[Path, int | None]:
+    def read(row: dict[str, Any]) -> dict[FieldPath, int | None]:
         file = DataFile(path=row["path"], size=row["size"])
         try:
             with (
@@ -278,7 +287,7 @@ def _by_footers(
                 raise
             return {}  # it counts as unknown
 
-    rows: list[dict[Path, int | None]] = []
+    rows: list[dict[FieldPath, int | None]] = []
     for row in each(snapshot.store, read, files.select(["path", "size"]).to_pylist()):
         watch.step(len(rows), files.num_rows, _READING)
         rows.append(row)
@@ -295,14 +304,16 @@ def _by_footers(
     return _beyond(paths, counts, hidden, asked, "footer"), unknown.true_count
 
 
-def _counts(opened: ParquetDataFile, schema: StructType, asked: _Asked) -> dict[Path, int | None]:
+def _counts(
+    opened: ParquetDataFile, schema: StructType, asked: _Asked
+) -> dict[FieldPath, int | None]:
     """How many nulls a footer counts in each column; all rows where the file lacks it."""
     leaves = opened.reader.metadata.schema
     places: dict[str, int | None] = {}
     for at in range(len(leaves)):
         # a name with a dot may stand for two of them
         places[leaves.column(at).path] = None if leaves.column(at).path in places else at
-    found: dict[Path, int | None] = {}
+    found: dict[FieldPath, int | None] = {}
     for place in asked.counted:
         fields = tuple(step for step in place.parents if isinstance(step, StructField))
         stored = _stored_path(list(opened.schema), schema, (*fields, place.field), asked.mode)
@@ -318,7 +329,7 @@ def _stored_path(
     schema: StructType,
     fields: Sequence[StructField],
     mode: MappingMode,
-) -> Path | None:
+) -> FieldPath | None:
     """The names by which a file has a field; None where it lacks it, or a struct around it."""
     names, around = [], schema
     for item in fields:

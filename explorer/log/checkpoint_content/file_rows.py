@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from explorer.log.actions.columns import ADD_COLUMNS, COLUMNS
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.checkpoint_content._parsed_partitions import PARSED as PARSED_PARTITIONS
 from explorer.log.checkpoint_content._parsed_partitions import PartitionStruct
 from explorer.log.checkpoint_content._unknown_fields import find_unknown_fields
@@ -30,6 +29,7 @@ from explorer.log.state.statistics_columns import (
     complete_statistics,
     indexed_statistics,
 )
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.known_properties import (
     CHECKPOINT_STATS_AS_JSON,
     CHECKPOINT_STATS_AS_STRUCT,

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import COLUMNS
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.record_counts import record_counts
-from explorer.log.checkpoint.parquet_part import FieldPath, ParquetPart, open_part
+from explorer.log.checkpoint.parquet_part import ParquetPart, open_part
 from explorer.log.checkpoint.read import Checkpoint
 from explorer.log.reconcile.key_columns import (
     GroupKeys,
@@ -40,6 +40,7 @@ from explorer.log.state._live_groups import (
 )
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.key_cache import KeyCache
+from explorer.protocol.actions import FieldPath
 from explorer.storage.at_once import Answer, Job, at_once, each
 from explorer.storage.ports import RangeStore, ReadStore, offers
 

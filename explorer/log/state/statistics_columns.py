@@ -15,13 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int64_scalar
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.plain_arrays import ZERO, in_one_piece
 from explorer.log.state._statistics_rendering import render_statistics
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.log.statistics.statistics_values import drop_overflow, fit_values, parse_times
-from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.actions import FieldPath, Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.known_properties import INDEXED_COLUMNS, STATS_COLUMNS, MappingMode

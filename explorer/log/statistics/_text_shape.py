@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from explorer.log.statistics.single_text import FieldPath
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.hooked_json import refuse_constant, without_duplicates
 
 # a string, a brace, or a number or word, where there are no escapes

@@ -18,7 +18,8 @@ from explorer.log.json_tokens import build_column, flag_fitting, flag_unescaped
 from explorer.log.plain_arrays import Flags, build_array
 from explorer.log.statistics._text_cutting import CutTexts, Rows, TextBatch, flag_literals, only
 from explorer.log.statistics._text_shape import TextShape, parse_shape
-from explorer.log.statistics.single_text import FieldPath, Leaves
+from explorer.log.statistics.single_text import Leaves
+from explorer.protocol.actions import FieldPath
 
 # fewer of one shape are not worth it
 _FEWEST = 256

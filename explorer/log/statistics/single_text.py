@@ -15,9 +15,9 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 import pyarrow as pa
 
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.hooked_json import without_duplicates
 
-FieldPath: TypeAlias = tuple[str, ...]
 Leaves: TypeAlias = Mapping[FieldPath, pa.DataType]
 """The way to a value by names of the log, and its type."""
 

@@ -29,13 +29,13 @@ from explorer.log.plain_arrays import build_array
 from explorer.log.statistics._uniform_texts import read_uniform
 from explorer.log.statistics.single_text import (
     TINY_NUMBER,
-    FieldPath,
     Leaves,
     holds_decimals,
     read_one,
     repeats_names,
     sort_out,
 )
+from explorer.protocol.actions import FieldPath
 
 # small enough to stay in a processor's cache, where it is twice as fast
 _AT_ONCE = 8192

@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import COLUMNS, empty_table
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.statistics_columns import StatisticsStruct, complete_statistics
 from explorer.pipeline.jobs.failures import clear_errors
 from explorer.pipeline.large.large_tasks import CELL, Piece, Question, ReadDecided, ReadPieces
 from explorer.pipeline.session import parallelism
 from explorer.pipeline.tasks.task_groups import pack_files, unpack_files
+from explorer.protocol.actions import FieldPath
 from explorer.storage.ports import ReadStore
 from explorer.table.frames import rows_of, sum_of
 from explorer.table.row_counts import flag_impossible

@@ -19,13 +19,14 @@ from pyroaring import BitMap
 
 from explorer.log.actions.columns import COLUMNS, empty_table, schema_of
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint.parquet_part import FieldPath, ParquetPart, open_part
+from explorer.log.checkpoint.parquet_part import ParquetPart, open_part
 from explorer.log.reconcile.tail import EMPTY_TAIL
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.key_cache import KeyCache
 from explorer.log.state.reconciled_files import LogState
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.pipeline.tasks.task_groups import unpack_files
+from explorer.protocol.actions import FieldPath
 from explorer.storage.ports import ReadStore
 
 CELL: Final = "cell"

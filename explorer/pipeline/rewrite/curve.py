@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.plain_arrays import Numbers, in_one_piece
-
-FieldPath: TypeAlias = tuple[str, ...]
+from explorer.protocol.actions import FieldPath
 
 _MOST_BITS: Final = 10
 """About a thousand ranges of each column, as the reference has."""

@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int32_column, int64_column, string_column
 from explorer.log.plain_arrays import build_array
-from explorer.pipeline.rewrite.curve import FieldPath, MeasuredOrder, column_at
+from explorer.pipeline.rewrite.curve import MeasuredOrder, column_at
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.statistics import RunningStatistics
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest

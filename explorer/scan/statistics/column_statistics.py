@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import int64_column
 from explorer.log.plain_arrays import FALSE, TRUE, ZERO, in_one_piece
 from explorer.log.state.file_columns import FileColumns
-from explorer.log.statistics.single_text import FieldPath, Leaves
+from explorer.log.statistics.single_text import Leaves
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.log.statistics.statistics_values import drop_overflow, fit_values, parse_times
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.features.type_widening import type_changes
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType

@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 from explorer.errors import Problem
 from explorer.log.actions.columns import int32_column, string_scalar
 from explorer.log.plain_arrays import FALSE, ZERO
-from explorer.log.statistics.single_text import FieldPath, Leaves
+from explorer.log.statistics.single_text import Leaves
 from explorer.log.statistics.statistics_text import ParsedTexts, parse_statistics_texts
 from explorer.log.statistics.statistics_values import parse_times
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import physical_name, physical_path
 from explorer.protocol.hooked_json import refuse_constant, without_duplicates
 from explorer.protocol.known_properties import MappingMode
