@@ -189,8 +189,8 @@ class FileChanges:
             "num_records_after": after.column("num_records"),
             "deletion_vector_before": before.column("deletion_vector"),
             "deletion_vector_after": after.column("deletion_vector"),
-            "cardinality_before": hidden_rows(before),
-            "cardinality_after": hidden_rows(after),
+            "cardinality_before": count_hidden_rows(before),
+            "cardinality_after": count_hidden_rows(after),
         }
         return pa.Table.from_arrays(list(columns.values()), list(columns))
 
@@ -201,8 +201,8 @@ class FileChanges:
         return RowChanges(
             added=_live_rows(self.added),
             removed=_live_rows(self.removed),
-            hidden=_growth(hidden_rows(stayed.before), hidden_rows(stayed.after)),
-            restored=_growth(hidden_rows(stayed.after), hidden_rows(stayed.before)),
+            hidden=_growth(count_hidden_rows(stayed.before), count_hidden_rows(stayed.after)),
+            restored=_growth(count_hidden_rows(stayed.after), count_hidden_rows(stayed.before)),
             recounted=_recounted(stayed),
         )
 
@@ -211,7 +211,7 @@ def _listed(files: SomeFiles, positions: Positions, snapshot: Snapshot) -> pa.Ta
     return snapshot.with_logical_names(files.read(positions, ADDED_COLUMNS))
 
 
-def hidden_rows(files: pa.Table) -> pa.ChunkedArray:
+def count_hidden_rows(files: pa.Table) -> pa.ChunkedArray:
     """How many rows of each file its deletion vector hides, null where it does not say."""
     vectors = files.column("deletion_vector")
     cardinality = pc.struct_field(vectors, "cardinality")
@@ -219,7 +219,7 @@ def hidden_rows(files: pa.Table) -> pa.ChunkedArray:
 
 
 def _live_rows(files: pa.Table) -> int | None:
-    records, hidden = files.column("num_records"), hidden_rows(files)
+    records, hidden = files.column("num_records"), count_hidden_rows(files)
     if records.null_count or hidden.null_count:
         return None
     return sum_of(records) - sum_of(hidden)

@@ -39,8 +39,8 @@ class Reach:
     def losses_to(self, other: Reach) -> tuple[list[range], list[range]]:
         """Versions, and versions of the change feed, that can be read here and not in `other`."""
         return (
-            ranges_of(self.readable & ~other.readable, self.first),
-            ranges_of(self.changes & ~other.changes, self.first),
+            version_ranges(self.readable & ~other.readable, self.first),
+            version_ranges(self.changes & ~other.changes, self.first),
         )
 
 
@@ -74,7 +74,7 @@ def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray) -> Fl
     return touched
 
 
-def missing_files(events: FileEvents, present: pa.ChunkedArray) -> tuple[Flags, Flags]:
+def lacking_files(events: FileEvents, present: pa.ChunkedArray) -> tuple[Flags, Flags]:
     """For each event, whether its data file is not `present`, and whether its deletion vector
     is not; files outside of the table's root count as present, because nobody looked."""
     paths, vectors = events.files
@@ -83,7 +83,7 @@ def missing_files(events: FileEvents, present: pa.ChunkedArray) -> tuple[Flags, 
     return _lacking(paths, there), without if vectors is None else _lacking(vectors, there)
 
 
-def ranges_of(flags: Flags, first: int) -> list[range]:
+def version_ranges(flags: Flags, first: int) -> list[range]:
     """The runs of set flags as versions, the first flag being that of `first`."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     return [

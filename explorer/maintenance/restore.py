@@ -33,7 +33,7 @@ from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.steps.commit_files import restoring, without_other_ids
 from explorer.maintenance.steps.commit_step import commit_step, judge_commit
 from explorer.maintenance.steps.differing_files import differing_files
-from explorer.maintenance.steps.files_coming_back import missing_files, vacuum_under_way
+from explorer.maintenance.steps.files_coming_back import gone_among, vacuum_under_way
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import render_action
@@ -318,7 +318,7 @@ def _judge_files(look: Look, target: Snapshot) -> Verdict:
             remedy="Wait until it has ended, or for a day where it was broken off.",
         )
     files = target.physical_files("add", ["path", "deletion_vector"])
-    missing = missing_files(look.store, files, look.watch)
+    missing = gone_among(look.store, files, look.watch)
     if len(missing):
         return Verdict(
             guard="files",

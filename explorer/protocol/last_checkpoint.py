@@ -82,7 +82,7 @@ def render_last_checkpoint(last: LastCheckpoint) -> bytes:
         "v2Checkpoint": None if last.embedded is None else _render_embedded(last.embedded),
     }
     body |= {key: value for key, value in optional.items() if value is not None}
-    body["checksum"] = build_checksum(orjson.dumps(body))
+    body["checksum"] = build_hint_checksum(orjson.dumps(body))
     return orjson.dumps(body)
 
 
@@ -128,7 +128,7 @@ def build_canonical_form(data: bytes) -> str:
     return ",".join(f"{path}={value}" for path, value in _canonical_pairs(_decode(data)))
 
 
-def build_checksum(data: bytes) -> str:
+def build_hint_checksum(data: bytes) -> str:
     """The checksum of a JSON object, whatever `checksum` it already holds."""
     return _checksum(_decode(data))
 

@@ -220,7 +220,7 @@ class Snapshot:
     @property
     def file_state(self) -> FileState:
         """The live files as a `FileState`."""
-        return LiveFiles(self)
+        return SnapshotFiles(self)
 
     def _raw(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
         from explorer.table.files_table import read_files_table  # noqa: PLC0415  # brings Arrow
@@ -344,7 +344,7 @@ class Snapshot:
         return with_logical_names(files, names)
 
 
-class LiveFiles:
+class SnapshotFiles:
     """A `FileState` over a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -99,7 +99,7 @@ def removed_no_sooner(batch: pa.RecordBatch, timestamp: int) -> pa.RecordBatch:
     return batch.set_column(at, "deletion_timestamp", later.cast(batch.schema.field(at).type))
 
 
-def table_of(
+def table_of_staged(
     action: FileAction, batches: Sequence[pa.RecordBatch], bodies: Sequence[Mapping[str, Any]]
 ) -> pa.Table:
     """Batches of `complete`, and bodies as in the log, as one table. A number that its column

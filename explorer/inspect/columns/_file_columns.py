@@ -16,7 +16,7 @@ from explorer.rows.conversion.field_matching import has_ids, match_fields, parqu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileColumns:
+class FooterFields:
     """What a file holds of a table's fields.
 
     `absent` maps the logical path of each field that the file lacks to the reason; a field
@@ -30,13 +30,13 @@ class FileColumns:
     is_unrelated: bool = False
 
 
-def match_file(found: pa.Schema, wanted: Sequence[StructField], mode: MappingMode) -> FileColumns:
+def match_file(found: pa.Schema, wanted: Sequence[StructField], mode: MappingMode) -> FooterFields:
     """Compare a file's own schema with the fields that it should hold, partition columns left
     out; raises `CorruptDataError` where two columns of the file answer to one field."""
     absent: dict[FieldPath, str] = {}
     used = set(_match(list(found), wanted, (), _Asked(mode=mode, ids=has_ids(list(found))), absent))
     unused = ((item.name, parquet_id(item)) for at, item in enumerate(found) if at not in used)
-    return FileColumns(absent=absent, unused=tuple(unused))
+    return FooterFields(absent=absent, unused=tuple(unused))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from explorer.table.retention import DAY_MS
 from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, shown_time
 
 
-def judge_clock(facts: LogFacts) -> Iterator[Finding]:
+def find_clock_faults(facts: LogFacts) -> Iterator[Finding]:
     """Every finding that the times of commits give."""
     times = [(version, facts.time_of(version)) for version in facts.listing.commits]
     known = [(version, time) for version, time in times if time is not None]

@@ -16,8 +16,8 @@ from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health._log_growth import log_growth
-from explorer.inspect.health._log_rules import judge_log
-from explorer.inspect.health._missing_files import THINGS, missing_files
+from explorer.inspect.health._log_rules import find_log_faults
+from explorer.inspect.health._missing_files import THINGS, find_missing_files
 from explorer.inspect.health._null_files import NullFiles, judge_nulls, null_files
 from explorer.inspect.health._opening import cost_in_words, cost_of_opening, known_by_listing
 from explorer.inspect.health.findings import Finding, finding_of, findings_frame
@@ -125,7 +125,7 @@ def files_health(
     look = _look(table, now, watch)
     if look.snapshot is None:
         return _build(look, None)
-    missing, nulls = missing_files(look.snapshot, watch), null_files(look.snapshot, watch)
+    missing, nulls = find_missing_files(look.snapshot, watch), null_files(look.snapshot, watch)
     return _build(look, None, _Files(missing=missing, nulls=nulls))
 
 
@@ -205,7 +205,7 @@ def _build(look: _Look, limit: int | None, files: _Files | None = None) -> Healt
     names = () if checkpoint is None else checkpoint.names
     sizes = sum(facts.sizes.get(name, 0) for name in names) + _sidecar_bytes(look.files)
     is_read = snapshot is not None and (limit is None or sizes <= limit)
-    findings = [*_unopened(look), *judge_log(facts)]
+    findings = [*_unopened(look), *find_log_faults(facts)]
     findings += [
         finding_of(problem, "wrong hint", repair="repair hint")
         for problem in validate_hint(look.table.store, facts.listing)

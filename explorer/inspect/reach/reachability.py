@@ -18,7 +18,7 @@ import pyarrow as pa
 from explorer.errors import CorruptLogError, DeltaError
 from explorer.files.events import ADD, REMOVE, FileEvents, read_events
 from explorer.files.listed import list_files
-from explorer.files.reachable import Reach, build_reach, missing_files
+from explorer.files.reachable import Reach, build_reach, lacking_files
 from explorer.inspect.commits.commit_lines import find_lines, read_commits
 from explorer.inspect.reach._frames import (
     DATA_GONE,
@@ -123,7 +123,7 @@ def reach_by_files(
     except CorruptLogError as error:
         return _answer(known, feeds, problem=f"{error.problem} {error.reason}")
     present = list_files(table.store, watch).paths
-    data, vectors = missing_files(events, present)
+    data, vectors = lacking_files(events, present)
     paths, _ = events.files
     seen = _Seen(
         first=events.first,

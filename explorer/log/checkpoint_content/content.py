@@ -58,7 +58,7 @@ class CheckpointContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileRows:
+class FileActionRows:
     """The file actions of a checkpoint: the types of the columns `add` and `remove`, and
     their rows, which can be gone through once. `count_adds` tells, after that, how many
     live files there must be, where that is known by another way."""

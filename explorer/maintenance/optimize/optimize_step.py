@@ -75,7 +75,7 @@ def rewrite_step(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
         tally.result = {"version": made, "was_there": True}
         tally.done = step.num_files
         return
-    batch = batch_of(Table(run.store), run.plan, step)
+    batch = plan_batch_again(Table(run.store), run.plan, step)
     earlier, own = list(noted.get("runs", ())), uuid4().hex
     run.note({"event": "batch", "step": index, "runs": [*earlier, own]})
     seed = UUID(step.arguments["seed"])
@@ -192,7 +192,7 @@ def _paths(written: pa.Table) -> list[str]:
     return found
 
 
-def batch_of(table: Table, plan: Plan, step: Step) -> Batch:
+def plan_batch_again(table: Table, plan: Plan, step: Step) -> Batch:
     """The files of a step, worked out again from the plan's version; raises `ConflictError`
     where they are not those of the plan."""
     snapshot = table.snapshot(version=plan.anchor.version)

@@ -54,7 +54,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class FilesQuestion:
     """What is asked of files, and what must be read for it."""
 
     action: FileAction
@@ -118,7 +118,7 @@ class ReadPieces:
     pieces: tuple[Piece, ...]
     keys: bytes | None
     newer: Mapping[FileAction, bytes]
-    question: Question
+    question: FilesQuestion
 
     def __call__(self, batches: Batches) -> Batches:
         """Cells, for batches with one column of numbers."""
@@ -146,7 +146,7 @@ class ReadDecided:
     batches with the columns `action` and `cell`."""
 
     store: ReadStore
-    question: Question
+    question: FilesQuestion
 
     def __call__(self, batches: Batches) -> Batches:
         """Cells."""
@@ -180,7 +180,7 @@ def cells(found: Sequence[bytes]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], names=[CELL])
 
 
-def _answers(build: Callable[[], PieceState], question: Question) -> Batches:
+def _answers(build: Callable[[], PieceState], question: FilesQuestion) -> Batches:
     with question.mark.marked():
         files = build().stream(question.action, question.columns, question.leaves)
         for cell in question.work(files):

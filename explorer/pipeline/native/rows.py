@@ -33,7 +33,7 @@ from explorer.protocol.schema import VOID, StructField, StructType
 from explorer.rows.data_file.data_file import DataFile, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.rows.data_file.partition_columns import joined_scalars, partition_scalar
-from explorer.rows.data_file.read_file import misfit
+from explorer.rows.data_file.read_file import vector_misfit
 from explorer.rows.data_file.row_positions import hidden_column
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
@@ -131,7 +131,7 @@ def _words(
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The vector as 64 rows a word, up to the last row that it hides."""
     if vector and num_records is not None and vector.max() >= num_records:
-        raise misfit(file, vector.max(), num_records)
+        raise vector_misfit(file, vector.max(), num_records)
     count = -(-(vector.max() + 1) // _WORD_BITS) if vector else 0
     bits = deletion_mask(vector, 0, count * _WORD_BITS).buffers()[1]
     return np.frombuffer(bits, np.int64)[:count] if count else np.empty(0, np.int64)

@@ -44,10 +44,10 @@ _BEYOND_ASCII: Final = r"%[89A-Fa-f][0-9A-Fa-f]"
 def validate_places(change: Change) -> Problems:
     """The path of a new file is a URI that leads to a file, which is in no log. Of a file
     that is there already the log holds the path: it comes back, or goes, under that one."""
-    yield from places_of("add", change.new_files.column("path"))
+    yield from validate_named_places("add", change.new_files.column("path"))
 
 
-def places_of(action: str, paths: pa.ChunkedArray) -> Problems:
+def validate_named_places(action: str, paths: pa.ChunkedArray) -> Problems:
     """What is wrong with the places that actions name."""
     if _are_plain(paths):
         return
