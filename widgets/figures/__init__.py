@@ -1,7 +1,7 @@
 """Figures, without Panel.
 
-In: commits as columns (`commits`), which of them are shown (`filters`), and what is marked
-(`marks`). Out: a Bokeh figure; what a person does to it comes back as an event.
+In: a frame of commits, and a filter. Out: commits as columns, those of them that are shown, and
+the Bokeh figure of them with what happened to the table as marks.
 
-Read first: `timeline`.
+Read first: `commits`, then `timeline`.
 """
