@@ -15,7 +15,7 @@ from widgets.page.explorer import Explorer
 from widgets.page.kernel_note import KernelNote
 from widgets.page.standalone import render_standalone
 from widgets.session.access import Access
-from widgets.session.desk import Desk, Shelf
+from widgets.session.desk import Desk, OpenTables
 from widgets.session.maintenance import Maintenance
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
@@ -54,7 +54,7 @@ class TableExplorer(pn.viewable.Viewer):
         self._state = PageState()
         desk = Desk(
             runner=InlineRunner(),
-            shelf=Shelf(storage_options),
+            tables=OpenTables(storage_options),
             access=Access(),
             recents=Recents(),
             maintenance=Maintenance(

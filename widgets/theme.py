@@ -140,8 +140,6 @@ DARK = Palette(
     unknown="#8891a0",
 )
 
-PALETTES = {"light": LIGHT, "dark": DARK}
-
 
 def lane_of(operation: str | None) -> str:
     """The family of an operation as `commitInfo` names it (spec: Commit Provenance

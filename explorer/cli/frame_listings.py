@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.wording import UNKNOWN, render_count, render_size, render_time
+from explorer.cli.wording import UNKNOWN, render_count, render_partition, render_size, render_time
 
 
 def list_files(console: Console, rows: list[Row]) -> None:
@@ -29,11 +29,6 @@ def list_features(console: Console, rows: list[Row]) -> None:
 def list_log_files(console: Console, rows: list[Row]) -> None:
     """Rows of `explorer.inspect.log_files`."""
     print_listing(console, _LOG, rows)
-
-
-def _partition(row: Row) -> str:
-    values = row["partition_values"] or {}
-    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in values.items())
 
 
 def _hidden(row: Row) -> str:
@@ -81,7 +76,11 @@ _FILES = (
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
     Column(title="hidden", render=_hidden, align="right"),
     Column(title="modified (UTC)", render=lambda row: render_time(row["modification_time"])),
-    Column(title="partition", render=_partition, shrinks=True),
+    Column(
+        title="partition",
+        render=lambda row: render_partition(row["partition_values"]),
+        shrinks=True,
+    ),
 )
 _SCHEMA = (
     Column(title="name", render=lambda row: "  " * row["depth"] + row["name"], shrinks=True),

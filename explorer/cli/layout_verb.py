@@ -22,7 +22,14 @@ from explorer.cli.options import (
     check_one_point_in_time,
 )
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_time
+from explorer.cli.wording import (
+    UNKNOWN,
+    printable,
+    render_count,
+    render_partition,
+    render_size,
+    render_time,
+)
 from explorer.table.target_size import parse_target
 
 _SCREENFUL = 20
@@ -109,11 +116,6 @@ def _bar(row: Row) -> str:
     return "▪" * length
 
 
-def _partition(row: Row) -> str:
-    pairs = row["partition"].items()
-    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in pairs)
-
-
 def _depth(row: Row) -> str:
     return UNKNOWN if row["mean_depth"] is None else f"{row['mean_depth']:,.1f}"
 
@@ -126,7 +128,12 @@ _SIZES = (
     Column(title="", render=_bar),
 )
 _PARTITIONS = (
-    Column(title="partition", render=_partition, style=lambda _: "bold", shrinks=True),
+    Column(
+        title="partition",
+        render=lambda row: render_partition(row["partition"]),
+        style=lambda _: "bold",
+        shrinks=True,
+    ),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
     Column(title="small", render=lambda row: render_count(row["small_files"]), align="right"),

@@ -3,7 +3,6 @@ printed page, or an approval a receipt."""
 
 from __future__ import annotations
 
-import getpass
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -35,7 +34,7 @@ from explorer.cli.options import (
 from explorer.cli.plan_arguments import check_arguments
 from explorer.cli.terminal import show_progress
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.unicode_text import replace_unencodable
+from explorer.maintenance.plan.approval import system_user
 
 if TYPE_CHECKING:
     from explorer.maintenance.documents.receipt import Receipt
@@ -212,7 +211,9 @@ def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> i
         )
     check_arguments(plan, own, table)
     earlier = completed_run(state, plan.digest)
-    approval = Approval(plan.digest, by=_user(), table_name=request.confirm, reason=request.reason)
+    approval = Approval(
+        plan.digest, by=system_user(), table_name=request.confirm, reason=request.reason
+    )
     with show_progress() as progress:
         running = start(
             plan,
@@ -252,10 +253,3 @@ def _wait(running: Any) -> Receipt:
             running.cancel()
             sys.stderr.write("Stopping between two changes...\n")
     return receipt
-
-
-def _user() -> str | None:
-    try:
-        return replace_unencodable(getpass.getuser())
-    except (OSError, KeyError):  # no name for this user
-        return None

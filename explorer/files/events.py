@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,9 +20,16 @@ from explorer.errors import CorruptLogError, DeltaError
 from explorer.files._event_lines import LINES, VECTOR, read_json, read_lines, unreadable
 from explorer.files.name_index import codes_of
 from explorer.files.store_paths import Places, file_of_each, places_of
-from explorer.log.actions.columns import DELETION_VECTOR, string_column
+from explorer.log.actions.columns import DELETION_VECTOR, string_scalar
 from explorer.log.folder.listing import CheckpointFiles, LogListing
-from explorer.log.plain_arrays import build_array, in_one_piece, read_values
+from explorer.log.plain_arrays import (
+    EMPTY,
+    Numbers,
+    build_array,
+    in_one_piece,
+    read_numbers,
+    read_values,
+)
 from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
@@ -51,7 +57,7 @@ _BLOCK = 4 * 2**20
 _PARSERS = 2
 """Blocks that are parsed at once: splitting and joining columns leave pyarrow's threads idle."""
 
-_Block = tuple[list[bytes], npt.NDArray[np.int64]]
+_Block = tuple[list[bytes], Numbers]
 """Whole commits, and their versions."""
 
 _KINDS = {ADD: "add", REMOVE: "remove", CHANGE: "cdc"}
@@ -78,12 +84,12 @@ class FileEvents:
         return file_of_each(self.table, self.root)
 
     @cached_property
-    def file_codes(self) -> npt.NDArray[np.int64]:
+    def file_codes(self) -> Numbers:
         """A number for each logical file (path and deletion vector) of each row."""
         return _codes(self.table)
 
     @cached_property
-    def newest_rows(self) -> npt.NDArray[np.int64]:
+    def newest_rows(self) -> Numbers:
         """Where the last event of each logical file stands, change files left out."""
         codes, order = self.file_codes, np.arange(self.table.num_rows)
         files = read_values(self.table.column("kind")) != CHANGE
@@ -96,14 +102,14 @@ class FileEvents:
         """The last event of each logical file, change files left out."""
         return self._at(self.table, self.newest_rows)
 
-    def places(self, rows: npt.NDArray[np.int64]) -> Places:
+    def places(self, rows: Numbers) -> Places:
         """`places_of` the files of some rows."""
         names = self.files[0]
         if len(rows) < len(names):
             names = names.take(build_array(rows))
         return places_of(self._at(self.table, rows), self.root, names)
 
-    def _at(self, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
+    def _at(self, table: pa.Table, rows: Numbers) -> pa.Table:
         # a table without removals has them all, and to take them would copy all of it
         return table if len(rows) == table.num_rows else table.take(build_array(rows))
 
@@ -176,7 +182,7 @@ def _blocks(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator
             yield whole, numbers
 
 
-def _parse(block: list[bytes], versions: npt.NDArray[np.int64]) -> pa.Table:
+def _parse(block: list[bytes], versions: Numbers) -> pa.Table:
     """The events of whole commits, whose versions these are."""
     table, counts = read_lines(block)
     return _as_events(table, build_array(np.repeat(versions, counts)))
@@ -192,7 +198,7 @@ def _as_events(lines: pa.Table, versions: pa.Array) -> pa.Table:
 
 
 def _of_batch(lines: pa.RecordBatch, versions: pa.Array) -> list[pa.Table]:
-    parts: list[tuple[npt.NDArray[np.int64], pa.Table]] = []
+    parts: list[tuple[Numbers, pa.Table]] = []
     for kind, name in _KINDS.items():
         column = lines.column(name)
         if column.null_count == len(column):
@@ -300,7 +306,7 @@ def _fit(structs: pa.StructArray, wanted: pa.StructType) -> pa.StructArray:
     return pa.StructArray.from_arrays(children, fields=list(wanted), mask=structs.is_null())
 
 
-def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
+def _codes(table: pa.Table) -> Numbers:
     paths = table.column("path")
     # looking for one character is many times cheaper than an expression
     if any(may_begin_with(chunk, "/") or holds_byte(chunk, ":") for chunk in paths.chunks):
@@ -312,21 +318,16 @@ def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
     if vectors.null_count == len(vectors):
         return codes
     one, two, three = (
-        pc.coalesce(pc.cast(pc.struct_field(vectors, name), pa.string()), _NOTHING)
+        pc.coalesce(pc.cast(pc.struct_field(vectors, name), pa.string()), EMPTY)
         for name in ("storage_type", "path_or_inline_dv", "offset")
     )
     unique = pc.dictionary_encode(pc.binary_join_element_wise(one, two, three, _BETWEEN))
-    marks = _indices(unique)
+    marks = read_numbers(unique.indices)
     both = codes * (len(unique.dictionary) + 1) + marks
-    return _indices(pc.dictionary_encode(build_array(both)))
+    return read_numbers(pc.dictionary_encode(build_array(both)).indices)
 
 
-def _indices(encoded: pa.DictionaryArray) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = read_values(encoded.indices).astype(np.int64)
-    return found
-
-
-_NOTHING, _BETWEEN = (string_column(["", "\0"])[at] for at in range(2))
+_BETWEEN = string_scalar("\0")
 
 
 def _no_beginning(reason: str) -> CorruptLogError:

@@ -17,9 +17,7 @@ import pyarrow.compute as pc
 
 from explorer.files.events import ADD, CHANGE, FileEvents
 from explorer.log.actions.columns import string_column
-from explorer.log.plain_arrays import read_values
-
-Flags = npt.NDArray[np.bool_]
+from explorer.log.plain_arrays import TRUE, Flags, Numbers, read_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +39,8 @@ class Reach:
     def losses_to(self, other: Reach) -> tuple[list[range], list[range]]:
         """Versions, and versions of the change feed, that can be read here and not in `other`."""
         return (
-            ranges_of(self.readable & ~other.readable, self.first),
-            ranges_of(self.changes & ~other.changes, self.first),
+            version_ranges(self.readable & ~other.readable, self.first),
+            version_ranges(self.changes & ~other.changes, self.first),
         )
 
 
@@ -55,7 +53,7 @@ def build_reach(events: FileEvents, missing: Flags) -> Reach:
     with_files = np.zeros(count, np.bool_)
     with_files[versions[kinds == CHANGE]] = True
     speaks = (kinds == CHANGE) | ~with_files[versions]
-    moved = read_values(events.table.column("data_change").fill_null(_TRUE))
+    moved = read_values(events.table.column("data_change").fill_null(TRUE))
     moved = moved | (kinds == CHANGE)
     lost = np.zeros(count, np.bool_)
     lost[versions[missing & speaks & moved]] = True
@@ -76,7 +74,7 @@ def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray) -> Fl
     return touched
 
 
-def missing_files(events: FileEvents, present: pa.ChunkedArray) -> tuple[Flags, Flags]:
+def lacking_files(events: FileEvents, present: pa.ChunkedArray) -> tuple[Flags, Flags]:
     """For each event, whether its data file is not `present`, and whether its deletion vector
     is not; files outside of the table's root count as present, because nobody looked."""
     paths, vectors = events.files
@@ -85,7 +83,7 @@ def missing_files(events: FileEvents, present: pa.ChunkedArray) -> tuple[Flags, 
     return _lacking(paths, there), without if vectors is None else _lacking(vectors, there)
 
 
-def ranges_of(flags: Flags, first: int) -> list[range]:
+def version_ranges(flags: Flags, first: int) -> list[range]:
     """The runs of set flags as versions, the first flag being that of `first`."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))
     return [
@@ -103,7 +101,7 @@ def _lacking(names: pa.ChunkedArray, present: pa.ChunkedArray) -> Flags:
 def _versions_in_need(
     events: FileEvents,
     missing: Flags,
-    versions: npt.NDArray[np.int64],
+    versions: Numbers,
     kinds: npt.NDArray[np.int8],
     count: int,
 ) -> Flags:
@@ -124,6 +122,3 @@ def _versions_in_need(
     np.add.at(change, until[added], -1)
     needy: Flags = np.cumsum(change[:-1]) > 0
     return needy
-
-
-_TRUE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x01")])[0]

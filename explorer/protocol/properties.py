@@ -7,7 +7,6 @@ Properties live in the configuration of the metadata, as strings;
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -73,33 +72,7 @@ PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = MappingProxyType(
         )
     }
 )
-"""The known properties by name, in the order in which they are shown."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectiveProperty:
-    """A property as it counts for one table.
-
-    `value` is the text in force, None where a known property without a default
-    is not set. `description` is empty for a property that is not known.
-    """
-
-    name: str
-    value: str | None
-    is_default: bool
-    description: str
-    problem: Problem | None = None
-
-
-def effective_properties(configuration: Mapping[str, str]) -> tuple[EffectiveProperty, ...]:
-    """Every known property, in registry order, then what else the table sets, by name."""
-    result = [_effective(item, configuration) for item in PROPERTIES.values()]
-    known = {name for item in PROPERTIES.values() for name in (item.name, *item.aliases)}
-    result.extend(
-        EffectiveProperty(name=name, value=configuration[name], is_default=False, description="")
-        for name in sorted(configuration.keys() - known)
-    )
-    return tuple(result)
+"""The known properties by name."""
 
 
 def validate_properties(configuration: Mapping[str, str]) -> list[Problem]:
@@ -116,16 +89,3 @@ def check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:
         for name, text in configuration.items()
         if name.lower().startswith(prefix)
     }
-
-
-def _effective(item: TableProperty[Any], configuration: Mapping[str, str]) -> EffectiveProperty:
-    problem = item.validate(configuration)
-    text = item.text_in(configuration)
-    is_default = problem is not None or text is None
-    return EffectiveProperty(
-        name=item.name,
-        value=item.default if is_default else text,
-        is_default=is_default,
-        description=item.description,
-        problem=problem,
-    )

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column, int64_column
 from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import FALSE, TRUE, ZERO
 from explorer.log.state.file_columns import FileColumns, ReducibleFiles
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.table.frames import sum_of
@@ -20,16 +20,14 @@ PARSED_NUM_RECORDS: Final = ("stats_parsed", *_NUM_RECORDS)
 """Where a checkpoint has the number of rows of a file."""
 
 # scalars by way of an array: plain values would make pyarrow import pandas
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
-_ZERO = int64_column([0])[0]
 
 
 def flag_impossible(vectors: pa.ChunkedArray, records: pa.ChunkedArray) -> pa.ChunkedArray:
     """Which deletion vectors do not hide a number of rows that there can be: none is said,
     or fewer than 0, or more than the file has, where `records` say how many."""
     hidden = pc.struct_field(vectors, "cardinality")
-    fits = pc.coalesce(pc.less_equal(hidden, records), _TRUE)
-    fits = pc.coalesce(pc.and_(pc.greater_equal(hidden, _ZERO), fits), _FALSE)
+    fits = pc.coalesce(pc.less_equal(hidden, records), TRUE)
+    fits = pc.coalesce(pc.and_(pc.greater_equal(hidden, ZERO), fits), FALSE)
     return pc.and_(vectors.is_valid(), pc.invert(fits))
 
 

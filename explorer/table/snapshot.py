@@ -220,19 +220,19 @@ class Snapshot:
     @property
     def file_state(self) -> FileState:
         """The live files as a `FileState`."""
-        return LiveFiles(self)
+        return SnapshotFiles(self)
 
     def _raw(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
-        from explorer.table.files_table import read_files  # noqa: PLC0415  # brings Arrow
+        from explorer.table.files_table import read_files_table  # noqa: PLC0415  # brings Arrow
 
         def read(loaded: LoadedVersion) -> pa.Table:
             if _NUM_RECORDS not in columns:
-                return read_files(loaded, action, columns)
+                return read_files_table(loaded, action, columns)
             stored = [name for name in columns if name != _NUM_RECORDS]
             counts = self._counts(loaded)
             if not stored:
                 return counts
-            files = read_files(loaded, action, stored)
+            files = read_files_table(loaded, action, stored)
             return files.append_column(_NUM_RECORDS, counts.column(0)).select(list(columns))
 
         return self.consult(read)
@@ -240,11 +240,11 @@ class Snapshot:
     def _counts(self, loaded: LoadedVersion) -> pa.Table:
         """`num_records` of all live files; kept, because finding them means parsing all
         statistics, and they take eight bytes a file. Rows are in the order of `loaded`."""
-        from explorer.table.files_table import read_files  # noqa: PLC0415  # brings Arrow
+        from explorer.table.files_table import read_files_table  # noqa: PLC0415  # brings Arrow
 
         kept = self._kept_counts
         if kept is None or kept[0] is not loaded:
-            kept = (loaded, read_files(loaded, "add", [_NUM_RECORDS]))
+            kept = (loaded, read_files_table(loaded, "add", [_NUM_RECORDS]))
             self._kept_counts = kept
         return kept[1]
 
@@ -344,7 +344,7 @@ class Snapshot:
         return with_logical_names(files, names)
 
 
-class LiveFiles:
+class SnapshotFiles:
     """A `FileState` over a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:

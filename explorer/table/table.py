@@ -82,14 +82,16 @@ class Table:
         """What is kept for the next look takes so many bytes."""
         with self._lock:
             held = self._held
-        return self._cache.nbytes + self._listed.nbytes + (0 if held is None else held.nbytes)
+        return (
+            self._cache.held_bytes + self._listed.held_bytes + (0 if held is None else held.nbytes)
+        )
 
     def release(self) -> None:
         """Give back what is kept for the next look, which then reads all of the log again."""
         with self._lock:
             self._held = self._known = None
-        self._cache.clear()
-        self._listed.forget()
+        self._cache.release()
+        self._listed.release()
 
     def listing(self) -> LogListing:
         """The log folder as it is now."""
@@ -208,7 +210,7 @@ class Table:
             except NotFoundError as error:
                 if error.kind != "table_not_found":
                     raise
-                self._listed.forget()
+                self._listed.release()
                 gone = error
         raise CorruptLogError(
             "The log went away while it was being read.",

@@ -205,9 +205,9 @@ class StagedCommit:
         return self._table("remove")
 
     def _table(self, action: FileAction) -> pa.Table:
-        from explorer.transaction.staged_files import complete, table_of  # noqa: PLC0415  # Arrow
+        from explorer.transaction.staged_files import complete, table_of_staged  # noqa: PLC0415  # Arrow
 
         batches = self.adds if action == "add" else self.removes
         kind = AddFile if action == "add" else RemoveFile
         bodies = [render_action(item)[action] for item in self.actions if isinstance(item, kind)]
-        return table_of(action, [complete(action, batch) for batch in batches], bodies)
+        return table_of_staged(action, [complete(action, batch) for batch in batches], bodies)

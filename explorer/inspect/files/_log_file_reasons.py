@@ -19,8 +19,8 @@ from explorer.protocol.filenames import (
 )
 from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ReadStore
-from explorer.table.commit_times import commit_times
 from explorer.table.retention import DAY_MS, milliseconds
+from explorer.table.times import commit_times
 
 _NEVER_CUT = (
     "the table asks that its log is never cleaned up (delta.enableExpiredLogCleanup is false)"

@@ -32,10 +32,9 @@ from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
 from explorer.storage.ports import ObjectInfo
 from explorer.storage.tree import leads_through_link
-from explorer.table.commit_times import commit_times
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
-from explorer.table.times import in_commit_times, render_time
+from explorer.table.times import commit_times, in_commit_times, render_time
 
 COLUMNS: dict[str, Column] = {
     "version": (int64_column, pa.int64()),

@@ -3,14 +3,12 @@ folder go (spec: Data Files, Deletion Vector File Storage Format, Change Data Fi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,10 +27,8 @@ from explorer.files.unkept import (
     YOUNG,
     Ages,
     UnkeptFiles,
-    flags_of,
     judge_unkept,
     kept_by_commits,
-    numbers_of,
     partition_names,
     removals_by_commits,
     young_changes,
@@ -40,8 +36,16 @@ from explorer.files.unkept import (
 from explorer.inspect.files._folder_wording import folder_sentence
 from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
-from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
+from explorer.log.actions.columns import (
+    TIME,
+    bool_column,
+    int64_column,
+    string_column,
+    string_scalar,
+    time_column,
+)
 from explorer.log.folder.listing import LogListing
+from explorer.log.plain_arrays import Flags, Numbers, read_flags, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.storage.parquet.decoding_memory import release_memory
@@ -50,9 +54,7 @@ from explorer.table.frames import sum_of
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import parse_timestamp
-
-Flags = npt.NDArray[np.bool_]
+from explorer.table.times import parse_now
 
 COLUMNS: dict[str, Column] = {
     "path": (string_column, pa.string()),
@@ -132,7 +134,7 @@ def foreign_files(
     cannot be replayed; `UnsupportedError` for a store that cannot list.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     listing = table.listing()
     snapshot = table.snapshot(progress=progress, cancel=cancel)
     configuration = snapshot.metadata.configuration
@@ -229,7 +231,7 @@ def _events_of_others(
 
 def _is_absolute_vector(events: pa.Table) -> pa.ChunkedArray:
     kinds = pc.struct_field(events.column("deletion_vector"), "storage_type")
-    return pc.fill_null(pc.equal(kinds, string_column(["p"])[0]), False)  # noqa: FBT003  # a value
+    return pc.fill_null(pc.equal(kinds, string_scalar("p")), False)  # noqa: FBT003  # a value
 
 
 def _flags(listed: ListedFiles, places: Places) -> Flags:
@@ -237,10 +239,10 @@ def _flags(listed: ListedFiles, places: Places) -> Flags:
     table of a million names takes some hundred megabytes to look names up in."""
     if not len(listed.paths):
         return np.zeros(0, "?")
-    found = flags_of(is_kept(listed.paths, replace(places, inside=places.inside.slice(0, 0))))
+    found = read_flags(is_kept(listed.paths, replace(places, inside=places.inside.slice(0, 0))))
     for start in range(0, len(places.inside), _PLACES_AT_ONCE):
         some = replace(NOWHERE, inside=places.inside.slice(start, _PLACES_AT_ONCE))
-        found |= flags_of(is_kept(listed.paths, some))
+        found |= read_flags(is_kept(listed.paths, some))
     return found
 
 
@@ -250,7 +252,7 @@ def _recorded_changes(paths: pa.ChunkedArray, events: FileEvents, root: str) -> 
     changes = events.table.filter(pa.array(kinds == CHANGE))
     if not changes.num_rows or not len(paths):
         return np.zeros(len(paths), np.bool_)
-    return flags_of(pc.is_in(paths, value_set=file_of_each(changes, root)[0]))
+    return read_flags(pc.is_in(paths, value_set=file_of_each(changes, root)[0]))
 
 
 def _measured(listed: ListedFiles, mask: Flags, store: ReadStore) -> tuple[int, int]:
@@ -260,14 +262,14 @@ def _measured(listed: ListedFiles, mask: Flags, store: ReadStore) -> tuple[int, 
 
 def _vector_bytes(listed: ListedFiles, live: Flags, store: ReadStore) -> int:
     """The bytes of live files of deletion vectors: the log says no size of them."""
-    vectors = flags_of(
+    vectors = read_flags(
         pc.match_substring_regex(listed.paths, r"(?:^|/)deletion_vector_[^/]*\.bin$")
     )
     return _measured(listed, vectors & live, store)[1]
 
 
 def _sum(files: pa.Table, mask: Flags) -> tuple[int, int]:
-    sizes = numbers_of(files.column("bytes"))[mask]
+    sizes = read_numbers(files.column("bytes"))[mask]
     return int(mask.sum()), int(sizes.sum())
 
 
@@ -293,7 +295,7 @@ def _frame(
     files = judged.files.filter(mask)
     reasons = judged.reasons[unknown]
     never = judged.never[unknown]
-    times = numbers_of(files.column("modified"))
+    times = read_numbers(files.column("modified"))
     hidden = judged.is_hidden[unknown]
     frame = pa.table(
         {
@@ -324,12 +326,10 @@ def _frame(
     return both.sort_by([("bytes", "descending"), ("path", "ascending")])
 
 
-def _kinds(
-    paths: pa.ChunkedArray, reasons: npt.NDArray[np.int64], tables: Collection[str]
-) -> pa.Array:
+def _kinds(paths: pa.ChunkedArray, reasons: Numbers, tables: Collection[str]) -> pa.Array:
     """What each file seems to be, by its name and by what lies above it."""
     names = [OTHER_TABLE]
-    masks = [flags_of(lie_below(paths, tables))]
+    masks = [read_flags(lie_below(paths, tables))]
     stray = np.isin(reasons, [REASONS.index(reason) for reason in _STRAYS])
     for kind, pattern in (
         (ORPHANED_CHANGES, rf"^{CHANGE_FOLDER}/"),
@@ -337,10 +337,10 @@ def _kinds(
         (ORPHAN, r"\.parquet$"),
     ):
         names.append(kind)
-        masks.append(flags_of(pc.match_substring_regex(paths, pattern)) & stray)
+        masks.append(read_flags(pc.match_substring_regex(paths, pattern)) & stray)
     for kind, pattern in _KINDS:
         names.append(kind)
-        masks.append(flags_of(pc.match_substring_regex(paths, pattern)))
+        masks.append(read_flags(pc.match_substring_regex(paths, pattern)))
     names.append(OTHER)
     codes = np.select(masks, range(len(masks)), len(masks))
     return string_column(names).take(pa.array(codes.astype(np.int64)))

@@ -13,10 +13,10 @@ from explorer.inspect.health.findings import Finding, Severity
 from explorer.log.commits.commit_info import in_commit_ms
 from explorer.protocol.filenames import render_commit_name
 from explorer.table.retention import DAY_MS
-from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, render_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, shown_time
 
 
-def judge_clock(facts: LogFacts) -> Iterator[Finding]:
+def find_clock_faults(facts: LogFacts) -> Iterator[Finding]:
     """Every finding that the times of commits give."""
     times = [(version, facts.time_of(version)) for version in facts.listing.commits]
     known = [(version, time) for version, time in times if time is not None]
@@ -24,8 +24,8 @@ def judge_clock(facts: LogFacts) -> Iterator[Finding]:
     if ahead:
         yield _odd_time(
             "time in the future",
-            f"The commit of version {ahead[-1][0]} is of {_shown(ahead[-1][1])}, which is still to "
-            "come.",
+            f"The commit of version {ahead[-1][0]} is of {shown_time(ahead[-1][1])}, which is "
+            "still to come.",
             "A clock was wrong, or this one is; ages cannot be told, so that nothing is deleted.",
             ahead[-1][0],
         )
@@ -42,7 +42,7 @@ def judge_clock(facts: LogFacts) -> Iterator[Finding]:
             yield _odd_time(
                 "times go back",
                 f"{len(back):,} commits are older than the one before, the first of version "
-                f"{version}: {_shown(time)} after {_shown(before)}.",
+                f"{version}: {shown_time(time)} after {shown_time(before)}.",
                 "Times of commits are those of their files, and are counted on by a millisecond "
                 "where they go back; travel by time is only as right as these.",
                 version,
@@ -66,8 +66,8 @@ def _copied(facts: LogFacts, times: Mapping[int, int]) -> Iterator[Finding]:
     yield _odd_time(
         "times of a copy",
         f"The files of {len(off):,} commits were modified more than a day away from when their "
-        f"commits say they were made, that of version {first} on {_shown(times[first])} instead "
-        f"of {_shown(told[first])}.",
+        f"commits say they were made, that of version {first} on {shown_time(times[first])} "
+        f"instead of {shown_time(told[first])}.",
         "The log was copied without its times. Travel by time, and every retention that counts "
         "from them, begins at the copy.",
         first,
@@ -92,7 +92,8 @@ def _in_commit(facts: LogFacts, active: InCommitTimes) -> Iterator[Finding]:
         if previous is not None and previous[0] == version - 1 and found <= previous[1]:
             yield _odd_time(
                 "in-commit timestamps go back",
-                f"Version {version} says {_shown(found)}, the one before {_shown(previous[1])}.",
+                f"Version {version} says {shown_time(found)}, the one before "
+                f"{shown_time(previous[1])}.",
                 "Each must be later than the one before; travel by time is not certain here.",
                 version,
                 "error",
@@ -116,7 +117,3 @@ def _odd_time(
         else "Travel by version; in-commit timestamps (delta.enableInCommitTimestamps) make the "
         "times of later commits certain.",
     )
-
-
-def _shown(milliseconds: int) -> str:
-    return f"{render_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from explorer.inspect.health._clock_rules import judge_clock
+from explorer.inspect.health._clock_rules import find_clock_faults
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health.findings import Finding
 from explorer.inspect.reach.wording import versions_in_words
@@ -24,14 +24,14 @@ _LATE_CHECKPOINTS = 3
 _SHOWN = 3
 
 
-def judge_log(facts: LogFacts) -> Iterator[Finding]:
+def find_log_faults(facts: LogFacts) -> Iterator[Finding]:
     """Every finding that names, sizes and times give."""
     yield from _gaps(facts)
     yield from _beginning(facts)
     yield from _checkpoints(facts)
     yield from _hint(facts)
     yield from _stray_names(facts)
-    yield from judge_clock(facts)
+    yield from find_clock_faults(facts)
     yield from _repeated(facts)
     yield from _expired(facts)
 

@@ -32,7 +32,7 @@ THINGS: Final = ("data file", "deletion vector")
 """What may be missing, in the order of `file_of_each`."""
 
 
-def missing_files(snapshot: Snapshot, watch: Watch) -> pa.Table:
+def find_missing_files(snapshot: Snapshot, watch: Watch) -> pa.Table:
     """One row per live file that is gone, or whose deletion vector is, with the columns of
     `MISSING`."""
     present = list_files(snapshot.store, watch).paths

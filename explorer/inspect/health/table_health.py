@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,13 +16,19 @@ from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health._log_growth import log_growth
-from explorer.inspect.health._log_rules import judge_log
-from explorer.inspect.health._missing_files import THINGS, missing_files
+from explorer.inspect.health._log_rules import find_log_faults
+from explorer.inspect.health._missing_files import THINGS, find_missing_files
 from explorer.inspect.health._null_files import NullFiles, judge_nulls, null_files
 from explorer.inspect.health._opening import cost_in_words, cost_of_opening, known_by_listing
 from explorer.inspect.health.findings import Finding, finding_of, findings_frame
 from explorer.inspect.health.version_checksum import validate_checksum
-from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.log.actions.columns import (
+    TIME,
+    int64_column,
+    string_column,
+    string_scalar,
+    time_column,
+)
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.commits.commit_info import read_provenance
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
@@ -33,7 +38,7 @@ from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp, render_time
+from explorer.table.times import InCommitTimes, in_commit_times, parse_now, render_time
 
 BYTES: Final[dict[str, Column]] = {
     "kind": (string_column, pa.string()),
@@ -120,7 +125,7 @@ def files_health(
     look = _look(table, now, watch)
     if look.snapshot is None:
         return _build(look, None)
-    missing, nulls = missing_files(look.snapshot, watch), null_files(look.snapshot, watch)
+    missing, nulls = find_missing_files(look.snapshot, watch), null_files(look.snapshot, watch)
     return _build(look, None, _Files(missing=missing, nulls=nulls))
 
 
@@ -143,7 +148,7 @@ class _Look:
 
 
 def _look(table: Table, now: datetime | str | None, watch: Watch) -> _Look:
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     watch.step(0, None, "Listing the log")
     listing = table.listing()
     files = log_files(table)
@@ -200,7 +205,7 @@ def _build(look: _Look, limit: int | None, files: _Files | None = None) -> Healt
     names = () if checkpoint is None else checkpoint.names
     sizes = sum(facts.sizes.get(name, 0) for name in names) + _sidecar_bytes(look.files)
     is_read = snapshot is not None and (limit is None or sizes <= limit)
-    findings = [*_unopened(look), *judge_log(facts)]
+    findings = [*_unopened(look), *find_log_faults(facts)]
     findings += [
         finding_of(problem, "wrong hint", repair="repair hint")
         for problem in validate_hint(look.table.store, facts.listing)
@@ -280,7 +285,7 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
 
 def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
     for what in THINGS:
-        rows = missing.filter(pc.equal(missing.column("what"), string_column([what])[0]))
+        rows = missing.filter(pc.equal(missing.column("what"), string_scalar(what)))
         if not rows.num_rows:
             continue
         counts = rows.column("num_records")
@@ -303,7 +308,7 @@ def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
 
 
 def _sidecar_bytes(files: pa.Table) -> int:
-    sidecars = files.filter(pc.equal(files.column("kind"), string_column(["sidecar"])[0]))
+    sidecars = files.filter(pc.equal(files.column("kind"), string_scalar("sidecar")))
     return sum_of(sidecars.column("size"))
 
 

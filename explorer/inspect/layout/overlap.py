@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.layout.sizes import partition_numbers
 from explorer.log.actions.columns import bool_column, empty_table, int64_column, string_column
+from explorer.log.plain_arrays import Numbers
 from explorer.log.state.file_columns import FileColumns
+from explorer.log.text_bytes import offsets_of
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.clustering import (
     CLUSTERING_DOMAIN,
@@ -28,8 +29,6 @@ from explorer.scan.statistics.live_files import READING, choose_columns, flatten
 from explorer.scan.watched import over_watched, watched_files
 from explorer.storage.at_once import at_once
 from explorer.table.snapshot import Snapshot
-
-Numbers = npt.NDArray[np.int64]
 
 
 def _double_column(values: Sequence[float | None]) -> pa.Array:
@@ -195,7 +194,7 @@ def _short_texts(texts: pa.Array) -> Numbers | None:
     pairs = enumerate(zip(least, most, strict=False))
     # and of all those between them
     common = next((at for at, (one, other) in pairs if one != other), min(len(least), len(most)))
-    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+    offsets = offsets_of(texts)
     lengths = np.diff(offsets) - common
     size = int(lengths.max())
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8, int(offsets[-1]))

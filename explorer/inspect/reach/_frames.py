@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.log.actions.columns import TIME, int64_column, string_column
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
+from explorer.log.plain_arrays import Flags, Numbers
 
 LOG_GONE: Final = "log gone"
 DATA_GONE: Final = "data gone"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
+from explorer.log.plain_arrays import Numbers
 from explorer.protocol.commit_json import render_milliseconds
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION, LOG_CLEANUP, LOG_RETENTION
 from explorer.protocol.table_property import TableProperty
@@ -61,7 +61,7 @@ class Windows:
         """Whether the table asks for a retention of files that cannot be read."""
         return DELETED_FILE_RETENTION.unread_in(self.configuration) is not None
 
-    def frame(self, times: npt.NDArray[np.int64]) -> pa.Table:
+    def frame(self, times: Numbers) -> pa.Table:
         """One row per window: the property, its `value` as text, the `source` of that value,
         its `duration_ms`, the moment at which it begins now (`cutoff`, in the year 1 for one
         that would be before), the oldest version
@@ -128,6 +128,6 @@ def _in_calendar(milliseconds_: int) -> int:
     return render_milliseconds(render_time(milliseconds_))
 
 
-def _first_after(times: npt.NDArray[np.int64], cutoff_ms: int) -> int | None:
+def _first_after(times: Numbers, cutoff_ms: int) -> int | None:
     found = np.flatnonzero(times > cutoff_ms)
     return int(found[0]) if len(found) else None

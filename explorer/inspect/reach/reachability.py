@@ -7,20 +7,18 @@ retention. Whether the others still have their files only a listing tells.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError, DeltaError
 from explorer.files.events import ADD, REMOVE, FileEvents, read_events
 from explorer.files.listed import list_files
-from explorer.files.reachable import Reach, build_reach, missing_files
+from explorer.files.reachable import Reach, build_reach, lacking_files
 from explorer.inspect.commits.commit_lines import find_lines, read_commits
 from explorer.inspect.reach._frames import (
     DATA_GONE,
@@ -43,19 +41,15 @@ from explorer.inspect.reach._frames import (
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
 from explorer.inspect.reach.wording import reach_sentence
-from explorer.log.actions.columns import int64_column
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder.listing import LogListing
+from explorer.log.plain_arrays import ZERO, Flags, Numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import parse_metadata
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
-from explorer.table.commit_times import commit_times
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
+from explorer.table.times import InCommitTimes, commit_times, in_commit_times, parse_now
 
 READ_AT_ONCE: Final = 1_000
 """Commits that are read for when the change feed was enabled; of more, only on request."""
@@ -129,7 +123,7 @@ def reach_by_files(
     except CorruptLogError as error:
         return _answer(known, feeds, problem=f"{error.problem} {error.reason}")
     present = list_files(table.store, watch).paths
-    data, vectors = missing_files(events, present)
+    data, vectors = lacking_files(events, present)
     paths, _ = events.files
     seen = _Seen(
         first=events.first,
@@ -171,7 +165,7 @@ class _Seen:
 
 
 def _look(table: Table, now: datetime | str | None) -> _Known:
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     listing = table.listing()
     latest = listing.latest_version
     if latest is None:
@@ -263,7 +257,7 @@ def _first_removals(events: FileEvents) -> Numbers:
     removed = events.table.filter(pa.array(events.table.column("kind").to_numpy() == REMOVE))
     at = np.full(count + 1, FOREVER, np.int64)
     versions = removed.column("version").to_numpy() - events.first
-    times = removed.column("time").fill_null(_ZERO).to_numpy()
+    times = removed.column("time").fill_null(ZERO).to_numpy()
     np.minimum.at(at, versions, times)
     return np.minimum.accumulate(at[::-1])[::-1][1:]
 
@@ -364,6 +358,3 @@ def _with_files(travel: Numbers, change: Numbers, seen: _Seen) -> tuple[Numbers,
 def _later(times: Numbers, duration: int) -> Numbers:
     """Times moved on; those that never come stay so."""
     return np.where(times >= FOREVER - duration, FOREVER, times + duration)
-
-
-_ZERO = int64_column([0])[0]

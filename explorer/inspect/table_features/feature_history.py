@@ -53,7 +53,7 @@ _PROVENANCE = ("operation", "userName", "engineInfo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolChange:
+class ProtocolCommit:
     """A protocol action: the version that it stands in, its place, and who wrote it.
 
     Without a line it was not found in a commit but in the oldest checkpoint.
@@ -69,7 +69,7 @@ class ProtocolChange:
 class Origin:
     """Where a feature came from; not `exact` where the log before it is gone."""
 
-    change: ProtocolChange
+    change: ProtocolCommit
     exact: bool
 
 
@@ -103,7 +103,7 @@ def features(
     )
 
 
-def find_origins(changes: Sequence[ProtocolChange], commits: tuple[int, ...]) -> dict[str, Origin]:
+def find_origins(changes: Sequence[ProtocolCommit], commits: tuple[int, ...]) -> dict[str, Origin]:
     """Where each feature of the last of `changes` came from.
 
     Both ascend. A protocol action repeats what was there before it, so it tells
@@ -123,10 +123,10 @@ def find_origins(changes: Sequence[ProtocolChange], commits: tuple[int, ...]) ->
 
 def _protocol_changes(
     table: Table, listing: LogListing, version: int | None, watch: Watch
-) -> list[ProtocolChange]:
+) -> list[ProtocolCommit]:
     last = listing.latest_version if version is None else version
     versions = [number for number in listing.commits if last is None or number <= last]
-    changes: list[ProtocolChange] = []
+    changes: list[ProtocolCommit] = []
     if not versions or versions[0] > 0:
         changes.extend(_oldest_checkpoint(table, listing, last))
     if versions:
@@ -143,7 +143,7 @@ class _Read:
 
     last: ObjectInfo
     version: int
-    changes: tuple[ProtocolChange, ...]
+    changes: tuple[ProtocolCommit, ...]
 
 
 class _FoundChanges:
@@ -156,7 +156,7 @@ class _FoundChanges:
 
     def upto(
         self, table: Table, versions: Sequence[int], watch: Watch
-    ) -> tuple[ProtocolChange, ...]:
+    ) -> tuple[ProtocolCommit, ...]:
         """Those in the commits `versions`, which ascend, and in some that may be gone or newer."""
         with self._lock:
             held = self._held.get(table)
@@ -187,9 +187,9 @@ def _stat(table: Table, version: int) -> ObjectInfo | None:
 
 def _read_changes(
     table: Table, versions: Sequence[int], watch: Watch
-) -> tuple[list[ProtocolChange], bool]:
+) -> tuple[list[ProtocolCommit], bool]:
     """The changes in these commits, and whether one of them could not be had."""
-    found: list[ProtocolChange] = []
+    found: list[ProtocolCommit] = []
     missed = False
     commits = zip(versions, read_commits(table.store, versions), strict=True)
     for done, (number, data) in enumerate(commits):
@@ -204,7 +204,7 @@ def _read_changes(
 
 def _oldest_checkpoint(
     table: Table, listing: LogListing, last: int | None
-) -> Iterator[ProtocolChange]:
+) -> Iterator[ProtocolCommit]:
     for checkpoint in listing.checkpoints:
         if last is not None and checkpoint.version > last:
             return
@@ -212,11 +212,11 @@ def _oldest_checkpoint(
             protocol = table.protocol(checkpoint.version)
         except DeltaError:
             continue  # a broken checkpoint; a later one says something, if less
-        yield ProtocolChange(version=checkpoint.version, protocol=protocol)
+        yield ProtocolCommit(version=checkpoint.version, protocol=protocol)
         return
 
 
-def _changes_in(data: bytes, version: int) -> Iterator[ProtocolChange]:
+def _changes_in(data: bytes, version: int) -> Iterator[ProtocolCommit]:
     name = render_commit_name(version)
     for number, line in find_lines(data, b'"protocol"'):
         try:
@@ -228,7 +228,7 @@ def _changes_in(data: bytes, version: int) -> Iterator[ProtocolChange]:
             info = {key: told.get(key) for key in _PROVENANCE}
         except CorruptLogError:
             continue  # the timeline tells of broken commits
-        yield ProtocolChange(version=version, protocol=protocol, line=number, info=info)
+        yield ProtocolCommit(version=version, protocol=protocol, line=number, info=info)
 
 
 def _row(name: str, state: FeatureState, origin: Origin | None) -> tuple[Any, ...]:

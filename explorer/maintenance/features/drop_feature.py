@@ -30,7 +30,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.guards import in_words
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.steps.commit_files import vector_tombstones
 from explorer.maintenance.steps.commit_step import commit_step, judge_commit
 from explorer.progress import Cancel, ProgressCallback, Watch
@@ -39,6 +39,7 @@ from explorer.protocol.features.evolution import dependents, with_features, with
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import DROP_FEATURE_RETENTION
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 _BARRIERS: Final = 3
 """Checkpoints before the protocol changes: delta-spark tries so many older ones where it

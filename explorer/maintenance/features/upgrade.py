@@ -26,7 +26,7 @@ from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.used_features import unused_features
 from explorer.maintenance.steps.commit_step import commit_step, judge_commit
 from explorer.progress import Cancel, ProgressCallback, Watch
@@ -47,6 +47,7 @@ from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.protocol.schema import parse_schema
 from explorer.table.counts import count
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 from explorer.transaction.staged import ValidatedRule
 

@@ -26,7 +26,7 @@ def validate_rows_step(
     del index, noted
     if _was_committed(run, step, tally):
         return
-    snapshot = newest_version(run)
+    snapshot = check_newest_version(run)
     tally.planned = snapshot.num_files
     tally.result = {"looked_at": snapshot.version}
     for name, expression in step.arguments["expressions"].items():
@@ -45,7 +45,7 @@ def validate_traces_step(
     del index, noted
     if _was_committed(run, step, tally):
         return
-    snapshot = newest_version(run)
+    snapshot = check_newest_version(run)
     feature = str(step.arguments["feature"])
     tally.result = {"looked_at": snapshot.version}
     for left in remaining(snapshot, feature):
@@ -59,7 +59,7 @@ def validate_traces_step(
     tally.result = {"version": snapshot.version}
 
 
-def newest_version(run: Run) -> Snapshot:
+def check_newest_version(run: Run) -> Snapshot:
     """The newest version, where nothing up to it touches what the plan rests on."""
     snapshot = run.table.snapshot()
     run.log.check_ahead()

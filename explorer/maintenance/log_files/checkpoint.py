@@ -11,13 +11,14 @@ from explorer.log.folder.listing import LogListing
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.newer_commits import anchor_of
 from explorer.maintenance.plan.plan import Plan, Promise, Step
-from explorer.maintenance.plan.planning import Clock, look_at, system_clock
+from explorer.maintenance.plan.planning import look_at
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 # measured over checkpoints of tables with statistics of a handful of columns: an estimate, of
 # which the receipt has the true number

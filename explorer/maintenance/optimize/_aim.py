@@ -10,7 +10,8 @@ import orjson
 
 from explorer.errors import InvalidArgumentError
 from explorer.log.state.statistics_columns import indexed_places
-from explorer.pipeline.rewrite.curve import FieldPath, RowOrder
+from explorer.pipeline.rewrite.curve import RowOrder
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.clustering import (
     CLUSTERING_DOMAIN,
     clustering_columns,

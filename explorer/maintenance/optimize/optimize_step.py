@@ -23,10 +23,10 @@ from explorer.errors import CancelledError, ConflictError, UnsupportedError
 from explorer.log.actions.columns import (
     ADD_COLUMNS,
     TIME,
-    bool_column,
     string_column,
     string_map_column,
 )
+from explorer.log.plain_arrays import FALSE
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.maintenance.documents.leftovers import Leftovers
 from explorer.maintenance.optimize._aim import Aim, parse_aim
@@ -45,7 +45,7 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import FilesOf
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
 
@@ -75,7 +75,7 @@ def rewrite_step(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
         tally.result = {"version": made, "was_there": True}
         tally.done = step.num_files
         return
-    batch = batch_of(Table(run.store), run.plan, step)
+    batch = plan_batch_again(Table(run.store), run.plan, step)
     earlier, own = list(noted.get("runs", ())), uuid4().hex
     run.note({"event": "batch", "step": index, "runs": [*earlier, own]})
     seed = UUID(step.arguments["seed"])
@@ -107,7 +107,7 @@ def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> Staged
     adds = adds_of(batch.aim, batch.files, written)
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(batch.live.column("path")),
+        reads=read_set_of(batch.live.column("path")),
         provenance=Provenance(
             operation="OPTIMIZE",
             transaction_id=str(step.arguments["transaction_id"]),
@@ -141,7 +141,7 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
         .take(first.combine_chunks()),
         "size": written.column("size").combine_chunks(),
         "modification_time": written.column("modified").cast(TIME).combine_chunks(),
-        "data_change": pa.repeat(_FALSE, count),
+        "data_change": pa.repeat(FALSE, count),
         "stats": written.column("stats").combine_chunks(),
         "tags": string_map_column([tags] * count),
     }
@@ -192,7 +192,7 @@ def _paths(written: pa.Table) -> list[str]:
     return found
 
 
-def batch_of(table: Table, plan: Plan, step: Step) -> Batch:
+def plan_batch_again(table: Table, plan: Plan, step: Step) -> Batch:
     """The files of a step, worked out again from the plan's version; raises `ConflictError`
     where they are not those of the plan."""
     snapshot = table.snapshot(version=plan.anchor.version)
@@ -207,7 +207,7 @@ def batch_of(table: Table, plan: Plan, step: Step) -> Batch:
 
 def _as_rearranged(removes: pa.Table) -> pa.Table:
     at = removes.schema.get_field_index("data_change")
-    return removes.set_column(at, "data_change", pa.repeat(_FALSE, removes.num_rows))
+    return removes.set_column(at, "data_change", pa.repeat(FALSE, removes.num_rows))
 
 
 def _metrics(live: pa.Table, written: pa.Table) -> dict[str, str]:
@@ -238,6 +238,3 @@ def commit_parameters(aim: Aim) -> dict[str, Any]:
         "auto": False,
     }
     return parameters | ({"isFull": False} if aim.is_clustering else {})
-
-
-_FALSE = bool_column([False])[0]

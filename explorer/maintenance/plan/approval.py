@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import getpass
 from dataclasses import dataclass
 
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.unicode_text import check_unicode, replace_unencodable
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,11 @@ class Approval:
         ):
             if text is not None:
                 check_unicode(text, f"{what} in the approval cannot be read.")
+
+
+def system_user() -> str | None:
+    """Who runs this process, None where the system has no name for them."""
+    try:
+        return replace_unencodable(getpass.getuser())
+    except (OSError, KeyError):
+        return None

@@ -25,7 +25,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files, log_fil
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Ground, Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.repair.repair_statistics import (
     BATCH_SIZE,
     judge_statistics,
@@ -40,6 +40,7 @@ from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.row_counts import count_deleted
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 What = Literal["hint", "checkpoint", "files", "statistics"]
 

@@ -42,7 +42,7 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import FilesOf
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Provenance, StagedCommit
@@ -194,7 +194,7 @@ def _staged(snapshot: Snapshot, step: Step, adds: tuple[pa.RecordBatch, ...]) ->
     paths = [batch.column("path") for batch in adds]
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(pa.chunked_array(paths, pa.string())),
+        reads=read_set_of(pa.chunked_array(paths, pa.string())),
         provenance=Provenance(
             operation=_OPERATION,
             transaction_id=str(step.arguments["transaction_id"]),

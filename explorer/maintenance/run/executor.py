@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import shlex
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -40,7 +39,7 @@ from explorer.maintenance.run._run_problems import (
 )
 from explorer.maintenance.run._step_kinds import STEPS
 from explorer.maintenance.run._verify_promise import check_promise
-from explorer.maintenance.steps.context import Clock, Run, Tally
+from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.journal import (
     Journal,
     batch_in,
@@ -52,11 +51,7 @@ from explorer.progress import Cancel, Progress, ProgressCallback, Watch
 from explorer.storage.open import open_write_store
 from explorer.storage.ports import ReadStore, WriteStore, offers
 from explorer.table.table import Table
-
-
-def system_clock() -> int:
-    """The time in milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
+from explorer.table.times import Clock, system_clock
 
 
 def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents lie

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,9 +20,7 @@ from explorer.maintenance.plan.plan import Plan, Step
 from explorer.progress import Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
-
-Clock = Callable[[], int]
-"""The time in milliseconds since the epoch."""
+from explorer.table.times import Clock
 
 
 @dataclass(slots=True)

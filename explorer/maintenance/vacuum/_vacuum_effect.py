@@ -13,13 +13,13 @@ from explorer.errors import DeltaError
 from explorer.files.events import CHANGE, FileEvents
 from explorer.files.reachable import Flags, build_reach, events_of_files
 from explorer.log.plain_arrays import read_values
-from explorer.maintenance.plan.guards import gaps_in, shown_time
+from explorer.maintenance.plan.guards import gaps_in
 from explorer.maintenance.plan.newest_times import newest_commit_times
 from explorer.maintenance.plan.planning import Look
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.table import contiguous_run
-from explorer.table.times import commit_time, in_commit_times, render_time
+from explorer.table.times import commit_time, in_commit_times, render_time, shown_time
 
 _SHOWN = 3
 

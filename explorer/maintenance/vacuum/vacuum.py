@@ -35,7 +35,7 @@ from explorer.maintenance.plan.guards import (
 )
 from explorer.maintenance.plan.independent_check import SecondRoute, go_second_route
 from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.steps.commit_step import commit_step
 from explorer.maintenance.vacuum._listed_against import ListedAgainst, hold_against, lacking_events
 from explorer.maintenance.vacuum._removed_files import removed_files
@@ -48,6 +48,7 @@ from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.retention import retention_floor
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 Mode = Literal["full", "lite"]
 

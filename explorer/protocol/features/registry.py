@@ -62,6 +62,12 @@ def find_feature(name: str) -> TableFeature | None:
     return _BY_SPELLING.get(name.lower())
 
 
+def entry_name(name: str) -> str:
+    """The name of the entry for a name in a protocol; one that is not known stays as it is."""
+    item = find_feature(name)
+    return name if item is None else item.name
+
+
 def listed_features(protocol: Protocol) -> tuple[str, ...]:
     """The names in both lists of a protocol, known ones under the name of their entry."""
     names = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
@@ -81,8 +87,7 @@ def supported_features(protocol: Protocol) -> tuple[str, ...]:
 
 def is_supported(protocol: Protocol, name: str) -> bool:
     """Whether a protocol supports the feature called `name`, under any spelling of it."""
-    item = find_feature(name)
-    return (name if item is None else item.name) in supported_features(protocol)
+    return entry_name(name) in supported_features(protocol)
 
 
 def binds_readers(protocol: Protocol, name: str) -> bool:
@@ -105,10 +110,10 @@ def half_listed_features(protocol: Protocol) -> tuple[HalfListing, ...]:
     readers alone, which belong into both lists, then features for readers and writers that
     writers alone are told of."""
     readers, writers = protocol.reader_features or (), protocol.writer_features or ()
-    read, written = set(map(_entry_name, readers)), set(map(_entry_name, writers))
+    read, written = set(map(entry_name, readers)), set(map(entry_name, writers))
     read.update(item.name for item in FEATURES.values() if _is_read_by_number(item, protocol))
     written.update(item.name for item in FEATURES.values() if _is_implied(item, protocol))
-    alone = [HalfListing(name, "readers") for name in readers if _entry_name(name) not in written]
+    alone = [HalfListing(name, "readers") for name in readers if entry_name(name) not in written]
     alone += [
         HalfListing(name, "writers")
         for name in writers
@@ -133,7 +138,7 @@ def is_active(name: str, protocol: Protocol, metadata: Metadata, schema: StructT
     if not is_supported(protocol, name):
         return False
     item = find_feature(name)
-    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    facts = TableFacts(metadata=metadata, schema=schema)
     return item is None or item.is_active(facts)
 
 
@@ -141,7 +146,7 @@ def active_features(
     protocol: Protocol, metadata: Metadata, schema: StructType | None
 ) -> tuple[str, ...]:
     """The features of a table that are active, in the order of `supported_features`."""
-    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    facts = TableFacts(metadata=metadata, schema=schema)
     found = ((name, find_feature(name)) for name in supported_features(protocol))
     return tuple(name for name, item in found if item is None or item.is_active(facts))
 
@@ -188,12 +193,7 @@ def _is_read_by_number(item: TableFeature, protocol: Protocol) -> bool:
         return False
     if protocol.min_writer_version < WRITER_FEATURES_VERSION:
         return True
-    return item.name in map(_entry_name, protocol.writer_features or ())
-
-
-def _entry_name(name: str) -> str:
-    item = find_feature(name)
-    return name if item is None else item.name
+    return item.name in map(entry_name, protocol.writer_features or ())
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:

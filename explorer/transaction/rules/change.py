@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, ErrorKind, Problem
-from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import TRUE
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.features.registry import FEATURES, supported_features
@@ -22,8 +22,6 @@ from explorer.transaction.read_version import NO_TABLE
 
 if TYPE_CHECKING:
     from explorer.transaction.staged import StagedCommit
-
-_TRUE = bool_column([True])[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +58,7 @@ class Described:
 
     @cached_property
     def _facts(self) -> TableFacts:
-        return TableFacts(protocol=self.protocol, metadata=self.metadata, schema=self.schema)
+        return TableFacts(metadata=self.metadata, schema=self.schema)
 
     @property
     def partition_fields(self) -> list[StructField]:
@@ -167,7 +165,7 @@ class Change:
 
 
 def _changing_data(files: pa.Table) -> pa.Table:
-    changing = pc.coalesce(files.column("data_change"), _TRUE)
+    changing = pc.coalesce(files.column("data_change"), TRUE)
     # to filter a handful of rows of so many columns takes as long as some rules do
     if not files.num_rows or pc.all(changing).as_py():
         return files

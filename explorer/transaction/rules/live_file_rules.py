@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 
 from explorer.errors import Problem
 from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import TRUE
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
 
-_TRUE = bool_column([True])[0]
 _SAME_IN_BOTH: Final = ("size", "modification_time")
 
 
@@ -73,10 +73,10 @@ def _live_already(change: Change) -> Problems:
 def _differ(live: pa.Table, again: pa.Table) -> pa.ChunkedArray:
     """Which files are added again, row by row, as something else than they are: rows, size,
     time or partition; statistics, tags, row ids and who clustered them may be others."""
-    found = pc.coalesce(again.column("data_change"), _TRUE)
+    found = pc.coalesce(again.column("data_change"), TRUE)
     for name in _SAME_IN_BOTH:
         old, new = (pc.cast(files.column(name), pa.int64()) for files in (live, again))
-        found = pc.or_(found, pc.coalesce(pc.not_equal(old, new), _TRUE))
+        found = pc.or_(found, pc.coalesce(pc.not_equal(old, new), TRUE))
     return pc.or_(found, pa.chunked_array([bool_column(_partitions_differ(live, again))]))
 
 

@@ -14,7 +14,7 @@ from explorer.files.decoded_paths import decode_as_text, decode_paths
 from explorer.files.events import ADD, REMOVE, read_events
 from explorer.files.kept import is_kept, kept_files
 from explorer.files.listed import is_hidden, is_stray_by_name
-from explorer.files.reachable import build_reach, events_of_files, missing_files
+from explorer.files.reachable import build_reach, events_of_files, lacking_files
 from explorer.files.store_paths import data_places, file_of_each, places_of, vector_places
 from explorer.protocol.deletion_vectors import parse_relative_place, render_relative_place
 from explorer.protocol.paths import decode_path
@@ -220,7 +220,7 @@ def events_table(tmp_path: Path) -> explorer.Table:
 def readable(table: explorer.Table, present: list[str]) -> tuple[list[int], list[int]]:
     """Versions, and versions of the change feed, that can be read with these files."""
     events = read_events(table.store, table.listing())
-    data, vectors = missing_files(events, pa.chunked_array([present], pa.string()))
+    data, vectors = lacking_files(events, pa.chunked_array([present], pa.string()))
     reach = build_reach(events, data | vectors)
     return (
         [version for version in range(5) if reach.readable[version]],

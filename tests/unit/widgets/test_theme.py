@@ -7,8 +7,9 @@ import itertools
 import pytest
 
 from widgets.theme import (
+    DARK,
     LANES,
-    PALETTES,
+    LIGHT,
     Palette,
     lane_of,
     read_style,
@@ -38,7 +39,7 @@ VISIONS = {
     ),
 }
 
-BOTH = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
+BOTH = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 
 
 def linear(colour: str) -> tuple[float, ...]:
@@ -137,7 +138,7 @@ def test_an_operation_has_one_lane(operation: str | None, lane: str) -> None:
 
 def test_the_style_sheet_uses_only_colours_of_the_palette() -> None:
     style = read_style()
-    tokens = render_tokens(PALETTES["light"], ":host")
+    tokens = render_tokens(LIGHT, ":host")
     used = {part.partition(")")[0].partition(",")[0] for part in style.split("var(")[1:]}
     defined = {part.partition(":")[0] for part in tokens.partition("{")[2].split(";")}
     assert {name for name in used if name.startswith("--dx-")} <= defined | {
