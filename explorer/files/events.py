@@ -21,6 +21,7 @@ from explorer.files._event_lines import LINES, VECTOR, read_json, read_lines, un
 from explorer.files.name_index import codes_of
 from explorer.files.store_paths import Places, file_of_each, places_of
 from explorer.log.actions.columns import DELETION_VECTOR, string_scalar
+from explorer.log.checkpoint.json_checkpoint import read_json_checkpoint
 from explorer.log.folder.listing import CheckpointFiles, LogListing
 from explorer.log.plain_arrays import (
     EMPTY,
@@ -30,11 +31,14 @@ from explorer.log.plain_arrays import (
     read_numbers,
     read_values,
 )
+from explorer.log.small_file import MOST_SIDECARS
 from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
 from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.at_once import at_once
+from explorer.storage.parquet.file_bytes import ParquetBytes
+from explorer.storage.parquet.reader import ParquetReader
 from explorer.storage.ports import ReadStore
 from explorer.table.table import contiguous_run
 
@@ -59,6 +63,9 @@ _PARSERS = 2
 
 _Block = tuple[list[bytes], Numbers]
 """Whole commits, and their versions."""
+
+_UNREADABLE = (DeltaError, pa.ArrowException, OSError, ValueError, LookupError, TypeError)
+"""What reading a damaged checkpoint may raise, pyarrow's errors included."""
 
 _KINDS = {ADD: "add", REMOVE: "remove", CHANGE: "cdc"}
 _TIMES = {ADD: "modificationTime", REMOVE: "deletionTimestamp", CHANGE: None}
@@ -140,7 +147,15 @@ def read_events(
             continue
         try:
             base = list(_kept(_read_checkpoint(store, found), keep))
-        except (DeltaError, pa.ArrowException, KeyError, TypeError) as error:
+        # whatever is wrong with one: a later one may be whole
+        except (
+            DeltaError,
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            LookupError,
+            TypeError,
+        ) as error:
             reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
             continue
         versions = [version for version in run if version > found.version]
@@ -250,15 +265,22 @@ def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Ta
     """What a checkpoint holds, as events of its version."""
     sidecars: list[str] = []
     for name in files.names:
-        path = f"{LOG_FOLDER}/{name}"
-        rows = read_json(store.read(path)) if name.endswith(".json") else _read_parquet(store, path)
+        rows = _read_top_level(store, f"{LOG_FOLDER}/{name}")
         named = pc.struct_field(rows.column("sidecar").combine_chunks(), "path").drop_null()
         sidecars += pc.unique(named).to_pylist()
         yield _at(rows, files.version)
+    if len(sidecars) > MOST_SIDECARS:
+        raise unreadable(f"more than {MOST_SIDECARS:,} sidecars are named")
     for sidecar in sidecars:
         decoded = decode_path(sidecar)
         place = decoded if is_absolute(sidecar) else f"{SIDECAR_FOLDER}/{decoded}"
         yield _at(_read_parquet(store, place), files.version)
+
+
+def _read_top_level(store: ReadStore, path: str) -> pa.Table:
+    if path.endswith(".json"):
+        return read_json(read_json_checkpoint(store, path))
+    return _read_parquet(store, path)
 
 
 def _at(rows: pa.Table, version: int) -> pa.Table:
@@ -266,19 +288,28 @@ def _at(rows: pa.Table, version: int) -> pa.Table:
 
 
 def _read_parquet(store: ReadStore, path: str) -> pa.Table:
-    import pyarrow.parquet as pq  # only where all commits are read
-
-    with store.open_input(path) as source, pq.ParquetFile(source) as file:
-        found = file.schema_arrow
+    """Raises what pyarrow raises for files that it cannot read, and `ValueError` for footers
+    and pages that claim what they cannot hold."""
+    with ParquetBytes(store, path).open() as source:
+        source.check_footer()
+        file = ParquetReader(source)
         columns, kinds = [], []
         for field in LINES:
-            at = found.get_field_index(field.name)
+            at = file.schema.get_field_index(field.name)
             if at < 0:
                 continue
-            held = {inner.name for inner in found.field(at).type}
+            held = {inner.name for inner in file.schema.field(at).type}
             kinds.append(field.name)
             columns += [f"{field.name}.{inner.name}" for inner in field.type if inner.name in held]
-        rows = file.read(columns=columns)
+        groups = range(file.metadata.num_row_groups)
+        leaves = source.stored.leaves(file.metadata.schema, columns)
+        source.expect(groups, leaves)
+        source.check_pages(groups, leaves)
+        read = [file.read_group(group, leaves, use_threads=True) for group in groups]
+    if not read or not kinds:
+        return LINES.empty_table()
+    rows = pa.concat_tables(read)
+    rows.validate(full=True)  # Parquet does not promise that text is UTF-8
     arrays = [
         _fitted(rows.column(field.name), field.type)
         if field.name in kinds

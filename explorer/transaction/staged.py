@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.log.actions.fields import FileAction
-    from explorer.transaction.live_files import LiveFiles
+    from explorer.transaction.live_files import EarlierVersion, LiveFiles
     from explorer.transaction.read_set import ReadSet
 
 IsolationLevel = Literal["Serializable", "WriteSerializable", "SnapshotIsolation"]
@@ -109,6 +109,8 @@ class StagedCommit:
 
     `first_read` is the version that was read, where `base` has followed others since. `live`
     are the files of the version that was read, where the caller has them at hand.
+    `goes_back_to` is the version whose columns, partitioning and files come back, where a
+    restore changes these: the commit is held to it.
     """
 
     base: ReadVersion
@@ -120,6 +122,7 @@ class StagedCommit:
     promises: Promises = field(default_factory=Promises)
     first_read: int | None = None
     live: LiveFiles | None = field(default=None, compare=False)
+    goes_back_to: EarlierVersion | None = field(default=None, compare=False)
 
     @property
     def read_version(self) -> int:

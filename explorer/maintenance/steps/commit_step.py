@@ -32,7 +32,7 @@ from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
-from explorer.transaction.live_files import FilesOf
+from explorer.transaction.live_files import EarlierVersion, FilesOf
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
@@ -186,7 +186,19 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
         removes=files.removes,
         promises=_promises(arguments, files),
         live=FilesOf(snapshot=snapshot),
+        goes_back_to=_earlier_version(table, arguments["files"], actions),
     )
+
+
+def _earlier_version(
+    table: Table, files: Mapping[str, Any] | None, actions: Sequence[object]
+) -> EarlierVersion | None:
+    """The version that a restore goes back to, where its metadata come back."""
+    version = (files or {}).get("restore_to")
+    if version is None or not any(isinstance(item, Metadata) for item in actions):
+        return None
+    target = table.snapshot(version=int(version))
+    return EarlierVersion(metadata=target.metadata, files=FilesOf(snapshot=target))
 
 
 def tags_of_kept_ids(

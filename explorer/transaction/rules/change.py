@@ -123,8 +123,10 @@ class Change:
     @property
     def goes_back(self) -> bool:
         """Whether the files there will be are those of an earlier version, whose schema and
-        partitioning come back with them; none of another comes unseen."""
-        return self.staged.promises.recommits and self.looked_at_every_row
+        partitioning come back with them, which `validate_live_files` holds it to; none of
+        another comes unseen."""
+        is_known = self.staged.goes_back_to is not None
+        return is_known and self.staged.promises.recommits and self.looked_at_every_row
 
     @cached_property
     def removed_data(self) -> pa.Table:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.protocol.actions import Metadata, Protocol
+from explorer.transaction.live_files import EarlierVersion
 from explorer.transaction.read_set import WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
 from explorer.transaction.staged import IsolationLevel, Promises, StagedCommit, ValidatedRule
@@ -18,6 +19,7 @@ from tests.unit.transaction.stages import (
     base,
     features,
     field,
+    live,
     mapped,
     metadata,
     numbered,
@@ -38,9 +40,11 @@ def looking(staged: StagedCommit, level: IsolationLevel = "Serializable") -> Sta
     return replace(staged, reads=WHOLE_TABLE, provenance=provenance)
 
 
-def going_back(staged: StagedCommit) -> StagedCommit:
-    """The same by a restore."""
-    return looking(replace(staged, promises=AGAIN))
+def going_back(staged: StagedCommit, to: EarlierVersion | None = None) -> StagedCommit:
+    """The same by a restore, to a version with these metadata and no file."""
+    if to is None and staged.metadata is not None:
+        to = EarlierVersion(metadata=staged.metadata, files=live())
+    return looking(replace(staged, promises=AGAIN, live=live(), goes_back_to=to))
 
 
 NARROW = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
