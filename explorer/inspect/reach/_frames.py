@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from explorer.files.reachable import FOREVER
 from explorer.log.actions.columns import TIME, int64_column, string_column
 
 Flags = npt.NDArray[np.bool_]
@@ -37,9 +38,6 @@ STATES: Final = (
 """What `travel` and `feed` may say. Promised and unprotected are words of the log alone: the
 files of a version are within retention, or any vacuum may have deleted them; readable says
 that they were seen."""
-
-FOREVER: Final = np.iinfo(np.int64).max
-"""A time that never comes, in milliseconds."""
 
 _WORDS: Final = pa.dictionary(pa.int32(), pa.string())
 VERSIONS: Final = pa.schema(

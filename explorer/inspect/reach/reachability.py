@@ -17,14 +17,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.errors import CorruptLogError, DeltaError
-from explorer.files.events import ADD, REMOVE, FileEvents, read_events
+from explorer.errors import CorruptLogError
+from explorer.files.events import read_events
 from explorer.files.listed import list_files
-from explorer.files.reachable import Reach, build_reach, missing_files
-from explorer.inspect.commits.commit_lines import find_lines, read_commits
+from explorer.files.reachable import (
+    FOREVER,
+    Ends,
+    Reach,
+    build_ends,
+    build_reach,
+    missing_files,
+)
 from explorer.inspect.reach._frames import (
     DATA_GONE,
-    FOREVER,
     LOG_GONE,
     NOT_ENABLED,
     NOT_READ,
@@ -43,14 +48,10 @@ from explorer.inspect.reach._frames import (
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
 from explorer.inspect.reach.wording import reach_sentence
-from explorer.log.actions.columns import int64_column
-from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder.listing import LogListing
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.actions import parse_metadata
-from explorer.protocol.filenames import render_commit_name
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.commit_times import commit_times
+from explorer.table.feed_versions import feeding_versions
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp
 
@@ -135,8 +136,7 @@ def reach_by_files(
         first=events.first,
         data=build_reach(events, data),
         vectors=build_reach(events, vectors),
-        until=_first_removals(events),
-        adds_only=_adds_only(events),
+        ends=build_ends(events),
         outside=paths.null_count,
     )
     return _answer(known, feeds, seen)
@@ -158,15 +158,13 @@ class _Known:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What a listing of the files says of versions from `first` on; `until` is when a file
-    that a version needs was first removed later, in milliseconds; `adds_only` are versions
-    whose changes are in the files that they added."""
+    """What a listing of the files says of versions from `first` on; `ends` is when the files
+    that they need left the table for good."""
 
     first: int
     data: Reach
     vectors: Reach
-    until: Numbers
-    adds_only: Flags
+    ends: Ends
     outside: int
 
 
@@ -232,47 +230,12 @@ def openable_versions(listing: LogListing) -> list[int]:
 
 def _feeding(table: Table, known: _Known, watch: Watch) -> Flags | None:
     """In which versions the change feed was enabled; None where the log does not tell."""
-    commits = known.listing.commits
+    found = feeding_versions(table, known.listing.commits, watch)
+    if found is None:
+        return None
     flags = np.zeros(len(known.times), np.bool_)
-    is_on = False
-    if commits and commits[0] > 0:
-        try:
-            is_on = CHANGE_DATA_FEED.value_of(table.metadata(commits[0]).configuration)
-        except DeltaError:
-            return None
-    for done, (version, data) in enumerate(
-        zip(commits, read_commits(table.store, commits), strict=True)
-    ):
-        watch.step(done, len(commits), "Reading when the change feed was enabled")
-        if isinstance(data, DeltaError):
-            return None
-        name = render_commit_name(version)
-        for number, line in find_lines(data, b'"metaData"'):
-            body = parse_action(line, name, number).get("metaData")
-            if body is not None:
-                found = parse_metadata(body, f"{name}:{number}")
-                is_on = CHANGE_DATA_FEED.value_of(found.configuration)
-        flags[version] = is_on
+    flags[np.asarray(known.listing.commits, np.int64)] = found
     return flags
-
-
-def _first_removals(events: FileEvents) -> Numbers:
-    """For each version, when the first file was removed by a later one, in milliseconds. A
-    removal that does not say when counts as at the beginning of time."""
-    count = events.last - events.first + 1
-    removed = events.table.filter(pa.array(events.table.column("kind").to_numpy() == REMOVE))
-    at = np.full(count + 1, FOREVER, np.int64)
-    versions = removed.column("version").to_numpy() - events.first
-    times = removed.column("time").fill_null(_ZERO).to_numpy()
-    np.minimum.at(at, versions, times)
-    return np.minimum.accumulate(at[::-1])[::-1][1:]
-
-
-def _adds_only(events: FileEvents) -> Flags:
-    found = np.ones(events.last - events.first + 1, np.bool_)
-    kinds = events.table.column("kind").to_numpy()
-    found[events.table.column("version").to_numpy()[kinds != ADD] - events.first] = False
-    return found
 
 
 def _answer(
@@ -335,8 +298,9 @@ def _untils(known: _Known, seen: _Seen | None) -> tuple[Numbers, Numbers, Number
     files = _later(replaced, windows.files_ms)
     changes = _later(known.times, windows.files_ms)
     if seen is not None:
-        files[seen.first :] = _later(seen.until, windows.files_ms)
-        changes[seen.first :][seen.adds_only] = files[seen.first :][seen.adds_only]
+        files[seen.first :] = _later(seen.ends.files, windows.files_ms)
+        by_files = ~seen.ends.has_change_files
+        changes[seen.first :][by_files] = _later(seen.ends.changes, windows.files_ms)[by_files]
     return files, log, changes
 
 
@@ -364,6 +328,3 @@ def _with_files(travel: Numbers, change: Numbers, seen: _Seen) -> tuple[Numbers,
 def _later(times: Numbers, duration: int) -> Numbers:
     """Times moved on; those that never come stay so."""
     return np.where(times >= FOREVER - duration, FOREVER, times + duration)
-
-
-_ZERO = int64_column([0])[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from explorer.inspect.reach._retention_windows import UNREAD
+from explorer.table.retention import SHORTEST_RETENTION, milliseconds
 
 _SHOWN = 3
 
@@ -15,7 +16,9 @@ def reach_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_list
     rows = ranges.select(["what", "first", "last", "state"]).to_pylist()
     travel = _by_state([row for row in rows if row["what"] == "time travel"])
     feed = _by_state([row for row in rows if row["what"] == "change feed"])
-    parts = [_travel(travel, latest, has_listed=has_listed)]
+    own_ms = windows.column("duration_ms")[0].as_py()
+    keeps_longer = own_ms < milliseconds(SHORTEST_RETENTION)
+    parts = [_travel(travel, latest, has_listed=has_listed, keeps_longer=keeps_longer)]
     parts += [_feed(feed, latest, has_listed=has_listed)]
     window = windows.select(["first_version", "value", "source"]).to_pylist()[0]
     first = window["first_version"]
@@ -50,7 +53,9 @@ def _by_state(rows: list[dict[str, object]]) -> dict[str, list[tuple[int, int]]]
     return found
 
 
-def _travel(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: bool) -> str:
+def _travel(
+    found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: bool, keeps_longer: bool
+) -> str:
     gone = [
         f"{versions_in_words(found[state])} ({state})"
         for state in ("log gone", "data gone", "deletion vector gone")
@@ -66,6 +71,8 @@ def _travel(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed:
         if risky := found.get("readable, unprotected"):
             verb = "stays" if _is_one(risky) else "stay"
             text += f", and {versions_in_words(risky)} {verb} only until the next vacuum"
+            if keeps_longer:
+                text += " in Delta Spark (VACUUM here keeps removed files for 7 days at least)"
         return f"{text}."
     promised = found.get("promised", [])
     text = f"{_first_letter(lost)}. " if lost else ""
