@@ -16,10 +16,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError
-from explorer.files.events import read_events
-from explorer.files.listed import list_files
+from explorer.files.events import CHANGE, FileEvents, read_events
+from explorer.files.listed import ListedFiles, list_files
 from explorer.files.reachable import (
     FOREVER,
     Ends,
@@ -28,6 +29,8 @@ from explorer.files.reachable import (
     build_reach,
     missing_files,
 )
+from explorer.files.store_paths import file_of_each
+from explorer.files.unkept import numbers_of
 from explorer.inspect.reach._frames import (
     DATA_GONE,
     LOG_GONE,
@@ -49,7 +52,9 @@ from explorer.inspect.reach._frames import (
 from explorer.inspect.reach._retention_windows import Windows, build_windows
 from explorer.inspect.reach.wording import reach_sentence
 from explorer.log.folder.listing import LogListing
+from explorer.log.plain_arrays import build_array, in_one_piece, read_values
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.storage.ports import ReadStore
 from explorer.table.commit_times import commit_times
 from explorer.table.feed_versions import feeding_versions
 from explorer.table.table import Table
@@ -129,14 +134,15 @@ def reach_by_files(
         events = read_events(table.store, known.listing, watch)
     except CorruptLogError as error:
         return _answer(known, feeds, problem=f"{error.problem} {error.reason}")
-    present = list_files(table.store, watch).paths
-    data, vectors = missing_files(events, present)
+    listed = list_files(table.store, watch)
+    data, vectors = missing_files(events, listed.paths)
     paths, _ = events.files
     seen = _Seen(
         first=events.first,
         data=build_reach(events, data),
         vectors=build_reach(events, vectors),
         ends=build_ends(events),
+        written=_change_files_written(events, listed, table.store),
         outside=paths.null_count,
     )
     return _answer(known, feeds, seen)
@@ -159,12 +165,14 @@ class _Known:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
     """What a listing of the files says of versions from `first` on; `ends` is when the files
-    that they need left the table for good."""
+    that they need left the table for good, `written` when the first of their change files was
+    written, in milliseconds, 0 without one."""
 
     first: int
     data: Reach
     vectors: Reach
     ends: Ends
+    written: Numbers
     outside: int
 
 
@@ -238,6 +246,19 @@ def _feeding(table: Table, known: _Known, watch: Watch) -> Flags | None:
     return flags
 
 
+def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadStore) -> Numbers:
+    found = np.full(events.last - events.first + 1, FOREVER, np.int64)
+    changes = events.table.filter(build_array(read_values(events.table.column("kind")) == CHANGE))
+    names = file_of_each(changes, events.root)[0]
+    if len(names) and len(listed.paths):
+        files = listed.select(pc.is_in(listed.paths, value_set=names), store)
+        at = pc.index_in(names, value_set=in_one_piece(files.column("path")))
+        versions = read_values(changes.column("version").filter(at.is_valid())) - events.first
+        times = numbers_of(files.column("modified"))[read_values(at.drop_null())]
+        np.minimum.at(found, versions, times)
+    return np.where(found == FOREVER, 0, found)
+
+
 def _answer(
     known: _Known, feeds: Flags | None, seen: _Seen | None = None, problem: str | None = None
 ) -> Reachability:
@@ -299,6 +320,9 @@ def _untils(known: _Known, seen: _Seen | None) -> tuple[Numbers, Numbers, Number
     changes = _later(known.times, windows.files_ms)
     if seen is not None:
         files[seen.first :] = _later(seen.ends.files, windows.files_ms)
+        # change data goes by its modification too: one that was copied is younger
+        written = np.maximum(known.times[seen.first :], seen.written)
+        changes[seen.first :] = _later(written, windows.files_ms)
         by_files = ~seen.ends.has_change_files
         changes[seen.first :][by_files] = _later(seen.ends.changes, windows.files_ms)[by_files]
     return files, log, changes

@@ -89,6 +89,16 @@ def test_a_file_that_was_restored_is_not_called_deletable(lake: Lake) -> None:
     assert announced(vacuum(lake), "versions") == []
 
 
+def test_change_data_that_a_copy_renewed_stays_for_both(lake: Lake) -> None:
+    start(lake, lake.add("a"), configuration=FEED)
+    gone = [lake.remove("a", age_days=20), change("_change_data/x.parquet")]
+    lake.commit(1, [*gone, lake.add("b")], age_days=20)
+    for age_days, lost in ((20, [1]), (1, [])):
+        lake.file("_change_data/x.parquet", age_days=age_days)
+        assert in_state(by_files(lake), "feed", "readable, unprotected")[1:] == lost
+        assert announced(vacuum(lake), "changes")[1:] == lost
+
+
 def test_reach_says_whose_vacuum_is_next_where_ours_keeps_files_longer(lake: Lake) -> None:
     own = {"delta.deletedFileRetentionDuration": "interval 1 day"}
     start(lake, lake.add("a"), configuration=own)
