@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from explorer.inspect.health._clock_rules import judge_clock
 from explorer.inspect.health._log_facts import LogFacts
+from explorer.inspect.health._property_rules import judge_properties
 from explorer.inspect.health._vacuum_rules import judge_vacuums
 from explorer.inspect.health.findings import Finding
 from explorer.inspect.reach.wording import versions_in_words
@@ -35,6 +36,7 @@ def judge_log(facts: LogFacts) -> Iterator[Finding]:
     yield from judge_clock(facts)
     yield from _repeated(facts)
     yield from _expired(facts)
+    yield from judge_properties(facts)
     yield from judge_vacuums(facts)
 
 

@@ -39,6 +39,9 @@ STATES: Final = (
 files of a version are within retention, or any vacuum may have deleted them; readable says
 that they were seen."""
 
+GONE: Final = (LOG_GONE, DATA_GONE, VECTOR_GONE)
+"""What leaves nothing to be read of a version."""
+
 _WORDS: Final = pa.dictionary(pa.int32(), pa.string())
 VERSIONS: Final = pa.schema(
     [
