@@ -43,6 +43,8 @@ def _document(found: Folder, limit: int | None) -> Row:
         "version": found.version,
         "sentence": found.sentence,
         "sizes": list(plain_rows(found.sizes)),
+        "reference_keeps": found.reference_keeps,
+        "reference_keeps_until": found.reference_keeps_until,
         "num_files": found.files.num_rows,
         "files": list(plain_rows(files)),
     }
@@ -68,8 +70,10 @@ def _ours(row: Row) -> str:
 
 
 def _theirs(row: Row) -> str:
-    deletes = row["reference_deletes"]
-    return "" if deletes is None else "deletes it" if deletes else "no"
+    deletes, since = row["reference_deletes"], row["reference_from"]
+    if deletes is None or deletes:
+        return "deletes it" if deletes else ""
+    return "no" if since is None else f"from {render_time(since)}"
 
 
 _SIZES = (
@@ -83,6 +87,6 @@ _FILES = (
     Column(title="kind", render=lambda row: row["kind"]),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
     Column(title="our vacuum", render=_ours),
-    Column(title="the reference's, now", render=_theirs),
+    Column(title="Delta Spark's", render=_theirs),
     Column(title="why", render=lambda row: row["reason"], shrinks=True, from_width=140),
 )

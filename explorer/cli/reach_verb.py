@@ -66,6 +66,7 @@ def _document(found: Reachability, limit: int | None) -> Row:
         "has_listed": found.has_listed,
         "files_outside": found.files_outside,
         "problem": found.problem,
+        "notes": list(found.notes),
         "windows": list(plain_rows(found.windows)),
         "num_ranges": found.ranges.num_rows,
         "ranges": list(plain_rows(ranges)),
@@ -85,7 +86,7 @@ def _print(found: Reachability, limit: int) -> None:
             f"{found.files_outside:,} actions name files outside of the table's folder: "
             "nobody looked there",
         )
-    if not found.has_listed:
+    if not found.has_listed and found.problem is None:
         print_note(console, "the files were not looked at; --files does")
 
 

@@ -141,7 +141,7 @@ def read_events(
     if run and run[0] == 0 and run[-1] == newest:
         return _events(store, (0, newest), [], _kept(_read_commits(store, run, watch), keep))
     lowest = run[0] - 1 if run and run[-1] == newest else newest
-    reason = "No checkpoint is there."
+    reason = _no_checkpoint(listing)
     for found in listing.checkpoints:
         if found.version < lowest:
             continue
@@ -162,6 +162,22 @@ def read_events(
         newer = _kept(_read_commits(store, versions, watch), keep)
         return _events(store, (found.version, newest), base, newer)
     raise _no_beginning(reason)
+
+
+def _no_checkpoint(listing: LogListing) -> str:
+    """Why no checkpoint begins the log, where each is too old, or there is none."""
+    newest = listing.checkpoints[-1].version if listing.checkpoints else None
+    if newest is None:
+        broken = listing.incomplete_checkpoints
+        if not broken:
+            return "No checkpoint is there."
+        return (
+            f"The checkpoint of version {broken[-1].version} is incomplete, and no other is there."
+        )
+    return (
+        f"The newest checkpoint is that of version {newest}, and commits between it and the "
+        f"newest version are missing."
+    )
 
 
 def _kept(

@@ -98,9 +98,9 @@ NEVER_OLD: Final = Ages(cutoff_ms=-(2**62), retention_ms=2**62)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnkeptFiles:
     """The fate of files, row by row of `files` (path, bytes, modified in milliseconds):
-    positions in `REASONS`, the time from which each may go in milliseconds, which of them
-    no vacuum touches as things are, which no version knows (`is_stray`), and which have a
-    name that hides them from the reference's vacuum."""
+    positions in `REASONS`, the time from which each may go in milliseconds (`retention_ms`
+    after its age began), which of them no vacuum touches as things are, which no version knows
+    (`is_stray`), and which have a name that hides them from the reference's vacuum."""
 
     files: pa.Table
     reasons: Numbers
@@ -108,12 +108,20 @@ class UnkeptFiles:
     never: Flags
     is_stray: Flags
     is_hidden: Flags
+    retention_ms: int
 
     @property
     def may_go(self) -> Flags:
         """Which of them a vacuum may delete."""
         found: Flags = self.reasons < MAY_GO
         return found
+
+    @property
+    def reference_begins_ms(self) -> Numbers:
+        """When the reference's vacuum begins to count the retention of each, in milliseconds."""
+        removed = self.reasons == REASONS.index(REMOVED)
+        began = np.where(removed, self.since_ms - self.retention_ms, 0)
+        return reference_begins(read_numbers(self.files.column("modified")), began)
 
     @property
     def youngest_ms(self) -> int | None:
@@ -169,6 +177,7 @@ def judge_unkept(
         never=~goes & (~stray | ~dated | (ages is NEVER_OLD)),
         is_stray=stray,
         is_hidden=unseen,
+        retention_ms=ages.retention_ms,
     )
 
 
@@ -180,6 +189,14 @@ def _is_unfinished(paths: pa.ChunkedArray, partition_columns: Sequence[str]) -> 
         return np.zeros(len(paths), np.bool_)
     shown = pc.replace_substring_regex(paths, _UNFINISHED, r"\1tmp")
     return read_flags(named) & ~read_flags(is_hidden(shown, partition_columns))
+
+
+def reference_begins(modified_ms: Numbers | int, removed_ms: Numbers | int = 0) -> Numbers:
+    """When the retention of files begins for the reference's full vacuum, which leaves a file
+    that was modified within it, whenever it was removed: after a copy that is the copy's time.
+    Whether change data is old it tells by its modification alone."""
+    found: Numbers = np.maximum(modified_ms, removed_ms)
+    return found
 
 
 def partition_names(snapshot: Snapshot) -> list[str]:

@@ -25,7 +25,7 @@ from explorer.protocol.features.consistency import (
 )
 from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.file_format import validate_format
-from explorer.protocol.properties import validate_properties
+from explorer.protocol.properties import ignored_properties, validate_properties
 from explorer.protocol.schema import StructType, parse_schema
 from explorer.protocol.schema_walk import missing_schema, validate_schema
 from explorer.table.snapshot import Snapshot
@@ -197,6 +197,7 @@ def _contradictions(
         *validate_unsupported_mapping(protocol, metadata.configuration),
         *validate_format(metadata),
         *validate_properties(metadata.configuration),
+        *ignored_properties(metadata.configuration),
     ]
     if metadata.schema_string is None:
         problems.append(missing_schema())

@@ -6,7 +6,7 @@ Properties live in the configuration of the metadata, as strings;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -75,10 +75,44 @@ PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = MappingProxyType(
 """The known properties by name."""
 
 
+_PREFIX: Final = "delta."
+
+
 def validate_properties(configuration: Mapping[str, str]) -> list[Problem]:
     """A problem for each known property whose value cannot be read."""
     found = (item.validate(configuration) for item in PROPERTIES.values())
     return [problem for problem in found if problem is not None]
+
+
+def ignored_properties(
+    configuration: Mapping[str, str], among: Iterable[TableProperty[Any]] = PROPERTIES.values()
+) -> list[Problem]:
+    """A problem for each name in the configuration that is one of the properties `among` but for
+    its prefix, or for small and capital letters: nobody reads it (the reference looks for the
+    very name)."""
+    known = {name.lower(): item for item in among for name in (item.name, *item.aliases)}
+    exact = {name for item in PROPERTIES.values() for name in (item.name, *item.aliases)}
+    found = []
+    for name in sorted(configuration.keys() - exact):
+        lowered = name.lower()
+        item = known.get(lowered) or known.get(f"{_PREFIX}{lowered}")
+        if item is not None:
+            found.append(_ignored(name, item, configuration))
+    return found
+
+
+def _ignored(name: str, item: TableProperty[Any], configuration: Mapping[str, str]) -> Problem:
+    text = None if item.validate(configuration) else item.text_in(configuration)
+    source = "the default" if text is None else "as the table sets it"
+    text = item.default if text is None else text
+    counts = "nothing counts" if text is None else f"`{text}` counts, {source}"
+    return Problem(
+        kind="invalid_argument",
+        problem=f"The table property `{name}` is ignored: no engine reads it under this name.",
+        reason=f"Its name is `{item.name}`, and of that {counts}.",
+        remedy=f"Set `{item.name}` to what was meant, and unset `{name}`.",
+        spec="Table Properties",
+    )
 
 
 def check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:

@@ -21,6 +21,7 @@ from explorer.files.unkept import (
     Ages,
     judge_unkept,
     partition_names,
+    reference_begins,
 )
 from explorer.inspect.files._file_mentions import Mention, Wanted
 from explorer.inspect.frames import Column, build_frame
@@ -57,7 +58,7 @@ class FileReason:
     - `versions`: those that need it, as far as the commits are there, as pairs
     - `deletable_from`: when our vacuum (or log cleanup) may delete it, in the past where it
       may now; None while nothing lets it go. `reference_from` the same of the reference,
-      which has no floor of seven days
+      which has no floor of seven days, and leaves what was modified within its retention
     - `evidence`: one row per line of a commit that names it: version, action, role (data,
       deletion vector, change data), data_file (as in the log), time (an add's modification, a
       remove's deletion), log_file, line
@@ -124,6 +125,11 @@ class FileLook:
         """For how long the table asks to keep them."""
         return milliseconds(DELETED_FILE_RETENTION.value_of(self.snapshot.metadata.configuration))
 
+    def reference_ms(self, removed_ms: int = 0) -> int:
+        """From when on the reference's vacuum deletes the file, removed then."""
+        modified_ms = 0 if self.info is None else self.info.modified_ms
+        return int(reference_begins(modified_ms, removed_ms)) + self.own_ms
+
 
 def judge_file(look: FileLook) -> FileReason:
     """The answer."""
@@ -181,7 +187,6 @@ def _removed(look: FileLook) -> FileReason:
         last = removals[-1]
         by = f"version {last.version} ({last.log_file}, line {last.line})"
     start = removed_ms or 0  # a tombstone without a time keeps nothing
-    frees, theirs = start + look.floor_ms, start + look.own_ms
     when = "" if removed_ms is None else f" on {moment_in_words(removed_ms)}"
     text = f"{_shown(look)} is a {thing} that {by} removed{when}"
     if (untouched := _untouched(look)) is not None:
@@ -189,6 +194,7 @@ def _removed(look: FileLook) -> FileReason:
         return _reason(look, f"removed {thing}{kind}", f"{text}; {why}.")
     if look.unread is not None:
         return _reason(look, f"removed {thing}, retention unknown", f"{text}{_undecided(look)}")
+    frees, theirs = start + look.floor_ms, look.reference_ms(start)
     if frees > look.now_ms:
         kind = f"removed {thing}, within retention"
         until = moment_in_words(frees)
@@ -196,9 +202,7 @@ def _removed(look: FileLook) -> FileReason:
     else:
         kind = f"removed {thing}, past retention"
         text += f"; its retention ended on {moment_in_words(frees)}, and the next vacuum deletes it"
-    if theirs < frees:
-        text += f" (by the reference from {moment_in_words(theirs)})"
-    return _reason(look, kind, f"{text}.", frees, theirs)
+    return _reason(look, kind, f"{text}{_in_reference(look, frees, theirs)}.", frees, theirs)
 
 
 def _untouched(look: FileLook) -> tuple[str, str] | None:
@@ -224,8 +228,6 @@ def _change(look: FileLook, found: Mention) -> FileReason:
     active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
     upto = [number for number in look.listing.commits if number <= found.version]
     made = commit_times(look.snapshot.store, look.listing, upto, active)[-1]
-    written = made if look.info is None else max(made, look.info.modified_ms)
-    frees, theirs = written + look.floor_ms, written + look.own_ms
     text = (
         f"{_shown(look)} holds the rows that version {found.version} changed "
         f"({found.log_file}, line {found.line}), for the change feed"
@@ -235,11 +237,15 @@ def _change(look: FileLook, found: Mention) -> FileReason:
         return _reason(look, "change data", text)
     if look.unread is not None:
         return _reason(look, "change data, retention unknown", f"{text}{_undecided(look)}")
+    # the reference does not ask which commit it is of
+    frees, theirs = max(made, look.info.modified_ms) + look.floor_ms, look.reference_ms()
     if frees > look.now_ms:
-        text += f"; it may be deleted from {moment_in_words(frees)}."
-        return _reason(look, "change data, within retention", text, frees, theirs)
-    text += f"; its retention ended on {moment_in_words(frees)}, and the next vacuum deletes it."
-    return _reason(look, "change data, past retention", text, frees, theirs)
+        kind = "change data, within retention"
+        text += f"; it may be deleted from {moment_in_words(frees)}"
+    else:
+        kind = "change data, past retention"
+        text += f"; its retention ended on {moment_in_words(frees)}, and the next vacuum deletes it"
+    return _reason(look, kind, f"{text}{_in_reference(look, frees, theirs)}.", frees, theirs)
 
 
 def _unknown(look: FileLook) -> FileReason:
@@ -263,7 +269,7 @@ def _unknown(look: FileLook) -> FileReason:
     is_other = is_in_other_table(look.snapshot.store, look.wanted.name)
     reason = OTHER_TABLE if is_other else REASONS[int(judged.reasons[0])]
     is_safe = judged.is_hidden[0] or look.unread is not None
-    theirs = None if is_safe else look.info.modified_ms + look.own_ms
+    theirs = None if is_safe else look.reference_ms()
     if reason.startswith("foreign"):
         return _reason(look, "foreign", _foreign(look, reason, theirs), None, theirs)
     if look.is_behind_link:
@@ -282,13 +288,28 @@ def _unknown(look: FileLook) -> FileReason:
         return _reason(look, kind, f"{text}{_undecided(look)}")
     frees = int(judged.since_ms[0])
     if judged.may_go[0]:
-        text += "; it is older than the retention, and the next vacuum deletes it."
+        text += "; it is older than the retention, and the next vacuum deletes it"
     else:
         text += (
             "; it may belong to a writer that has not committed yet, and may be deleted from "
-            f"{moment_in_words(frees)}."
+            f"{moment_in_words(frees)}"
         )
-    return _reason(look, kind, text, frees, theirs)
+    if theirs is not None:
+        text += _in_reference(look, frees, theirs)
+    return _reason(look, kind, f"{text}.", frees, theirs)
+
+
+def _in_reference(look: FileLook, frees: int, theirs: int) -> str:
+    """When the reference's vacuum deletes a file that ours does from `frees` on, where that is
+    another time, and why."""
+    if look.info is None or theirs == frees:
+        return ""
+    if theirs > frees:
+        return (
+            f"; Delta Spark's deletes it from {moment_in_words(theirs)}, because it goes by the "
+            f"modification time too, {moment_in_words(look.info.modified_ms)}, which a copy renews"
+        )
+    return f" (in Delta Spark from {moment_in_words(theirs)})"
 
 
 def _undecided(look: FileLook) -> str:
@@ -300,12 +321,12 @@ def _foreign(look: FileLook, reason: str, theirs: int | None) -> str:
     why = reason.partition(": ")[2]
     text = f"{_shown(look)} is not Delta's ({why}): our vacuum never touches it"
     if theirs is None and look.unread is not None and not look.is_hidden:
-        return f"{text}; from when the reference's may nobody can tell: {look.unread}."
+        return f"{text}; from when Delta Spark's may nobody can tell: {look.unread}."
     if theirs is None:
-        return f"{text}, nor does the reference's."
+        return f"{text}, nor does Delta Spark's."
     if theirs > look.now_ms:
-        return f"{text}; the reference's deletes it from {moment_in_words(theirs)}."
-    return f"{text}; the reference's deletes it."
+        return f"{text}; Delta Spark's deletes it from {moment_in_words(theirs)}."
+    return f"{text}; Delta Spark's deletes it."
 
 
 def _spans(look: FileLook) -> list[tuple[int, int]]:

@@ -3,7 +3,7 @@ folder go (spec: Data Files, Deletion Vector File Storage Format, Change Data Fi
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -54,7 +54,7 @@ from explorer.table.frames import sum_of
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import parse_now
+from explorer.table.times import parse_now, render_time
 
 COLUMNS: dict[str, Column] = {
     "path": (string_column, pa.string()),
@@ -64,6 +64,7 @@ COLUMNS: dict[str, Column] = {
     "vacuum_deletes": (bool_column, pa.bool_()),
     "deletable_from": (time_column, TIME),
     "reference_deletes": (bool_column, pa.bool_()),
+    "reference_from": (time_column, TIME),
     "reason": (string_column, pa.string()),
 }
 SIZES: dict[str, Column] = {
@@ -103,9 +104,13 @@ class Folder:
 
     - `files`, a row per file that no version knows, largest first: `path`, `kind`, `bytes`,
       `modified`; `vacuum_deletes`: ours may delete it now, `deletable_from`: or from then on
-      (null: never, as things are); `reference_deletes`: the reference's would now; `reason`
+      (null: never, as things are); `reference_deletes`: the reference's would now,
+      `reference_from`: or from then on (null likewise); `reason`
     - `sizes`: the parts of the folder (live, kept, deletable, orphaned, foreign, log), each
       with `num_files`, `bytes` and its meaning
+    - `reference_keeps`: how many of the deletable files the reference's vacuum leaves for now,
+      because they were modified within the retention, as a copy does; `reference_keeps_until`:
+      when the last of them is old enough for it, None without any
     - `unread`: that the table's retention cannot be read, in a clause; nothing may be deleted then
     """
 
@@ -113,12 +118,16 @@ class Folder:
     version: int
     files: pa.Table
     sizes: pa.Table
+    reference_keeps: int = 0
+    reference_keeps_until: datetime | None = None
     unread: str | None = None
 
     @property
     def sentence(self) -> str:
-        """The answer in a sentence or two."""
-        return folder_sentence(self.files, self.sizes, self.unread)
+        """The answer in a few sentences."""
+        return folder_sentence(
+            self.files, self.sizes, (self.reference_keeps, self.reference_keeps_until), self.unread
+        )
 
 
 def foreign_files(
@@ -139,10 +148,7 @@ def foreign_files(
     snapshot = table.snapshot(progress=progress, cancel=cancel)
     configuration = snapshot.metadata.configuration
     unread = DELETED_FILE_RETENTION.unread_in(configuration)
-    retention_ms = milliseconds(retention_floor(configuration))
-    ages = Ages(cutoff_ms=now_ms - retention_ms, retention_ms=retention_ms)
-    if unread is not None:
-        ages = NEVER_OLD
+    ages = _ages(configuration, now_ms)
     cutoff_ms = ages.cutoff_ms
     listed = list_files(table.store, watch)
     live, removed, listed = _needed(snapshot, listed, cutoff_ms)
@@ -165,9 +171,10 @@ def foreign_files(
     )
     known = judged.reasons == REASONS.index(REMOVED)
     known |= _recorded_changes(unkept.column("path"), events, table.uri)
-    own_ms = cutoff_ms
-    if unread is None:
-        own_ms = now_ms - milliseconds(DELETED_FILE_RETENTION.value_of(configuration))
+    goes = known & judged.may_go
+    theirs = _reference_times(judged, configuration)
+    waits = theirs[goes & (theirs > now_ms)]
+    changed, rewritten = _measured(listed, young, table.store), _sum(unkept, known & ~goes)
     sizes = [
         (
             "live",
@@ -175,18 +182,28 @@ def foreign_files(
             snapshot.size_in_bytes + _vector_bytes(listed, live, table.store),
         ),
         ("kept", *_measured(listed, removed, table.store)),
-        ("change data", *_measured(listed, young, table.store)),
-        ("deletable", *_sum(unkept, known)),
+        ("change data", changed[0] + rewritten[0], changed[1] + rewritten[1]),
+        ("deletable", *_sum(unkept, goes)),
         *_unknown_sizes(unkept, judged, known),
         ("log", *_log_size(table)),
     ]
     return Folder(
         uri=table.uri,
         version=snapshot.version,
-        files=_frame(judged, ~known, own_ms, listed),
+        files=_frame(judged, ~known, theirs, now_ms, listed),
         sizes=build_frame(SIZES, [(*row, _MEANINGS[row[0]]) for row in sizes]),
+        reference_keeps=len(waits),
+        reference_keeps_until=render_time(int(waits.max())) if len(waits) else None,
         unread=unread,
     )
+
+
+def _ages(configuration: Mapping[str, str], now_ms: int) -> Ages:
+    """What decides by age here, where nothing else is asked for."""
+    if DELETED_FILE_RETENTION.unread_in(configuration) is not None:
+        return NEVER_OLD
+    retention_ms = milliseconds(retention_floor(configuration))
+    return Ages(cutoff_ms=now_ms - retention_ms, retention_ms=retention_ms)
 
 
 def _needed(
@@ -288,15 +305,24 @@ def _log_size(table: Table) -> tuple[int, int]:
     return found.num_rows, sum_of(found.column("size"))
 
 
+def _reference_times(judged: UnkeptFiles, configuration: Mapping[str, str]) -> Numbers:
+    """From when on the reference's vacuum deletes each file that no name hides from it."""
+    if DELETED_FILE_RETENTION.unread_in(configuration) is not None:
+        return np.full(judged.files.num_rows, NEVER_OLD.retention_ms)
+    own_ms = milliseconds(DELETED_FILE_RETENTION.value_of(configuration))
+    found: Numbers = judged.reference_begins_ms + own_ms
+    return found
+
+
 def _frame(
-    judged: UnkeptFiles, unknown: Flags, reference_cutoff_ms: int, listed: ListedFiles
+    judged: UnkeptFiles, unknown: Flags, reference_ms: Numbers, now_ms: int, listed: ListedFiles
 ) -> pa.Table:
     mask = pa.array(unknown)
     files = judged.files.filter(mask)
     reasons = judged.reasons[unknown]
     never = judged.never[unknown]
-    times = read_numbers(files.column("modified"))
-    hidden = judged.is_hidden[unknown]
+    theirs = reference_ms[unknown]
+    never_theirs = judged.is_hidden[unknown] | (theirs == NEVER_OLD.retention_ms)
     frame = pa.table(
         {
             "path": files.column("path"),
@@ -305,7 +331,8 @@ def _frame(
             "modified": files.column("modified").cast(TIME),
             "vacuum_deletes": pa.array(reasons < MAY_GO),
             "deletable_from": pa.array(judged.since_ms[unknown], mask=never).cast(TIME),
-            "reference_deletes": pa.array(~hidden & (times <= reference_cutoff_ms)),
+            "reference_deletes": pa.array(~never_theirs & (theirs <= now_ms)),
+            "reference_from": pa.array(theirs, mask=never_theirs).cast(TIME),
             "reason": string_column(list(REASONS)).take(pa.array(reasons)),
         }
     )
@@ -316,6 +343,7 @@ def _frame(
             None,
             None,
             False,
+            None,
             None,
             None,
             ODD,
@@ -351,7 +379,7 @@ _STRAYS: Final = (*REASONS[:MAY_GO], UNKNOWN_AGE, UNDECIDED, YOUNG)
 _MEANINGS: Final = {
     "live": "what the latest version needs: data files as the log says, and deletion vectors",
     "kept": "removed from the table, and kept for versions within retention",
-    "change data": "what commits within retention changed",
+    "change data": "what commits within retention changed, or in files written within it",
     "deletable": "removed, or changed, longer ago than the retention: the next vacuum deletes it",
     "orphaned": "looks like files of a table, and no line of the log that is left names it",
     "foreign": "not Delta's: our vacuum never touches it",

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 from explorer.inspect.health._clock_rules import find_clock_faults
 from explorer.inspect.health._log_facts import LogFacts
+from explorer.inspect.health._property_rules import judge_properties
+from explorer.inspect.health._vacuum_rules import judge_vacuums
 from explorer.inspect.health.findings import Finding
 from explorer.inspect.reach.wording import versions_in_words
 from explorer.log.folder.segment import missing_versions
@@ -34,6 +36,8 @@ def find_log_faults(facts: LogFacts) -> Iterator[Finding]:
     yield from find_clock_faults(facts)
     yield from _repeated(facts)
     yield from _expired(facts)
+    yield from judge_properties(facts)
+    yield from judge_vacuums(facts)
 
 
 def _gaps(facts: LogFacts) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.files.listed import list_files
+from explorer.files.listed import ListedFiles
 from explorer.files.store_paths import file_of_each
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import int64_column, string_column
@@ -32,10 +32,10 @@ THINGS: Final = ("data file", "deletion vector")
 """What may be missing, in the order of `file_of_each`."""
 
 
-def find_missing_files(snapshot: Snapshot, watch: Watch) -> pa.Table:
+def find_missing_files(snapshot: Snapshot, listed: ListedFiles, watch: Watch) -> pa.Table:
     """One row per live file that is gone, or whose deletion vector is, with the columns of
     `MISSING`."""
-    present = list_files(snapshot.store, watch).paths
+    present = listed.paths
     if not present.num_chunks:
         present = pa.chunked_array([string_column([])], pa.string())
     parts = [build_frame(MISSING, [])]

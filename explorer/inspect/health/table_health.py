@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
+from explorer.files.listed import list_files
 from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health._log_facts import LogFacts
@@ -20,6 +21,7 @@ from explorer.inspect.health._log_rules import find_log_faults
 from explorer.inspect.health._missing_files import THINGS, find_missing_files
 from explorer.inspect.health._null_files import NullFiles, judge_nulls, null_files
 from explorer.inspect.health._opening import cost_in_words, cost_of_opening, known_by_listing
+from explorer.inspect.health._vacuum_rules import vacuums_against_folder
 from explorer.inspect.health.findings import Finding, finding_of, findings_frame
 from explorer.inspect.health.version_checksum import validate_checksum
 from explorer.log.actions.columns import (
@@ -125,8 +127,13 @@ def files_health(
     look = _look(table, now, watch)
     if look.snapshot is None:
         return _build(look, None)
-    missing, nulls = find_missing_files(look.snapshot, watch), null_files(look.snapshot, watch)
-    return _build(look, None, _Files(missing=missing, nulls=nulls))
+    listed = list_files(look.snapshot.store, watch)
+    files = _Files(
+        missing=find_missing_files(look.snapshot, listed, watch),
+        nulls=null_files(look.snapshot, watch),
+        vacuums=tuple(vacuums_against_folder(look.facts, look.snapshot, listed, watch)),
+    )
+    return _build(look, None, files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +142,7 @@ class _Files:
 
     missing: pa.Table
     nulls: NullFiles
+    vacuums: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +225,7 @@ def _build(look: _Look, limit: int | None, files: _Files | None = None) -> Healt
     if snapshot is not None and files is not None:
         findings += _dangling(snapshot.version, files.missing)
         findings += judge_nulls(files.nulls)
+        findings += files.vacuums
     latest = facts.listing.latest_version
     return Health(
         uri=look.table.uri,

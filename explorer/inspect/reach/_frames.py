@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from explorer.files.reachable import FOREVER
 from explorer.log.actions.columns import TIME, int64_column, string_column
 from explorer.log.plain_arrays import Flags, Numbers
 
@@ -35,8 +36,8 @@ STATES: Final = (
 files of a version are within retention, or any vacuum may have deleted them; readable says
 that they were seen."""
 
-FOREVER: Final = np.iinfo(np.int64).max
-"""A time that never comes, in milliseconds."""
+GONE: Final = (LOG_GONE, DATA_GONE, VECTOR_GONE)
+"""What leaves nothing to be read of a version."""
 
 _WORDS: Final = pa.dictionary(pa.int32(), pa.string())
 VERSIONS: Final = pa.schema(

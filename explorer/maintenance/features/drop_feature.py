@@ -124,7 +124,10 @@ class _Drop:
             return self._first_step()
         trace = find_newest_trace(self.look, self.name) if self.truncate_history else None
         if trace is not None:
-            least = in_words(DROP_FEATURE_RETENTION.value_of(snapshot.metadata.configuration))
+            configuration = snapshot.metadata.configuration
+            least = in_words(DROP_FEATURE_RETENTION.value_of(configuration))
+            if (unread := DROP_FEATURE_RETENTION.unread_in(configuration)) is not None:
+                least = f"a time that nobody can tell ({unread})"
             obstacles.append(
                 Obstacle(
                     message=f"The history still uses {self.name}: of version {trace.version} "

@@ -180,7 +180,8 @@ def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(search.files, size, lost, is_refused=bool(evidence)),
+        summary=_summary(search.files, size, lost, is_refused=bool(evidence))
+        + ("" if evidence or mode == "full" else _not_looked_for(look, lost)),
         parameters={
             "mode": mode,
             "retention_ms": search.ages.retention_ms,
@@ -276,7 +277,21 @@ def _summary(files: Verdicts, size: int, lost: Consequence, *, is_refused: bool)
     number = files.delete.num_rows
     waits = any(part.column("deletable_from").null_count < part.num_rows for part in files.leave)
     if not number and not waits:
+        if files.gone is not None:
+            return "Nothing can be deleted: the log names no file that is out of use."
         return "Nothing can be deleted: no file is out of use."
     if not number:
         return "Nothing can be deleted now; the list says from when each file may go."
     return f"Deletes {count(number, 'file')} ({render_byte_size(size)}) for ever: {lost.in_words}."
+
+
+def _not_looked_for(look: Look, lost: Consequence) -> str:
+    """What a vacuum that lists no folder cannot know."""
+    commits = look.listing.commits
+    text = " Lite mode lists no folder: it finds no orphaned files"
+    if not commits or commits[0]:
+        began = f", which begins with version {commits[0]}" if commits else ""
+        text += f", and no files whose removal is no longer in the log{began}"
+    if lost.versions:
+        text += "; whether these versions can be read now it does not know"
+    return f"{text}."

@@ -149,7 +149,7 @@ def test_orphan_and_foreign_files_are_told_apart(lake: Lake) -> None:
     }
     assert millis(why(lake, "new.parquet").deletable_from) == ms_ago(1) + 7 * DAY_MS
     assert why(lake, "notes.txt").deletable_from is None
-    assert "the reference's deletes it" in why(lake, "notes.txt").sentence
+    assert "Delta Spark's deletes it" in why(lake, "notes.txt").sentence
     assert why(lake, "_temporary/x.parquet").reference_from is None
 
 
@@ -161,7 +161,7 @@ def test_file_of_a_table_below_this_one_is_foreign(lake: Lake) -> None:
     found = why(lake, "sub/day=1/part.parquet")
     assert found.kind == "foreign"
     assert "a table of its own" in found.sentence
-    assert "the reference's deletes it" in found.sentence
+    assert "Delta Spark's deletes it" in found.sentence
     assert why(lake, "beside/part.parquet").kind == "orphaned file"
 
 
