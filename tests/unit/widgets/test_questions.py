@@ -262,7 +262,7 @@ CASES = (
     Case(question=8, view="health", problem=with_log_after(lose(0)),
          innocent=with_log_after(nothing), said="dx-tone-gone", denied="The log is sound"),
     Case(question=9, view="health", then=(("files", ""),), problem=without("b"),
-         innocent=without(), said="The data file of one live file is gone",
+         innocent=without(), said="1 live data file is gone",
          denied="and every file is there"),
     Case(question=10, view="engines", problem=with_protocol(FEATURE_PROTOCOL),
          innocent=with_protocol(PROTOCOL), said="deletionVectors",

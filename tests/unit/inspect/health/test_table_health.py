@@ -275,6 +275,37 @@ def test_missing_files_are_found_by_a_listing_alone(lake: Lake) -> None:
     assert sorted(set(plan.files.column("path").to_pylist())) == ["a", "b"]
 
 
+def test_rows_hidden_by_a_vector_are_not_lost_with_their_file(lake: Lake) -> None:
+    stats, place = '{"numRecords":55}', parse_relative_place(PLACE)
+    lake.file(place, size=4_000)
+    hiding = {"stats": stats, "deletionVector": vector(PLACE, cardinality=5, sizeInBytes=38)}
+    start(lake, lake.add("a", size=9_000, **hiding), lake.add("b", size=9_000, **hiding))
+    (lake.root / "a").unlink()
+    found = look.files_health(lake.table, now=NOW)
+    assert found.findings.column("problem").to_pylist() == [
+        "1 live data file is gone: 50 rows cannot be read."
+    ]
+    lake.file("a")
+    (lake.root / place).unlink()
+    found = look.files_health(lake.table, now=NOW)
+    assert found.findings.column("problem").to_pylist() == [
+        "The deletion vectors of 2 live data files are gone: 100 rows cannot be read."
+    ]
+    assert found.missing is not None
+    counted = [(row["num_rows"], row["bytes"]) for row in found.missing.to_pylist()]
+    assert counted == [(50, 38), (50, 38)]  # of the vector, not of the file that it belongs to
+
+
+def test_rows_are_unknown_where_a_vector_hides_what_cannot_be(lake: Lake) -> None:
+    odd = vector(PLACE, cardinality=70)
+    start(lake, lake.add("a", stats='{"numRecords":55}', deletionVector=odd))
+    lake.file(parse_relative_place(PLACE))
+    (lake.root / "a").unlink()
+    found = look.files_health(lake.table, now=NOW)
+    problems = found.findings.column("problem").to_pylist()
+    assert "1 live data file is gone: an unknown number of rows cannot be read." in problems
+
+
 @pytest.mark.parametrize("form", ["classic", "v2-parquet"])
 def test_missing_files_of_a_checkpoint_are_told_with_their_rows(lake: Lake, form: Any) -> None:
     def counted(number: int) -> Action:
@@ -288,7 +319,7 @@ def test_missing_files_of_a_checkpoint_are_told_with_their_rows(lake: Lake, form
         (lake.root / name).unlink()
     found = look.files_health(lake.table, now=NOW).missing
     assert found is not None
-    rows = [(row["path"], row["file"], row["num_records"]) for row in found.to_pylist()]
+    rows = [(row["path"], row["file"], row["num_rows"]) for row in found.to_pylist()]
     assert rows == [("f%202", "f 2", 2), ("f%206", "f 6", 6), ("late", "late", 50)]
 
 
