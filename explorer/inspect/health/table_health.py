@@ -233,7 +233,8 @@ def _unopened(look: _Look) -> Iterator[Finding]:
         kind = look.refusal.kind
         refused = kind in {"unsupported_feature", "catalog_managed"}
         finding = "refused table" if refused else "table that cannot be opened"
-        yield finding_of(look.refusal, finding, "note" if refused else "error")
+        # a catalog's table is as it should be, and read by other means
+        yield finding_of(look.refusal, finding, "note" if kind == "catalog_managed" else "error")
 
 
 def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[Finding]:

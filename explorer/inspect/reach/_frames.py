@@ -16,6 +16,7 @@ Numbers = npt.NDArray[np.int64]
 LOG_GONE: Final = "log gone"
 DATA_GONE: Final = "data gone"
 VECTOR_GONE: Final = "deletion vector gone"
+REFUSED: Final = "refused"
 NOT_ENABLED: Final = "not enabled"
 NOT_READ: Final = "not read yet"
 PROMISED: Final = "promised"
@@ -27,6 +28,7 @@ STATES: Final = (
     LOG_GONE,
     DATA_GONE,
     VECTOR_GONE,
+    REFUSED,
     NOT_ENABLED,
     NOT_READ,
     PROMISED,
@@ -36,7 +38,7 @@ STATES: Final = (
 )
 """What `travel` and `feed` may say. Promised and unprotected are words of the log alone: the
 files of a version are within retention, or any vacuum may have deleted them; readable says
-that they were seen."""
+that they were seen. Refused is a version whose protocol this engine must not read."""
 
 FOREVER: Final = np.iinfo(np.int64).max
 """A time that never comes, in milliseconds."""

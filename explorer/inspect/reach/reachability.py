@@ -8,10 +8,10 @@ retention. Whether the others still have their files only a listing tells.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from explorer.inspect.reach._frames import (
     PROMISED,
     READABLE,
     READABLE_UNPROTECTED,
+    REFUSED,
     UNPROTECTED,
     VECTOR_GONE,
     VERSIONS,
@@ -47,7 +48,8 @@ from explorer.log.actions.columns import int64_column
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder.listing import LogListing
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.actions import parse_metadata
+from explorer.protocol.actions import Protocol, parse_metadata, parse_protocol
+from explorer.protocol.features.registry import obstacles_in_words, validate_reader
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.commit_times import commit_times
@@ -75,7 +77,8 @@ class Reachability:
     - `windows`: see `explorer.inspect.reach._retention_windows`
     - `has_listed`: whether the files were looked at; `files_outside`: how many actions name
       files beyond the table's root, at which nobody looked; `problem`: why the files could
-      not be looked at, though that was asked for
+      not be looked at, though that was asked for; `refusal`: why the newest of the versions
+      that are refused is
     """
 
     uri: str
@@ -86,12 +89,13 @@ class Reachability:
     has_listed: bool
     files_outside: int = 0
     problem: str | None = None
+    refusal: str | None = None
 
     @property
     def sentence(self) -> str:
         """The answer in a few sentences."""
         text = reach_sentence(self.ranges, self.windows, self.version, has_listed=self.has_listed)
-        return text if self.problem is None else f"{text} {self.problem}"
+        return " ".join(part for part in (text, self.refusal, self.problem) if part)
 
 
 def reach_by_log(
@@ -109,8 +113,10 @@ def reach_by_log(
     """
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now)
-    feeds = _feeding(table, known, watch) if len(known.listing.commits) <= READ_AT_ONCE else None
-    return _answer(known, feeds)
+    told = _NOTHING_TOLD
+    if len(known.listing.commits) <= READ_AT_ONCE or _why_refused(known.protocol):
+        told = _read_told(table, known, watch)
+    return _answer(known, told)
 
 
 def reach_by_files(
@@ -123,11 +129,11 @@ def reach_by_files(
     """The same with every commit read and everything below the table's root listed."""
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now)
-    feeds = _feeding(table, known, watch)
+    told = _read_told(table, known, watch)
     try:
         events = read_events(table.store, known.listing, watch)
     except CorruptLogError as error:
-        return _answer(known, feeds, problem=f"{error.problem} {error.reason}")
+        return _answer(known, told, problem=f"{error.problem} {error.reason}")
     present = list_files(table.store, watch).paths
     data, vectors = missing_files(events, present)
     paths, _ = events.files
@@ -139,13 +145,14 @@ def reach_by_files(
         adds_only=_adds_only(events),
         outside=paths.null_count,
     )
-    return _answer(known, feeds, seen)
+    return _answer(known, told, seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     """What a listing says: by version, when it was committed (0: unknown), and whether its
-    commit is there, and whether it can be put together."""
+    commit is there, and whether it can be put together; `protocol` is that of the newest
+    version that can, None where none can."""
 
     uri: str
     listing: LogListing
@@ -154,6 +161,21 @@ class _Known:
     times: Numbers
     has_commit: Flags
     opens: Flags
+    protocol: Protocol | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What commits say by version: whether the change feed was enabled, None where they do not
+    tell; and whether its protocol is one that this engine must not read, with why the newest
+    such is not. Both are None where nobody looked."""
+
+    feeds: Flags | None
+    refused: Flags | None = None
+    refusal: str | None = None
+
+
+_NOTHING_TOLD: Final = _Told(feeds=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +202,7 @@ def _look(table: Table, now: datetime | str | None) -> _Known:
     has_commit = np.zeros(latest + 1, np.bool_)
     has_commit[commits] = True
     opens = _opens(listing, has_commit)
-    active, configuration = _in_force(table, opens)
+    protocol, active, configuration = _in_force(table, opens)
     times = np.zeros(latest + 1, np.int64)
     times[commits] = commit_times(table.store, listing, listing.commits, active)
     return _Known(
@@ -191,18 +213,21 @@ def _look(table: Table, now: datetime | str | None) -> _Known:
         times=times,
         has_commit=has_commit,
         opens=opens,
+        protocol=protocol,
     )
 
 
-def _in_force(table: Table, opens: Flags) -> tuple[InCommitTimes | None, Mapping[str, str]]:
-    """Since when in-commit timestamps count, and the properties, of the newest version that
-    can be put together; nothing where none can."""
+def _in_force(
+    table: Table, opens: Flags
+) -> tuple[Protocol | None, InCommitTimes | None, Mapping[str, str]]:
+    """The protocol, since when in-commit timestamps count, and the properties, of the newest
+    version that can be put together; nothing where none can."""
     last = np.flatnonzero(opens)
     if not len(last):
-        return None, {}
+        return None, None, {}
     newest = None if last[-1] == len(opens) - 1 else int(last[-1])
     protocol, metadata = table.protocol(newest), table.metadata(newest)
-    return in_commit_times(protocol, metadata), metadata.configuration
+    return protocol, in_commit_times(protocol, metadata), metadata.configuration
 
 
 def _opens(listing: LogListing, has_commit: Flags) -> Flags:
@@ -230,30 +255,63 @@ def openable_versions(listing: LogListing) -> list[int]:
     return found
 
 
-def _feeding(table: Table, known: _Known, watch: Watch) -> Flags | None:
-    """In which versions the change feed was enabled; None where the log does not tell."""
+def _read_told(table: Table, known: _Known, watch: Watch) -> _Told:
+    """What the commits say, each read once."""
     commits = known.listing.commits
-    flags = np.zeros(len(known.times), np.bool_)
-    is_on = False
-    if commits and commits[0] > 0:
-        try:
-            is_on = CHANGE_DATA_FEED.value_of(table.metadata(commits[0]).configuration)
-        except DeltaError:
-            return None
+    feeds, refused = (np.zeros(len(known.times), np.bool_) for _ in range(2))
+    refusal = None
+    is_on: bool | None = False
+    why: str | None = None
+    if not commits or commits[0] > 0:
+        is_on, why = _before(table, known)
     for done, (version, data) in enumerate(
         zip(commits, read_commits(table.store, commits), strict=True)
     ):
         watch.step(done, len(commits), "Reading when the change feed was enabled")
         if isinstance(data, DeltaError):
-            return None
-        name = render_commit_name(version)
-        for number, line in find_lines(data, b'"metaData"'):
-            body = parse_action(line, name, number).get("metaData")
+            is_on = None
+            continue
+        for kind, body, place in _settings(data, version):
+            if kind == "protocol":
+                why = _why_refused(parse_protocol(body, place))
+            elif is_on is not None:
+                is_on = CHANGE_DATA_FEED.value_of(parse_metadata(body, place).configuration)
+        feeds[version], refused[version] = bool(is_on), why is not None
+        refusal = why or refusal
+    for version in np.flatnonzero(known.opens & ~known.has_commit).tolist():
+        why = _why_refused(table.protocol(version))  # its checkpoint alone is there
+        refused[version] = why is not None
+        refusal = refusal or why
+    return _Told(feeds=None if is_on is None else feeds, refused=refused, refusal=refusal)
+
+
+def _before(table: Table, known: _Known) -> tuple[bool | None, str | None]:
+    """What holds where the first commit is gone: whether the change feed is on, None where
+    nobody knows, and why the version is refused."""
+    first = known.listing.commits[0] if known.listing.commits else None
+    try:
+        configuration = table.metadata(first).configuration
+        return CHANGE_DATA_FEED.value_of(configuration), _why_refused(table.protocol(first))
+    except DeltaError:
+        return None, None
+
+
+def _settings(data: bytes, version: int) -> Iterator[tuple[str, Any, str]]:
+    """The protocol and metadata of a commit, each with its place."""
+    name = render_commit_name(version)
+    for kind in ("protocol", "metaData"):
+        for number, line in find_lines(data, f'"{kind}"'.encode()):
+            body = parse_action(line, name, number).get(kind)
             if body is not None:
-                found = parse_metadata(body, f"{name}:{number}")
-                is_on = CHANGE_DATA_FEED.value_of(found.configuration)
-        flags[version] = is_on
-    return flags
+                yield kind, body, f"{name}:{number}"
+
+
+def _why_refused(protocol: Protocol | None) -> str | None:
+    """Why this engine must not read a version with that protocol; None where it may."""
+    problems = [] if protocol is None else validate_reader(protocol)
+    if not problems:
+        return None
+    return f"What is refused needs what cannot be read here: {obstacles_in_words(problems)}."
 
 
 def _first_removals(events: FileEvents) -> Numbers:
@@ -276,8 +334,9 @@ def _adds_only(events: FileEvents) -> Flags:
 
 
 def _answer(
-    known: _Known, feeds: Flags | None, seen: _Seen | None = None, problem: str | None = None
+    known: _Known, told: _Told, seen: _Seen | None = None, problem: str | None = None
 ) -> Reachability:
+    feeds = told.feeds
     latest = len(known.times) - 1
     files_until, log_until, feed_until = _untils(known, seen)
     until = np.minimum(files_until, log_until)
@@ -290,6 +349,9 @@ def _answer(
         change[:] = code_of(NOT_READ)
     else:
         change[~feeds] = code_of(NOT_ENABLED)
+    if told.refused is not None:
+        travel[told.refused & ~is_gone(travel)] = code_of(REFUSED)
+        change[told.refused & ~is_gone(change)] = code_of(REFUSED)
     change[~known.has_commit] = code_of(LOG_GONE)
     refused = (known.times <= known.windows.files_cutoff_ms) & (known.times > 0) & known.opens
     refused[latest] = False
@@ -320,6 +382,7 @@ def _answer(
         has_listed=seen is not None,
         files_outside=0 if seen is None else seen.outside,
         problem=problem,
+        refusal=told.refusal,
     )
 
 

@@ -53,7 +53,7 @@ def _by_state(rows: list[dict[str, object]]) -> dict[str, list[tuple[int, int]]]
 def _travel(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: bool) -> str:
     gone = [
         f"{versions_in_words(found[state])} ({state})"
-        for state in ("log gone", "data gone", "deletion vector gone")
+        for state in ("log gone", "data gone", "deletion vector gone", "refused")
         if state in found
     ]
     lost = f"{'; '.join(gone)} cannot be read" if gone else ""
@@ -89,7 +89,7 @@ def _feed(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: b
     there = _joined(found, ("readable", "readable, unprotected", "promised", "unprotected"))
     gone = [
         f"{versions_in_words(found[state])} ({state})"
-        for state in ("log gone", "data gone", "deletion vector gone", "not enabled")
+        for state in ("log gone", "data gone", "deletion vector gone", "refused", "not enabled")
         if state in found
     ]
     if not there:

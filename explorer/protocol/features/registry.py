@@ -170,15 +170,19 @@ def validate_reader(protocol: Protocol) -> list[Problem]:
     return list(_obstacles(protocol))
 
 
+def obstacles_in_words(problems: Iterable[Problem]) -> str:
+    """`unsupported reader feature x; …`: what `validate_reader` found, without whose it is."""
+    return "; ".join(item.problem.removeprefix(_UNREADABLE).removesuffix(".") for item in problems)
+
+
 def check_reader(protocol: Protocol, uri: str) -> None:
     """Raise `UnsupportedError` where this engine must not read the table at `uri`."""
     problems = validate_reader(protocol)
     if not problems:
         return
     first = problems[0]
-    texts = [item.problem.removeprefix(_UNREADABLE).removesuffix(".") for item in problems]
     raise UnsupportedError(
-        f"The table at {uri} cannot be read: {'; '.join(texts)}.",
+        f"The table at {uri} cannot be read: {obstacles_in_words(problems)}.",
         reason=" ".join(dict.fromkeys(item.reason for item in problems)),
         remedy=" ".join(dict.fromkeys(item.remedy for item in problems)),
         kind=first.kind,

@@ -413,13 +413,19 @@ def test_table_without_any_commit_answers_with_an_error_of_its_own(lake: Lake) -
     assert found.sentence.startswith("This table's log is empty.")
 
 
-def test_refused_table_is_a_note_and_its_log_is_judged_all_the_same(lake: Lake) -> None:
-    names = {"readerFeatures": ["cloudy"], "writerFeatures": ["cloudy"]}
+@pytest.mark.parametrize(
+    ("feature", "severity"),
+    [("cloudy", "error"), ("adaptiveMetadata", "error"), ("catalogManaged", "note")],
+)
+def test_unknown_reader_feature_is_an_error_and_the_log_is_judged_all_the_same(
+    lake: Lake, feature: str, severity: str
+) -> None:
+    names = {"readerFeatures": [feature], "writerFeatures": [feature, "inCommitTimestamp"]}
     body = {"minReaderVersion": 3, "minWriterVersion": 7} | names
     lake.commit(0, [{"protocol": body}, metadata(), lake.add("a")], age_days=4)
     lake.log.write("readme.txt", "x")
     rows = findings(lake)
-    assert rows["refused table"]["severity"] == "note"
+    assert rows["refused table"]["severity"] == severity
     assert "foreign files in the log" in rows
 
 
