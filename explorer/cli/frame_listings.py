@@ -20,8 +20,9 @@ def list_fields(console: Console, rows: list[Row]) -> None:
 
 def list_features(console: Console, rows: list[Row]) -> None:
     """Rows of `explorer.inspect.features`: those that the table supports."""
-    print_listing(console, _FEATURES, [row for row in rows if row["supported"]])
-    others = sum(not row["supported"] for row in rows)
+    shown = [row for row in rows if row["supported"] or row["note"]]
+    print_listing(console, _FEATURES, shown)
+    others = len(rows) - len(shown)
     if others:
         print_note(console, f"{others} known features are not supported by this table (see --json)")
 
@@ -36,26 +37,39 @@ def _hidden(row: Row) -> str:
     return "" if vector is None else render_count(vector["cardinality"])
 
 
-def _since(row: Row) -> str:
-    if row["since_version"] is None:
+def _supported_since(row: Row) -> str:
+    return _since(row, "supported") if row["supported"] else ""
+
+
+def _active_since(row: Row) -> str:
+    return _since(row, "active") if row["active"] else ""
+
+
+def _since(row: Row, state: str) -> str:
+    version = row[f"{state}_since"]
+    if version is None:
         return UNKNOWN
-    if row["since_exact"]:
-        return f"version {row['since_version']}"
-    return f"before version {row['since_version']}, the log is gone"
+    if row[f"{state}_since_exact"]:
+        return f"version {version}"
+    return f"before version {version}, the log is gone"
 
 
 def _state(row: Row) -> str:
     if not row["known"]:
         return "unknown"
+    if not row["supported"]:
+        return "not supported"
     return "active" if row["active"] else "supported"
 
 
 def _state_colour(row: Row) -> str:
-    return {"unknown": "bold red", "active": "green"}.get(_state(row), "")
+    colours = {"unknown": "bold red", "not supported": "yellow", "active": "green"}
+    return colours.get(_state(row), "")
 
 
 def _by(row: Row) -> str:
-    return ", ".join(part for part in (row["by_operation"], row["by_user"]) if part)
+    parts = (row["supported_by_operation"], row["supported_by_user"])
+    return ", ".join(part for part in parts if part)
 
 
 def _log_kind(row: Row) -> str:
@@ -95,10 +109,17 @@ _SCHEMA = (
 _FEATURES = (
     Column(title="feature", render=lambda row: row["name"], style=lambda _: "bold", limit=40),
     Column(title="state", render=_state, style=_state_colour),
-    Column(title="kind", render=lambda row: row["kind"]),
-    Column(title="since", render=_since),
+    Column(title="kind", render=lambda row: row["kind"], from_width=100),
+    Column(title="supported since", render=_supported_since),
+    Column(title="active since", render=_active_since),
+    Column(title="note", render=lambda row: row["note"] or "", shrinks=True),
     Column(title="by", render=_by, shrinks=True),
-    Column(title="engine", render=lambda row: row["by_engine"] or "", shrinks=True, from_width=100),
+    Column(
+        title="engine",
+        render=lambda row: row["supported_by_engine"] or "",
+        shrinks=True,
+        from_width=120,
+    ),
     Column(
         title="what it is",
         render=lambda row: row["description"] or "",

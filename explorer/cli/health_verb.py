@@ -121,7 +121,7 @@ _BYTES = (
 _MISSING = (
     Column(title="missing", render=lambda row: row["what"]),
     Column(title="file", render=lambda row: row["file"], shrinks=True),
-    Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
+    Column(title="rows", render=lambda row: render_count(row["num_rows"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
 )
 _NULLS = (

@@ -160,10 +160,17 @@ _EFFECTS = (
     Column(title="after", render=lambda row: render_count(row["files_after"]), align="right"),
     Column(title="mean size", render=lambda row: render_size(row["mean_before"]), align="right"),
     Column(title="after", render=lambda row: render_size(row["mean_after"]), align="right"),
-    Column(title="written", render=lambda row: render_size(row["bytes_after"]), align="right"),
+    Column(
+        title="written",
+        render=lambda row: render_size(row["bytes_after"]),
+        align="right",
+        from_width=100,
+    ),
+    Column(title="verdict", render=lambda row: row["verdict"] or UNKNOWN, shrinks=True),
     Column(
         title="vectors removed",
         render=lambda row: render_count(row["deletion_vectors_removed"]),
         align="right",
+        from_width=140,
     ),
 )

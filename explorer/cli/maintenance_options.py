@@ -34,7 +34,6 @@ from explorer.cli.options import (
 from explorer.cli.plan_arguments import check_arguments
 from explorer.cli.terminal import show_progress
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance.plan.approval import system_user
 
 if TYPE_CHECKING:
     from explorer.maintenance.documents.receipt import Receipt
@@ -60,6 +59,14 @@ Confirm = Annotated[
 Reason = Annotated[
     str | None,
     typer.Option("--reason", metavar="TEXT", help="Why, where a guard asks; the receipt keeps it."),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="NAME",
+        help="Who does it: the receipt and the commits carry the name, and none without it.",
+    ),
 ]
 StateDirectory = Annotated[
     Path | None,
@@ -101,6 +108,7 @@ class Request:
     apply: str | None
     confirm: str | None
     reason: str | None
+    by: str | None
     state_dir: Path | None
     limit: int | None
     as_json: bool
@@ -112,6 +120,7 @@ def _shared(  # noqa: PLR0913  # the options that every such verb has
     apply: Apply = None,
     confirm: Confirm = None,
     reason: Reason = None,
+    by: By = None,
     state_dir: StateDirectory = None,
     limit: Limit = None,
     option: StorageOptions = None,
@@ -172,15 +181,19 @@ def _plan(request: Request, table: explorer.Table, planner: Planner) -> int:
     if request.as_json:
         print_plan_document(plan, request.limit)
     else:
-        further = repeated_options(request.state_dir, request.option)
+        further = repeated_options(request.state_dir, request.option, request.by)
         print_plan(plan, request.limit or SCREENFUL, further)
     return EXIT_REFUSED if plan.refusals else 0
 
 
-def repeated_options(state_dir: Path | None, pairs: list[str] | None = None) -> list[str]:
+def repeated_options(
+    state_dir: Path | None, pairs: list[str] | None = None, by: str | None = None
+) -> list[str]:
     """The options that have to be given again where a plan is applied, as words of the shell:
-    where it is kept, and the storage options by their keys, because a value may be a secret."""
-    words = [] if state_dir is None else ["--state-dir", shlex.quote(str(state_dir))]
+    who does it, where it is kept, and the storage options by their keys, because a value may be
+    a secret."""
+    words = [] if by is None else ["--by", shlex.quote(by)]
+    words += [] if state_dir is None else ["--state-dir", shlex.quote(str(state_dir))]
     for pair in pairs or ():
         words += ["--option", f"{shlex.quote(pair.partition('=')[0])}=…"]
     return words
@@ -212,7 +225,7 @@ def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> i
     check_arguments(plan, own, table)
     earlier = completed_run(state, plan.digest)
     approval = Approval(
-        plan.digest, by=system_user(), table_name=request.confirm, reason=request.reason
+        plan.digest, by=request.by or None, table_name=request.confirm, reason=request.reason
     )
     with show_progress() as progress:
         running = start(

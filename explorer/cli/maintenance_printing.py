@@ -85,6 +85,8 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
         when = _time(receipt.ended_at)
         text = f"This plan was carried out before, at {when} UTC; nothing was done now."
         console.print(Text(text, style="yellow"))
+    if receipt.approved_by:
+        print_note(console, printable(f"approved by {receipt.approved_by}", 400))
     # a summary speaks as if it had happened
     planned = "" if is_done else "Planned: "
     print_note(console, printable(f"{planned}{receipt.summary}", 2000))

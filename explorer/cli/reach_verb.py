@@ -67,6 +67,7 @@ def _document(found: Reachability, limit: int | None) -> Row:
         "files_outside": found.files_outside,
         "problem": found.problem,
         "notes": list(found.notes),
+        "refusal": found.refusal,
         "windows": list(plain_rows(found.windows)),
         "num_ranges": found.ranges.num_rows,
         "ranges": list(plain_rows(ranges)),
@@ -99,7 +100,8 @@ def _until(row: Row) -> str:
     if row["state"] in {"unprotected", "readable, unprotected"}:
         return "the next vacuum"
     if first is None:
-        return "" if "gone" in row["state"] or row["state"] == "not enabled" else "no end"
+        ends = "gone" in row["state"] or row["state"] in {"not enabled", "refused"}
+        return "" if ends else "no end"
     if first == last:
         return render_time(first)
     return f"{render_time(first)} to {'no end' if last is None else render_time(last)}"

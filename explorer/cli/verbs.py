@@ -175,7 +175,7 @@ def files(  # noqa: PLR0913  # the options of a command
 def features(
     uri: Uri, *, version: Version = None, option: StorageOptions = None, as_json: AsJson = False
 ) -> None:
-    """Table features: supported, active, since which version and by which commit.
+    """Table features: supported and active, each since which version and by which commit.
 
     Example: delta-explorer features ./orders
     """

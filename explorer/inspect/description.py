@@ -11,7 +11,11 @@ import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
 from explorer.inspect.health.version_checksum import validate_checksum
-from explorer.inspect.table_features.feature_states import feature_states
+from explorer.inspect.table_features.feature_states import (
+    FeatureFacts,
+    facts_of_snapshot,
+    feature_states,
+)
 from explorer.inspect.table_features.writer_rules import COLUMNS as RULE_COLUMNS
 from explorer.inspect.table_features.writer_rules import Rules, rule_rows
 from explorer.log.folder.last_checkpoint import validate_hint
@@ -94,7 +98,7 @@ def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
         **figures,
         "file_sizes": sizes,
         **_segment(snapshot.segment),
-        "features": _features(protocol, metadata, schema),
+        "features": _features(facts_of_snapshot(snapshot, schema)),
         "rules": _rules(rules),
         "may_be_behind": False,
         "problems": _problems([*snapshot.problems, *unreadable, *side_files, *contradictions]),
@@ -126,7 +130,9 @@ def _describe_refused(
         **dict.fromkeys(_FIGURES),
         "file_sizes": None,
         **_segment(segment),
-        "features": _features(protocol, metadata, schema),
+        "features": _features(
+            FeatureFacts(protocol=protocol, metadata=metadata, schema=schema, domains=None)
+        ),
         "rules": _rules(rules),
         "may_be_behind": is_catalog_managed(protocol),
         "problems": _problems([Problem.of(refusal), *contradictions]),
@@ -167,11 +173,8 @@ def _segment(segment: LogSegment) -> dict[str, Any]:
     }
 
 
-def _features(
-    protocol: Protocol, metadata: Metadata, schema: StructType | None
-) -> dict[str, dict[str, bool]]:
-    states = feature_states(protocol, metadata, schema)
-    return {name: asdict(state) for name, state in states.items()}
+def _features(facts: FeatureFacts) -> dict[str, dict[str, bool | str | None]]:
+    return {name: asdict(state) for name, state in feature_states(facts).items()}
 
 
 def _rules(rules: Rules) -> list[dict[str, Any]]:

@@ -130,7 +130,7 @@ class Shared:
                 runs=self.runs,
                 state=self.state,
                 storage_options=self.settings.storage_options,
-                person=visitor.name,
+                person=visitor.name or self.settings.by,
             ),
         )
         return desk, visitor.name

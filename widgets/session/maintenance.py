@@ -15,7 +15,6 @@ from explorer import maintenance
 from explorer.errors import ConflictError, DeltaError, NotFoundError
 from explorer.maintenance.documents.receipt import Receipt
 from explorer.maintenance.documents.state_folder import StateFolder
-from explorer.maintenance.plan.approval import system_user
 from explorer.maintenance.plan.plan import Plan
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from widgets.session.operations import Operation, needs_name
@@ -45,7 +44,8 @@ class Maintenance:
     """One page's right to look and, where `is_unlocked` says so each time, to change.
 
     `state` is where plans and receipts are kept; None shows and keeps none. `person` is who
-    has signed in, and stands in the receipts; None is the user of this process.
+    has signed in, or was named where the page was started: receipts and commits carry the
+    name, and none where it is None.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class Maintenance:
     ) -> Callable[[ProgressCallback, Cancel], Receipt]:
         approval = maintenance.Approval(
             plan.digest,
-            by=self._person or system_user(),
+            by=self._person or None,
             table_name=consent.table_name or None,
             reason=consent.reason.strip() or None,
         )

@@ -164,12 +164,19 @@ def _live(look: FileLook) -> FileReason:
 
 
 def _since(look: FileLook) -> str:
+    spans = _spans(look)
+    first = spans[-1][0]
+    if look.mentions and look.mentions[-1].action == "remove" and look.mentions[-1].version < first:
+        removed = look.mentions[-1]
+        return (
+            f"since version {first}, whose checkpoint has it: version {removed.version} removed "
+            f"it ({removed.log_file}, line {removed.line}), and no commit that is left adds it "
+            "again"
+        )
     added = [found for found in look.mentions if found.action == "add"]
     if not added:
         oldest = look.listing.commits[0] if look.listing.commits else look.snapshot.version
         return f"added before version {oldest}, whose log is gone"
-    spans = _spans(look)
-    first = spans[-1][0] if spans else added[-1].version
     place = next((found for found in added if found.version == first), added[-1])
     return f"since version {first} ({place.log_file}, line {place.line})"
 
@@ -345,9 +352,19 @@ def _spans(look: FileLook) -> list[tuple[int, int]]:
                 spans.append((start, found.version - 1))
     newest = look.snapshot.version
     if look.live:
-        known = min(open_since.values(), default=first)
+        known = min(open_since.values(), default=_revived(look, first))
         spans.append((known, newest))
     return _merged(spans)
+
+
+def _revived(look: FileLook, first: int) -> int:
+    """Since when a file is live that no commit that is left adds without another removing it:
+    the version of the checkpoint that has it, and `first` where none removes it."""
+    last = max((found.version for found in look.mentions), default=first)
+    checkpoint = look.snapshot.segment.checkpoint
+    if not look.mentions or checkpoint is None or checkpoint.version <= last:
+        return first
+    return checkpoint.version
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

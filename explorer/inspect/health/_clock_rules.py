@@ -5,15 +5,20 @@ No I/O: facts in, findings out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health.findings import Finding, Severity
 from explorer.log.commits.commit_info import in_commit_ms
 from explorer.protocol.filenames import render_commit_name
+from explorer.table.counts import count
 from explorer.table.retention import DAY_MS
 from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, shown_time
+
+_NAMED: Final = 10
+"""Commits out of order that are named."""
 
 
 def find_clock_faults(facts: LogFacts) -> Iterator[Finding]:
@@ -32,24 +37,58 @@ def find_clock_faults(facts: LogFacts) -> Iterator[Finding]:
     if facts.active is None or facts.active.since_version > 0:
         until = None if facts.active is None else facts.active.since_version
         plain = [pair for pair in known if until is None or pair[0] < until]
-        back = [
-            (version, before, time)
-            for (_, before), (version, time) in pairwise(plain)
-            if time < before
-        ]
-        if back:
-            version, before, time = back[0]
-            yield _odd_time(
-                "times go back",
-                f"{len(back):,} commits are older than the one before, the first of version "
-                f"{version}: {shown_time(time)} after {shown_time(before)}.",
-                "Times of commits are those of their files, and are counted on by a millisecond "
-                "where they go back; travel by time is only as right as these.",
-                version,
-            )
+        yield from _out_of_order(plain)
         yield from _copied(facts, dict(plain))
     if facts.active is not None:
         yield from _in_commit(facts, facts.active)
+
+
+def _out_of_order(times: Sequence[tuple[int, int]]) -> Iterator[Finding]:
+    """The fewest commits without which the times of files never go back."""
+    odd = _misplaced([time for _, time in times])
+    if not odd:
+        return
+    named = []
+    for at in odd[:_NAMED]:
+        version, time = times[at]
+        # one that was set back is older than the one before, one that was set on newer than
+        # the one after
+        beside = at - 1 if at and times[at - 1][1] > time else at + 1
+        other, since = times[beside]
+        named.append(
+            f"version {version} is of {shown_time(time)}, version {other} of {shown_time(since)}"
+        )
+    more = f"; and {len(odd) - _NAMED:,} more" if len(odd) > _NAMED else ""
+    yield _odd_time(
+        "times go back",
+        f"{count(len(odd), 'commit')} {'is' if len(odd) == 1 else 'are'} out of order in time: "
+        f"{'; '.join(named)}{more}.",
+        "Times of commits are those of their files, and are counted on by a millisecond "
+        "where they go back; travel by time is only as right as these.",
+        times[odd[0]][0],
+    )
+
+
+def _misplaced(times: Sequence[int]) -> list[int]:
+    """The positions outside of a longest run of times that never go back; of two that
+    contradict each other the later one."""
+    ends: list[int] = []  # backwards: the newest time with which a run of each length may begin
+    at_end: list[int] = []
+    before = [-1] * len(times)
+    for at in range(len(times) - 1, -1, -1):
+        length = bisect_right(ends, -times[at])
+        before[at] = at_end[length - 1] if length else -1
+        if length == len(ends):
+            ends.append(-times[at])
+            at_end.append(at)
+        else:
+            ends[length], at_end[length] = -times[at], at
+    kept = set()
+    at = at_end[-1] if at_end else -1
+    while at >= 0:
+        kept.add(at)
+        at = before[at]
+    return [at for at in range(len(times)) if at not in kept]
 
 
 def _copied(facts: LogFacts, times: Mapping[int, int]) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ No I/O: facts in, findings out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from explorer.inspect.health._clock_rules import find_clock_faults
 from explorer.inspect.health._log_facts import LogFacts
@@ -17,8 +17,15 @@ from explorer.inspect.health.findings import Finding
 from explorer.inspect.reach.wording import versions_in_words
 from explorer.log.folder.segment import missing_versions
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.protocol.filenames import LAST_CHECKPOINT, is_temporary, render_commit_name
+from explorer.protocol.filenames import (
+    LAST_CHECKPOINT,
+    LogFileName,
+    is_temporary,
+    meant_name,
+    render_commit_name,
+)
 from explorer.protocol.known_properties import CHECKPOINT_INTERVAL, LOG_CLEANUP, LOG_RETENTION
+from explorer.table.counts import count
 from explorer.table.retention import log_cutoff_ms
 
 _LATE_CHECKPOINTS = 3
@@ -142,12 +149,7 @@ def _late_checkpoint(facts: LogFacts) -> Iterator[Finding]:
         return
     since = facts.segment.checkpoint
     after = "No checkpoint is there" if since is None else f"The newest is of {since.version}"
-    engines = Counter(
-        str(body.get("engineInfo"))[:80]
-        for body in facts.provenance.values()
-        if isinstance(body.get("engineInfo"), str)
-    )
-    writers = ", ".join(name for name, _ in engines.most_common(_SHOWN))
+    writers = _writers(facts)
     yield Finding(
         severity="warning",
         finding="late checkpoint",
@@ -193,12 +195,16 @@ def _hint(facts: LogFacts) -> Iterator[Finding]:
 def _stray_names(facts: LogFacts) -> Iterator[Finding]:
     listing = facts.listing
     unfinished = [name for name in listing.foreign if is_temporary(name)]
-    foreign = [name for name in listing.foreign if not is_temporary(name)]
+    meant = {name: found for name in listing.foreign if (found := meant_name(name)) is not None}
+    others = (name for name in listing.foreign if name not in meant)
+    foreign = [name for name in others if not is_temporary(name)]
+    yield from _other_widths(meant)
     if unfinished:
         yield Finding(
             severity="note",
             finding="unfinished files in the log",
-            problem=f"{len(unfinished):,} files in the log folder were never finished.",
+            problem=f"{count(len(unfinished), 'file')} in the log folder "
+            f"{'was' if len(unfinished) == 1 else 'were'} never finished.",
             reason="A writer is at work just now, or one was killed before its file had its name.",
             evidence=unfinished[0],
             spec="File Types",
@@ -211,8 +217,8 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
         yield Finding(
             severity="note",
             finding="foreign files in the log",
-            problem=f"{len(foreign):,} files in the log folder are not part of the log: "
-            f"{shown}{more}.",
+            problem=f"{count(len(foreign), 'file')} in the log folder "
+            f"{'is' if len(foreign) == 1 else 'are'} not part of the log: {shown}{more}.",
             reason="Their names are none of the log's, so that readers pass them over.",
             evidence=foreign[0],
             spec="File Types",
@@ -232,6 +238,31 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
             remedy="Nothing is lost; a log cleanup takes those of removed versions.",
             repair="clean-log",
         )
+
+
+def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
+    """Names that would be the log's if their number had twenty digits."""
+    if not meant:
+        return
+    shown = ", ".join(
+        f"{name[:80]} (a {found.kind.value} of version {found.version})"
+        for name, found in list(meant.items())[:_SHOWN]
+    )
+    more = f" and {len(meant) - _SHOWN:,} more" if len(meant) > _SHOWN else ""
+    have = "has" if len(meant) == 1 else "have"
+    yield Finding(
+        severity="warning",
+        finding="log files with a number of another length",
+        problem=f"{count(len(meant), 'file')} of the log folder {have} a version that is not "
+        f"written with twenty digits: {shown}{more}.",
+        reason="Such names are not the log's, and readers that follow the specification pass them "
+        "over, as this one does. delta-spark takes any number of digits and counts their rows, so "
+        "that it sees another table.",
+        evidence=next(iter(meant)),
+        spec="File Types",
+        remedy="Find out who wrote them. Move them out of the log folder, or, where they belong "
+        "to the table, write their rows again by a commit.",
+    )
 
 
 def _repeated(facts: LogFacts) -> Iterator[Finding]:
@@ -275,13 +306,15 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
         if cut and name[:20].isascii() and name[:20].isdigit() and int(name[:20]) < cut[-1]
     ]
     if not names:
+        writers = _writers(facts)
         if len(old) > CHECKPOINT_INTERVAL.value_of(facts.configuration) and not cut:
             yield Finding(
                 severity="note",
                 finding="nothing to cut the log at",
                 problem=f"{len(old):,} commits are past delta.logRetentionDuration and cannot be "
                 "removed.",
-                reason="The log is cut at a checkpoint, and none is that old.",
+                reason="The log is cut at a checkpoint, and none is that old."
+                + (f" The newest commits were made by {writers}." if writers else ""),
                 evidence=render_commit_name(old[0]),
                 spec="Metadata Cleanup",
                 remedy="Write checkpoints; once one is old enough, what is before it can go.",
@@ -293,8 +326,10 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
     yield Finding(
         severity="note",
         finding="expired log files",
-        problem=f"{len(names):,} files of the log ({size}) are past their retention.",
-        reason="No writer has removed them: many never do, and others only after a checkpoint."
+        problem=f"{count(len(names), 'file')} of the log ({size}) "
+        f"{'is' if len(names) == 1 else 'are'} past {'its' if len(names) == 1 else 'their'} "
+        "retention.",
+        reason=_who_does_not_clean(facts)
         if is_on
         else "The table asks that its log is never cleaned up (delta.enableExpiredLogCleanup).",
         evidence=min(names),
@@ -302,3 +337,23 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
         remedy=f"A log cleanup removes them; versions before {cut[-1]} can then not be opened.",
         repair="clean-log",
     )
+
+
+def _who_does_not_clean(facts: LogFacts) -> str:
+    writers = _writers(facts)
+    if not writers:
+        return "No writer has removed them: many never do, and others only after a checkpoint."
+    return (
+        f"The newest commits were made by {writers}, and nobody removed them: many writers never "
+        "do, and others only after a checkpoint."
+    )
+
+
+def _writers(facts: LogFacts) -> str:
+    """The engines of the newest commits, the most frequent first; empty where none is told."""
+    engines = Counter(
+        body["engineInfo"][:80]
+        for body in facts.provenance.values()
+        if isinstance(body.get("engineInfo"), str)
+    )
+    return ", ".join(name for name, _ in engines.most_common(_SHOWN))

@@ -27,7 +27,13 @@ from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health.findings import Finding
 from explorer.log.actions.columns import string_column
 from explorer.log.commits.commit_info import in_commit_ms
-from explorer.log.plain_arrays import build_array, in_one_piece, read_values
+from explorer.log.plain_arrays import (
+    build_array,
+    in_one_piece,
+    read_flags,
+    read_numbers,
+    read_values,
+)
 from explorer.progress import Watch
 from explorer.protocol.filenames import render_commit_name
 from explorer.table.counts import count

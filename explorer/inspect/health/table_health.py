@@ -36,6 +36,7 @@ from explorer.log.commits.commit_info import read_provenance
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost
 from explorer.table.snapshot import Snapshot
@@ -71,8 +72,8 @@ class Health:
     - `is_checkpoint_read`: whether the checkpoint's content was read, which is left out where
       it is large
     - `missing`, a row per live file that is gone, or whose deletion vector is: `path` as in the
-      log, `file` below the root that is not there, `what` it is, `bytes` and `num_records` of
-      the data file; None where the files were not looked at
+      log, `file` below the root that is not there, `what` it is, its `bytes`, and
+      `num_rows`, the live rows of the data file; None where the files were not looked at
     - `nulls`: files with nulls in columns that may have none, see `NullFiles`; None likewise
     """
 
@@ -246,7 +247,8 @@ def _unopened(look: _Look) -> Iterator[Finding]:
         kind = look.refusal.kind
         refused = kind in {"unsupported_feature", "catalog_managed"}
         finding = "refused table" if refused else "table that cannot be opened"
-        yield finding_of(look.refusal, finding, "note" if refused else "error")
+        # a catalog's table is as it should be, and read by other means
+        yield finding_of(look.refusal, finding, "note" if kind == "catalog_managed" else "error")
 
 
 def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[Finding]:
@@ -297,16 +299,17 @@ def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
         rows = missing.filter(pc.equal(missing.column("what"), string_scalar(what)))
         if not rows.num_rows:
             continue
-        counts = rows.column("num_records")
-        lost = "an unknown number of" if counts.null_count else f"{sum_of(counts):,}"
+        counts = rows.column("num_rows")
+        lost = "an unknown number of rows" if counts.null_count else count(sum_of(counts), "row")
         example = rows.column("file")[0].as_py()
-        files = f"The {what} of {rows.num_rows:,} live files is"
-        if rows.num_rows == 1:
-            files = f"The {what} of one live file is"
+        verb = "is" if rows.num_rows == 1 else "are"
+        files = count(rows.num_rows, "live data file")
+        if what == "deletion vector":
+            files = f"The deletion vector{'' if rows.num_rows == 1 else 's'} of {files}"
         yield Finding(
             severity="error",
             finding=f"missing {what}",
-            problem=f"{files} gone: {lost} rows cannot be read.",
+            problem=f"{files} {verb} gone: {lost} cannot be read.",
             reason=f"Version {version} needs {example[:200]!r}, and nothing lies there.",
             evidence=example,
             spec="Add File and Remove File",

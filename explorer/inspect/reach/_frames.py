@@ -14,6 +14,7 @@ from explorer.log.plain_arrays import Flags, Numbers
 LOG_GONE: Final = "log gone"
 DATA_GONE: Final = "data gone"
 VECTOR_GONE: Final = "deletion vector gone"
+REFUSED: Final = "refused"
 NOT_ENABLED: Final = "not enabled"
 NOT_READ: Final = "not read yet"
 PROMISED: Final = "promised"
@@ -25,6 +26,7 @@ STATES: Final = (
     LOG_GONE,
     DATA_GONE,
     VECTOR_GONE,
+    REFUSED,
     NOT_ENABLED,
     NOT_READ,
     PROMISED,
@@ -34,7 +36,7 @@ STATES: Final = (
 )
 """What `travel` and `feed` may say. Promised and unprotected are words of the log alone: the
 files of a version are within retention, or any vacuum may have deleted them; readable says
-that they were seen."""
+that they were seen. Refused is a version whose protocol this engine must not read."""
 
 GONE: Final = (LOG_GONE, DATA_GONE, VECTOR_GONE)
 """What leaves nothing to be read of a version."""

@@ -7,16 +7,16 @@ retention. Whether the others still have their files only a listing tells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import CorruptLogError
+from explorer.errors import CorruptLogError, DeltaError
 from explorer.files.events import CHANGE, FileEvents, read_events
 from explorer.files.listed import ListedFiles, list_files
 from explorer.files.reachable import (
@@ -28,6 +28,7 @@ from explorer.files.reachable import (
     lacking_files,
 )
 from explorer.files.store_paths import file_of_each
+from explorer.inspect.commits.commit_lines import find_lines, read_commits
 from explorer.inspect.reach._frames import (
     DATA_GONE,
     GONE,
@@ -37,6 +38,7 @@ from explorer.inspect.reach._frames import (
     PROMISED,
     READABLE,
     READABLE_UNPROTECTED,
+    REFUSED,
     UNPROTECTED,
     VECTOR_GONE,
     VERSIONS,
@@ -50,6 +52,7 @@ from explorer.inspect.reach._frames import (
 from explorer.inspect.reach._retention_windows import Windows, build_windows
 from explorer.inspect.reach.wording import reach_sentence, versions_in_words
 from explorer.log.actions.columns import string_column
+from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import (
     FALSE,
@@ -61,8 +64,11 @@ from explorer.log.plain_arrays import (
     read_values,
 )
 from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.actions import Protocol, parse_metadata, parse_protocol
+from explorer.protocol.features.registry import obstacles_in_words, validate_reader
+from explorer.protocol.filenames import render_commit_name
+from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.storage.ports import ReadStore
-from explorer.table.feed_versions import feeding_versions
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, commit_times, in_commit_times, parse_now
 
@@ -85,7 +91,7 @@ class Reachability:
     - `has_listed`: whether the files were looked at; `files_outside`: how many actions name
       files beyond the table's root, at which nobody looked; `problem`: why the files of some
       versions, which are promised or unprotected then, could not be looked at, though that was
-      asked for
+      asked for; `refusal`: why the newest of the versions that are refused is
     - `notes`: what is odd about the two retentions, in sentences
     """
 
@@ -97,6 +103,7 @@ class Reachability:
     has_listed: bool
     files_outside: int = 0
     problem: str | None = None
+    refusal: str | None = None
     notes: tuple[str, ...] = ()
 
     @property
@@ -121,7 +128,8 @@ class Reachability:
             has_listed=self.has_listed,
             spark_from=self.spark_from,
         )
-        return " ".join([text, *self.notes, *([] if self.problem is None else [self.problem])])
+        parts = (text, self.refusal, *self.notes, self.problem)
+        return " ".join(part for part in parts if part)
 
 
 def reach_by_log(
@@ -139,8 +147,10 @@ def reach_by_log(
     """
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now)
-    feeds = _feeding(table, known, watch) if len(known.listing.commits) <= READ_AT_ONCE else None
-    return _answer(known, feeds)
+    told = _NOTHING_TOLD
+    if len(known.listing.commits) <= READ_AT_ONCE or _why_refused(known.protocol):
+        told = _read_told(table, known, watch)
+    return _answer(known, told)
 
 
 def reach_by_files(
@@ -153,15 +163,16 @@ def reach_by_files(
     """The same with every commit read and everything below the table's root listed."""
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now)
-    feeds = _feeding(table, known, watch)
+    told = _read_told(table, known, watch)
     seen, problems = _look_at_files(table, known, watch)
-    return _answer(known, feeds, seen, " ".join(problems) or None)
+    return _answer(known, told, seen, " ".join(problems) or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     """What a listing says: by version, when it was committed (0: unknown), and whether its
-    commit is there, and whether it can be put together."""
+    commit is there, and whether it can be put together; `protocol` is that of the newest
+    version that can, None where none can."""
 
     uri: str
     listing: LogListing
@@ -170,6 +181,7 @@ class _Known:
     times: Numbers
     has_commit: Flags
     opens: Flags
+    protocol: Protocol | None
 
     def open_before(self, version: int) -> int | None:
         """The newest version before this one that can be put together."""
@@ -191,6 +203,20 @@ class _Known:
             commits=tuple(found for found in listing.commits if found <= version),
             checkpoints=tuple(found for found in listing.checkpoints if found.version <= version),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What commits say by version: whether the change feed was enabled, None where they do not
+    tell; and whether its protocol is one that this engine must not read, with why the newest
+    such is not. Both are None where nobody looked."""
+
+    feeds: Flags | None
+    refused: Flags | None = None
+    refusal: str | None = None
+
+
+_NOTHING_TOLD: Final = _Told(feeds=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +286,7 @@ def _look(table: Table, now: datetime | str | None) -> _Known:
     has_commit = np.zeros(latest + 1, np.bool_)
     has_commit[commits] = True
     opens = _opens(listing, has_commit)
-    active, configuration = _in_force(table, opens)
+    protocol, active, configuration = _in_force(table, opens)
     times = np.zeros(latest + 1, np.int64)
     times[commits] = commit_times(table.store, listing, listing.commits, active)
     return _Known(
@@ -271,18 +297,21 @@ def _look(table: Table, now: datetime | str | None) -> _Known:
         times=times,
         has_commit=has_commit,
         opens=opens,
+        protocol=protocol,
     )
 
 
-def _in_force(table: Table, opens: Flags) -> tuple[InCommitTimes | None, Mapping[str, str]]:
-    """Since when in-commit timestamps count, and the properties, of the newest version that
-    can be put together; nothing where none can."""
+def _in_force(
+    table: Table, opens: Flags
+) -> tuple[Protocol | None, InCommitTimes | None, Mapping[str, str]]:
+    """The protocol, since when in-commit timestamps count, and the properties, of the newest
+    version that can be put together; nothing where none can."""
     last = np.flatnonzero(opens)
     if not len(last):
-        return None, {}
+        return None, None, {}
     newest = None if last[-1] == len(opens) - 1 else int(last[-1])
     protocol, metadata = table.protocol(newest), table.metadata(newest)
-    return in_commit_times(protocol, metadata), metadata.configuration
+    return protocol, in_commit_times(protocol, metadata), metadata.configuration
 
 
 def _opens(listing: LogListing, has_commit: Flags) -> Flags:
@@ -310,14 +339,63 @@ def openable_versions(listing: LogListing) -> list[int]:
     return found
 
 
-def _feeding(table: Table, known: _Known, watch: Watch) -> Flags | None:
-    """In which versions the change feed was enabled; None where the log does not tell."""
-    found = feeding_versions(table, known.listing.commits, watch)
-    if found is None:
+def _read_told(table: Table, known: _Known, watch: Watch) -> _Told:
+    """What the commits say, each read once."""
+    commits = known.listing.commits
+    feeds, refused = (np.zeros(len(known.times), np.bool_) for _ in range(2))
+    refusal = None
+    is_on: bool | None = False
+    why: str | None = None
+    if not commits or commits[0] > 0:
+        is_on, why = _before(table, known)
+    for done, (version, data) in enumerate(
+        zip(commits, read_commits(table.store, commits), strict=True)
+    ):
+        watch.step(done, len(commits), "Reading when the change feed was enabled")
+        if isinstance(data, DeltaError):
+            is_on = None
+            continue
+        for kind, body, place in _settings(data, version):
+            if kind == "protocol":
+                why = _why_refused(parse_protocol(body, place))
+            elif is_on is not None:
+                is_on = CHANGE_DATA_FEED.value_of(parse_metadata(body, place).configuration)
+        feeds[version], refused[version] = bool(is_on), why is not None
+        refusal = why or refusal
+    for version in np.flatnonzero(known.opens & ~known.has_commit).tolist():
+        why = _why_refused(table.protocol(version))  # its checkpoint alone is there
+        refused[version] = why is not None
+        refusal = refusal or why
+    return _Told(feeds=None if is_on is None else feeds, refused=refused, refusal=refusal)
+
+
+def _before(table: Table, known: _Known) -> tuple[bool | None, str | None]:
+    """What holds where the first commit is gone: whether the change feed is on, None where
+    nobody knows, and why the version is refused."""
+    first = known.listing.commits[0] if known.listing.commits else None
+    try:
+        configuration = table.metadata(first).configuration
+        return CHANGE_DATA_FEED.value_of(configuration), _why_refused(table.protocol(first))
+    except DeltaError:
+        return None, None
+
+
+def _settings(data: bytes, version: int) -> Iterator[tuple[str, Any, str]]:
+    """The protocol and metadata of a commit, each with its place."""
+    name = render_commit_name(version)
+    for kind in ("protocol", "metaData"):
+        for number, line in find_lines(data, f'"{kind}"'.encode()):
+            body = parse_action(line, name, number).get(kind)
+            if body is not None:
+                yield kind, body, f"{name}:{number}"
+
+
+def _why_refused(protocol: Protocol | None) -> str | None:
+    """Why this engine must not read a version with that protocol; None where it may."""
+    problems = [] if protocol is None else validate_reader(protocol)
+    if not problems:
         return None
-    flags = np.zeros(len(known.times), np.bool_)
-    flags[np.asarray(known.listing.commits, np.int64)] = found
-    return flags
+    return f"What is refused needs what cannot be read here: {obstacles_in_words(problems)}."
 
 
 def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadStore) -> Numbers:
@@ -334,8 +412,9 @@ def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadSt
 
 
 def _answer(
-    known: _Known, feeds: Flags | None, seen: Sequence[_Seen] = (), problem: str | None = None
+    known: _Known, told: _Told, seen: Sequence[_Seen] = (), problem: str | None = None
 ) -> Reachability:
+    feeds = told.feeds
     latest = len(known.times) - 1
     files_until, log_until, feed_until = _untils(known, seen)
     until = np.minimum(files_until, log_until)
@@ -348,6 +427,9 @@ def _answer(
         change[:] = code_of(NOT_READ)
     else:
         change[~feeds] = code_of(NOT_ENABLED)
+    if told.refused is not None:
+        travel[told.refused & ~is_gone(travel)] = code_of(REFUSED)
+        change[told.refused & ~is_gone(change)] = code_of(REFUSED)
     change[~known.has_commit] = code_of(LOG_GONE)
     refused = (known.times <= known.windows.files_cutoff_ms) & (known.times > 0) & known.opens
     refused[latest] = False
@@ -378,6 +460,7 @@ def _answer(
         has_listed=bool(seen),
         files_outside=sum(piece.outside for piece in seen),
         problem=problem,
+        refusal=told.refusal,
         notes=tuple(known.windows.notes()),
     )
 

@@ -67,7 +67,7 @@ def _travel(
 ) -> str:
     gone = [
         f"{versions_in_words(found[state])} ({state})"
-        for state in ("log gone", "data gone", "deletion vector gone")
+        for state in ("log gone", "data gone", "deletion vector gone", "refused")
         if state in found
     ]
     lost = f"{'; '.join(gone)} cannot be read" if gone else ""
@@ -106,7 +106,7 @@ def _feed(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: b
     there = _joined(found, ("readable", "readable, unprotected", "promised", "unprotected"))
     gone = [
         f"{versions_in_words(found[state])} ({state})"
-        for state in ("log gone", "data gone", "deletion vector gone", "not enabled")
+        for state in ("log gone", "data gone", "deletion vector gone", "refused", "not enabled")
         if state in found
     ]
     if not there:

@@ -100,8 +100,10 @@ def rewrite_step(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
     }
 
 
-def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> StagedCommit:
-    """What a batch commits at `now`, in milliseconds."""
+def stage_batch(
+    batch: Batch, step: Step, written: pa.Table, now: int, by: str | None = None
+) -> StagedCommit:
+    """What a batch commits at `now`, in milliseconds, with the name of who approved it."""
     snapshot = batch.snapshot
     removes = _as_rearranged(removes_of(batch.live, now))
     adds = adds_of(batch.aim, batch.files, written)
@@ -112,6 +114,7 @@ def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> Staged
             operation="OPTIMIZE",
             transaction_id=str(step.arguments["transaction_id"]),
             engine_info=engine_info(),
+            user_name=by,
             parameters=step.arguments["parameters"],
             metrics=_metrics(batch.live, written),
             tags=tags_of_kept_ids(snapshot),
@@ -173,7 +176,7 @@ def _leaving_nothing(run: Run, named: pa.Table, tally: Tally) -> Iterator[None]:
 def _commit(run: Run, what: _Staged, tally: Tally) -> int:
     paths = _paths(what.written)
     try:
-        staged = stage_batch(what.batch, what.step, what.written, run.clock())
+        staged = stage_batch(what.batch, what.step, what.written, run.clock(), run.by)
         found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
         if not isinstance(found, Committed):
             raise found.as_error()

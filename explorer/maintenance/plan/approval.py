@@ -12,9 +12,10 @@ from explorer.protocol.unicode_text import check_unicode, replace_unencodable
 class Approval:
     """The consent of a person to exactly one plan.
 
-    `digest` is that of the plan which the person saw. `table_name` and `reason` are needed
-    where a verdict asks for them; both go into the receipt. Raises `InvalidArgumentError`
-    for text that a receipt could not hold.
+    `digest` is that of the plan which the person saw. `by` is who that is: the receipt and
+    the commits that are made carry the name, and none where it is None. `table_name` and
+    `reason` are needed where a verdict asks for them; both go into the receipt. Raises
+    `InvalidArgumentError` for text that a receipt could not hold.
     """
 
     digest: str

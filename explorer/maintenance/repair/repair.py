@@ -37,8 +37,7 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LAST_CHECKPOINT
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.counts import count
-from explorer.table.frames import sum_of
-from explorer.table.row_counts import count_deleted
+from explorer.table.row_counts import count_live
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
 
@@ -119,7 +118,7 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     if not gone.num_rows:
         return _plan(look, "files", "Every file of the newest version is there.", (), [])
     paths = pc.unique(gone.column("path")).to_pylist()
-    rows = _count_live(gone)
+    rows = count_live(gone)
     step = commit_step(
         "FSCK",
         reason="The files are gone, and every query that needs one fails.",
@@ -164,15 +163,6 @@ def _judge_rows(lost: str) -> Verdict:
         remedy="Restore the files from a backup; or type the table's name and give a reason.",
         asks_for_name=True,
     )
-
-
-def _count_live(files: pa.Table) -> int | None:
-    """Their rows without those that were deleted already; None where the log does not say."""
-    counts = files.column("num_records")
-    hidden, wrong = count_deleted(files)
-    if counts.null_count or hidden is None or wrong is not None:
-        return None
-    return sum_of(counts) - hidden
 
 
 def _plan(

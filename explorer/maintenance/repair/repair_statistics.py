@@ -157,7 +157,7 @@ def repair_statistics_step(
     snapshot = run.table.snapshot(version=run.plan.anchor.version)
     planned = of_action(run.plan.files, "add").slice(step.arguments["first"], step.num_files)
     adds = _with_statistics(run, snapshot, planned.column("path"))
-    staged = _staged(snapshot, step, tuple(adds.to_batches()))
+    staged = _staged(snapshot, step, tuple(adds.to_batches()), by=run.by)
     found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
     if not isinstance(found, Committed):
         raise found.as_error()
@@ -190,7 +190,9 @@ def _live_files(snapshot: Snapshot, paths: pa.Array) -> pa.Table:
     return pa.concat_tables([_NO_FILES, *pieces])
 
 
-def _staged(snapshot: Snapshot, step: Step, adds: tuple[pa.RecordBatch, ...]) -> StagedCommit:
+def _staged(
+    snapshot: Snapshot, step: Step, adds: tuple[pa.RecordBatch, ...], by: str | None = None
+) -> StagedCommit:
     paths = [batch.column("path") for batch in adds]
     return StagedCommit(
         base=read_version_of(snapshot),
@@ -199,6 +201,7 @@ def _staged(snapshot: Snapshot, step: Step, adds: tuple[pa.RecordBatch, ...]) ->
             operation=_OPERATION,
             transaction_id=str(step.arguments["transaction_id"]),
             engine_info=engine_info(),
+            user_name=by,
             parameters={"predicate": "[]"},
             metrics={"numFiles": str(step.num_files)},
             tags=tags_of_kept_ids(snapshot, added_again=adds),

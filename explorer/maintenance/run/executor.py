@@ -106,6 +106,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
             watch=Watch(progress=progress, cancel=cancel),
             log=LogWatch(plan=plan, store=store, own=_own_transactions(plan)),
             spark=spark,
+            by=approval.by,
         )
         return _Execution(run, approval, journal, started_at).carry_out()
 

@@ -132,6 +132,7 @@ def carry_out_commit(
         _metrics(run, arguments),
         run.clock(),
         version=None if upon is None else int(run.results[int(upon)]["version"]),
+        by=run.by,
     )
     if staged.promises.recommits:
         check_files_come_back(run.store, staged, run.clock())
@@ -153,10 +154,11 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
     *,
     version: int | None = None,
     files: FileBatches | None = None,
+    by: str | None = None,
 ) -> StagedCommit:
     """What a step commits at `now`, in milliseconds; what depends on the table is made upon
     `version`, by default the plan's. `files` are those that the step describes, where
-    somebody has them already."""
+    somebody has them already, and `by` is who is named in the commit."""
     arguments = step.arguments
     reads = str(arguments["reads"])
     if version is None and reads != "nothing":
@@ -176,6 +178,7 @@ def stage(  # noqa: PLR0913  # what, when, upon which version, and of which file
             operation=str(arguments["operation"]),
             transaction_id=str(arguments["transaction_id"]),
             engine_info=engine_info(),
+            user_name=by,
             parameters=arguments["parameters"],
             metrics=metrics,
             tags=tags_of_kept_ids(snapshot, actions, files.adds),

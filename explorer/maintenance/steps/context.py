@@ -82,7 +82,8 @@ class Tally:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One execution of one plan. `results` are what earlier steps made known, by their
-    position; `spark` is the session for bulk work, None for the active or a local one."""
+    position; `spark` is the session for bulk work, None for the active or a local one; `by` is
+    who approved it, whose name its commits carry, None where nobody was named."""
 
     plan: Plan
     table: Table
@@ -92,6 +93,7 @@ class Run:
     watch: Watch
     log: LogWatch
     spark: Any = None
+    by: str | None = None
     results: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def note(self, line: Mapping[str, Any]) -> None:

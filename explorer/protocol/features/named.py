@@ -7,6 +7,7 @@ from typing import Final
 
 from explorer.protocol import known_properties as known
 from explorer.protocol.features.table_feature import (
+    TableFacts,
     TableFeature,
     by_column_metadata,
     by_column_type,
@@ -14,6 +15,18 @@ from explorer.protocol.features.table_feature import (
     either,
     whenever_supported,
 )
+
+
+def _is_clustered(facts: TableFacts) -> bool:
+    # it brings the types of schemas, which opening a table does without
+    from explorer.protocol.features.clustering import (  # noqa: PLC0415  # see above
+        CLUSTERING_DOMAIN,
+        clustering_columns,
+    )
+
+    configuration = None if facts.domains is None else facts.domains.get(CLUSTERING_DOMAIN)
+    return configuration is not None and clustering_columns(configuration) != ()
+
 
 NAMED_FEATURES: Final = (
     TableFeature(
@@ -97,7 +110,7 @@ NAMED_FEATURES: Final = (
         requires=("domainMetadata",),
         description="Rows with similar values of chosen columns are kept close together.",
         spec="Clustered Table",
-        is_active=whenever_supported,
+        is_active=_is_clustered,
     ),
     TableFeature(
         name="icebergCompatV1",

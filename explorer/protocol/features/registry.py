@@ -41,6 +41,9 @@ FEATURES: Final[Mapping[str, TableFeature]] = MappingProxyType(
 )
 """Every known feature by name, in the order in which features are shown."""
 
+TIMESTAMP_FEATURES: Final = ("inCommitTimestamp", "inCommitTimestamp-preview")
+"""The names under which commits carry their own times."""
+
 _SHOWN_CHARACTERS: Final = 120
 _SHOWN_NAMES: Final = 20
 
@@ -129,26 +132,36 @@ def is_catalog_managed(protocol: Protocol) -> bool:
     return any(is_supported(protocol, name) for name in _CATALOG_FEATURES)
 
 
-def is_active(name: str, protocol: Protocol, metadata: Metadata, schema: StructType | None) -> bool:
+def is_active(
+    name: str,
+    protocol: Protocol,
+    metadata: Metadata,
+    schema: StructType | None,
+    domains: Mapping[str, str] | None = None,
+) -> bool:
     """Whether a feature is supported and its metadata requirements are met.
 
-    Without a readable schema, what only columns could tell counts as absent.
-    Of a feature that is not known nothing more can be told than that it is listed.
+    Without a readable schema, what only columns could tell counts as absent, and so does what
+    only `domains` (their configurations, by name) could tell without these. Of a feature that
+    is not known nothing more can be told than that it is listed: it does not count as active.
     """
-    if not is_supported(protocol, name):
-        return False
     item = find_feature(name)
-    facts = TableFacts(metadata=metadata, schema=schema)
-    return item is None or item.is_active(facts)
+    if item is None or not is_supported(protocol, name):
+        return False
+    return item.is_active(TableFacts(metadata=metadata, schema=schema, domains=domains))
 
 
 def active_features(
-    protocol: Protocol, metadata: Metadata, schema: StructType | None
+    protocol: Protocol,
+    metadata: Metadata,
+    schema: StructType | None,
+    domains: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """The features of a table that are active, in the order of `supported_features`."""
-    facts = TableFacts(metadata=metadata, schema=schema)
+    """The features of a table that are active, in the order of `supported_features`; see
+    `is_active`."""
+    facts = TableFacts(metadata=metadata, schema=schema, domains=domains)
     found = ((name, find_feature(name)) for name in supported_features(protocol))
-    return tuple(name for name, item in found if item is None or item.is_active(facts))
+    return tuple(name for name, item in found if item is not None and item.is_active(facts))
 
 
 def validate_reader(protocol: Protocol) -> list[Problem]:
@@ -160,15 +173,19 @@ def validate_reader(protocol: Protocol) -> list[Problem]:
     return list(_obstacles(protocol))
 
 
+def obstacles_in_words(problems: Iterable[Problem]) -> str:
+    """`unsupported reader feature x; …`: what `validate_reader` found, without whose it is."""
+    return "; ".join(item.problem.removeprefix(_UNREADABLE).removesuffix(".") for item in problems)
+
+
 def check_reader(protocol: Protocol, uri: str) -> None:
     """Raise `UnsupportedError` where this engine must not read the table at `uri`."""
     problems = validate_reader(protocol)
     if not problems:
         return
     first = problems[0]
-    texts = [item.problem.removeprefix(_UNREADABLE).removesuffix(".") for item in problems]
     raise UnsupportedError(
-        f"The table at {uri} cannot be read: {'; '.join(texts)}.",
+        f"The table at {uri} cannot be read: {obstacles_in_words(problems)}.",
         reason=" ".join(dict.fromkeys(item.reason for item in problems)),
         remedy=" ".join(dict.fromkeys(item.remedy for item in problems)),
         kind=first.kind,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
-    """What a rule of activity may look at; `schema` is None where it cannot be read. The
+    """What a rule of activity may look at; `schema` is None where it cannot be read, `domains`
+    are the configurations of metadata domains by name, None where they are not known. The
     protocol decides before it whether the feature is supported."""
 
     metadata: Metadata
     schema: StructType | None
+    domains: Mapping[str, str] | None = None
 
 
 ActivityRule: TypeAlias = Callable[[TableFacts], bool]

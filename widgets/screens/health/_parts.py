@@ -109,7 +109,7 @@ def build_missing_row(row: Mapping[str, Any]) -> Row:
         cells=(
             Cell(text=str(row["what"]), tone="gone"),
             Cell(text=cut_middle(file, 60), title=cut(file, 1000)),
-            Cell(text=format_count(row["num_records"]), muted=row["num_records"] is None),
+            Cell(text=format_count(row["num_rows"]), muted=row["num_rows"] is None),
             Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
         ),
     )

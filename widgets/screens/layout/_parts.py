@@ -54,6 +54,7 @@ EFFECT_COLUMNS = (
     Column(key="files", label="Files", align="right"),
     Column(key="bytes", label="Bytes", align="right"),
     Column(key="mean", label="Mean size", align="right"),
+    Column(key="verdict", label="Verdict"),
     Column(key="vectors", label="Vectors removed", align="right", wide=True),
     Column(key="engine", label="By", wide=True),
 )
@@ -189,6 +190,7 @@ def build_effect_row(row: Mapping[str, Any]) -> Row:
     """What one OPTIMIZE put in the place of what."""
     engine = str(row["engine_info"] or UNKNOWN)
     vectors = row["deletion_vectors_removed"]
+    verdict = str(row["verdict"] or UNKNOWN)
     return Row(
         action="version",
         value=str(row["version"]),
@@ -198,10 +200,15 @@ def build_effect_row(row: Mapping[str, Any]) -> Row:
             _sides(row, "files", format_count),
             _sides(row, "bytes", format_bytes),
             _sides(row, "mean", format_bytes),
+            Cell(text=verdict, tone=_tone_of(verdict)),
             Cell(text=format_count(vectors), muted=vectors is None),
             Cell(text=cut(engine, 40), title=cut(engine, 300)),
         ),
     )
+
+
+def _tone_of(verdict: str) -> str | None:
+    return "risk" if verdict == "no fewer files" or verdict.startswith("undone") else None
 
 
 def _sides(row: Mapping[str, Any], fact: str, shown: Any) -> Cell:

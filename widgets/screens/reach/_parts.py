@@ -178,7 +178,7 @@ def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
 
 _LEGEND = (
     '<p class="dx-legend"><i class="dx-tone-good"></i>can be read<i class="dx-tone-risk"></i>'
-    'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone'
+    'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone or refused'
     '<i class="dx-tone-none"></i>not enabled or not known<i class="dx-tone-window"></i>'
     "retention window</p>"
 )
@@ -205,7 +205,7 @@ def until_text(state: str, until: datetime | None) -> str:
     """Until when a version stays readable at least."""
     if "unprotected" in state:
         return "the next vacuum"
-    if "gone" in state or state == "not enabled":
+    if "gone" in state or state in {"not enabled", "refused"}:
         return DASH
     return "no end" if until is None else format_minute(until)
 

@@ -56,6 +56,35 @@ def test_live_file_names_the_version_and_line_that_added_it(lake: Lake) -> None:
     assert "00000000000000000001.json, line 1" in found.sentence
 
 
+def test_revived_file_is_there_since_its_revival(lake: Lake) -> None:
+    start(lake, lake.add("a"), lake.add("b"))
+    lake.commit(1, [lake.remove("a", age_days=9)], age_days=9)
+    lake.commit(2, [lake.add("a", age_days=9)], age_days=8)
+    lake.commit(3, [lake.add("c")], age_days=7)
+    found = why(lake, "a")
+    assert "since version 2 (00000000000000000002.json, line 1);" in found.sentence
+    assert found.versions == ((0, 0), (2, 3))
+
+
+def test_file_that_a_checkpoint_revives_is_there_since_the_checkpoint(lake: Lake) -> None:
+    start(lake, lake.add("a"), lake.add("b"))
+    lake.commit(1, [lake.remove("a", age_days=9)], age_days=9)
+    lake.commit(2, [lake.add("c")], age_days=8)
+    files = [add("a"), add("b"), add("c")]
+    lake.log.checkpoint(2, [FEATURE_PROTOCOL, metadata(), *files])
+    lake.commit(3, [lake.add("d")], age_days=7)
+    found = why(lake, "a")
+    assert (
+        "since version 2, whose checkpoint has it: version 1 removed it "
+        "(00000000000000000001.json, line 1), and no commit that is left adds it again"
+    ) in found.sentence
+    assert found.versions == ((0, 0), (2, 3))
+    # one that came before the commits that are left is no revival
+    (lake.root / "_delta_log" / f"{0:020}.json").unlink()
+    assert "added before version 1, whose log is gone" in why(lake, "b").sentence
+    assert "since version 2, whose checkpoint has it" in why(lake, "a").sentence
+
+
 def test_removed_file_stays_until_its_retention_has_passed_and_no_longer(lake: Lake) -> None:
     start(lake, lake.add("old"), lake.add("young"))
     lake.commit(1, [lake.remove("old", age_days=8)], age_days=8)
@@ -213,6 +242,10 @@ def test_log_files_say_what_needs_them_and_until_when(lake: Lake) -> None:
     newest = why(lake, "_delta_log/00000000000000000001.checkpoint.parquet")
     assert newest.deletable_from is None
     assert why(lake, "_delta_log/readme.txt").kind == "foreign to the log"
+    lake.log.write("12.json", "{}")
+    short = why(lake, "_delta_log/12.json")
+    assert short.kind == "foreign to the log"
+    assert short.sentence.endswith("delta-spark takes it for a commit of version 12.")
     assert why(lake, "_delta_log/nothing").kind == "unknown"
     never = {"delta.enableExpiredLogCleanup": "false"}
     lake.commit(3, [metadata(configuration=never)], age_days=0)

@@ -102,6 +102,7 @@ def test_each_optimize_is_told_with_its_sizes_and_leads_to_its_comparison(tmp_pa
     page = Page().open(orders(tmp_path).root, view="layout")
     assert "3 \N{RIGHTWARDS ARROW} 1" in page.html
     assert "5.0 MiB \N{RIGHTWARDS ARROW} 15.0 MiB" in page.html
+    assert "2 fewer files" in page.html
     page.do("version", "2")
     assert (page.state.view, page.state.version) == ("compare", 2)
 
