@@ -65,6 +65,7 @@ def _document(found: Health, limit: int | None) -> Row:
         "version": found.version,
         "sentence": found.sentence,
         "opens": found.opens,
+        "readable_version": found.readable_version,
         "cost": found.cost,
         "is_checkpoint_read": found.is_checkpoint_read,
         "findings": list(plain_rows(found.findings)),

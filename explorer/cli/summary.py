@@ -52,6 +52,8 @@ def _title(document: Document) -> Text:
 
 def _facts(document: Document) -> Iterator[tuple[str, Text]]:
     version = render_count(document["version"])
+    if (newer := document["unreadable_version"]) is not None:
+        version += f", the newest that can be read; the log names version {render_count(newer)}"
     behind = "   as published; its catalog may know newer ones"
     time = _time(document["timestamp"])
     yield "version", Text(f"{version}   {time}{behind if document['may_be_behind'] else ''}")
