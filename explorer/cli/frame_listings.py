@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.wording import UNKNOWN, render_count, render_partition, render_size, render_time
+from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
+from explorer.cli.wording import UNKNOWN, render_count, render_partition, render_size
+from explorer.table.counts import count
 
 
 def list_files(console: Console, rows: list[Row]) -> None:
@@ -24,7 +25,9 @@ def list_features(console: Console, rows: list[Row]) -> None:
     print_listing(console, _FEATURES, shown)
     others = len(rows) - len(shown)
     if others:
-        print_note(console, f"{others} known features are not supported by this table (see --json)")
+        verb = "is" if others == 1 else "are"
+        text = f"{count(others, 'other known feature')} {verb} not supported; --json shows all"
+        print_note(console, text)
 
 
 def list_log_files(console: Console, rows: list[Row]) -> None:
@@ -51,7 +54,7 @@ def _since(row: Row, state: str) -> str:
         return UNKNOWN
     if row[f"{state}_since_exact"]:
         return f"version {version}"
-    return f"before version {version}, the log is gone"
+    return f"before version {version}"
 
 
 def _state(row: Row) -> str:
@@ -88,8 +91,8 @@ _FILES = (
     Column(title="path", render=lambda row: row["path"], shrinks=True),
     Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
-    Column(title="hidden", render=_hidden, align="right"),
-    Column(title="modified (UTC)", render=lambda row: render_time(row["modification_time"])),
+    Column(title="deleted", render=_hidden, align="right"),
+    TimeColumn(title="modified", moment=lambda row: row["modification_time"]),
     Column(
         title="partition",
         render=lambda row: render_partition(row["partition_values"]),
@@ -99,11 +102,11 @@ _FILES = (
 _SCHEMA = (
     Column(title="name", render=lambda row: "  " * row["depth"] + row["name"], shrinks=True),
     Column(title="type", render=lambda row: row["type"], shrinks=True),
-    Column(title="null", render=lambda row: "" if row["nullable"] else "not null"),
+    Column(title="nullable", render=lambda row: "" if row["nullable"] else "no"),
     Column(title="partition", render=lambda row: "partition" if row["is_partition"] else ""),
     Column(title="id", render=lambda row: str(row["field_id"] or ""), align="right"),
-    Column(title="stored as", render=lambda row: row["physical_name"] or "", shrinks=True),
-    Column(title="rule", render=lambda row: row["rules"] or "", shrinks=True),
+    Column(title="name in files", render=lambda row: row["physical_name"] or "", shrinks=True),
+    Column(title="rules", render=lambda row: row["rules"] or "", shrinks=True),
     Column(title="comment", render=lambda row: row["comment"] or "", shrinks=True),
 )
 _FEATURES = (
@@ -121,7 +124,7 @@ _FEATURES = (
         from_width=120,
     ),
     Column(
-        title="what it is",
+        title="description",
         render=lambda row: row["description"] or "",
         shrinks=True,
         from_width=140,
@@ -131,7 +134,7 @@ _LOG = (
     Column(title="version", render=_log_version, align="right", style=lambda _: "bold"),
     Column(title="kind", render=_log_kind, style=_log_colour, shrinks=True),
     Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
-    Column(title="modified (UTC)", render=lambda row: render_time(row["modified"])),
+    TimeColumn(title="modified", moment=lambda row: row["modified"]),
     Column(title="note", render=lambda row: row["note"] or "", shrinks=True),
     Column(title="name", render=lambda row: row["name"], shrinks=True, from_width=100),
 )

@@ -47,18 +47,20 @@ Apply = Annotated[
     typer.Option(
         "--apply",
         metavar="DIGEST",
-        help="Carry out exactly the plan with this digest; without it nothing is changed.",
+        help="Carry out exactly the plan with this digest. Without it nothing is changed.",
     ),
 ]
 Confirm = Annotated[
     str | None,
-    typer.Option(
-        "--confirm", metavar="NAME", help="The table's name, where a guard asks for it, typed."
-    ),
+    typer.Option("--confirm", metavar="NAME", help="The table's name, where a guard asks for it."),
 ]
 Reason = Annotated[
     str | None,
-    typer.Option("--reason", metavar="TEXT", help="Why, where a guard asks; the receipt keeps it."),
+    typer.Option(
+        "--reason",
+        metavar="TEXT",
+        help="The reason, where a guard asks for it; it is kept in the receipt.",
+    ),
 ]
 By = Annotated[
     str | None,
@@ -73,7 +75,7 @@ StateDirectory = Annotated[
     typer.Option(
         "--state-dir",
         metavar="DIR",
-        help="Where plans and receipts are kept; by default your own state folder.",
+        help="The folder of plans and receipts; your own state folder by default.",
     ),
 ]
 Retention = Annotated[
@@ -81,7 +83,8 @@ Retention = Annotated[
     typer.Option(
         "--retention",
         metavar="DURATION",
-        help="How long, such as '14 days' or '36 hours'; by default as the table says.",
+        help="How long to keep, such as '14 days' or '36 hours'; by default what the table's "
+        "properties say.",
     ),
 ]
 
@@ -100,7 +103,7 @@ Planner = Callable[..., "Plan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a person asked of a verb that changes a table."""
+    """What a person asked a verb to do that changes a table."""
 
     operation: Operation
     uri: str
@@ -218,7 +221,7 @@ def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> i
     plan = state.load_plan(_named(request.apply))
     if plan.operation != request.operation:
         raise InvalidArgumentError(
-            f"The plan {plan.digest[:12]} is none of this verb.",
+            f"The plan {plan.digest[:12]} belongs to another verb.",
             reason=f"It was made for the operation {plan.operation}.",
             remedy="Apply it with the verb that made it.",
         )
@@ -250,7 +253,7 @@ def _named(digest: str | None) -> str:
     if not digest:
         raise InvalidArgumentError(
             "No plan is named.",
-            reason="--apply takes the digest of a plan, and got an empty text.",
+            reason="--apply takes the digest of a plan, not an empty text.",
             remedy="`delta-explorer plans` lists the plans with their digests.",
         )
     return digest
@@ -264,5 +267,5 @@ def _wait(running: Any) -> Receipt:
             receipt = running.result()
         except KeyboardInterrupt:
             running.cancel()
-            sys.stderr.write("Stopping between two changes...\n")
+            sys.stderr.write("Stopping after this step...\n")
     return receipt

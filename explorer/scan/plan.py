@@ -26,7 +26,7 @@ from explorer.protocol.features.column_mapping import column_mapping_mode, physi
 from explorer.scan._asked_partitions import ask_partitions
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.predicate.predicate import Predicate
-from explorer.scan.reasons import KEPT, evidence_of, render_reasons
+from explorer.scan.reasons import KEPT, evidence_of, render_reasons, render_verdict
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.scan.statistics.partition_answers import Evaluate
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
@@ -51,6 +51,18 @@ _MAX_PROBLEMS: Final = 20
 """Of partition values that cannot be read; a hostile table may have any number."""
 
 Which = Literal["all", "kept", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonGroup:
+    """The files that one condition decided: `reason` says what it is. `files` are the first of
+    them, with path, size, kept and the reason of each, which also has what the file holds."""
+
+    kept: bool
+    reason: str
+    num_files: int
+    size_in_bytes: int
+    files: pa.Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +123,23 @@ class ScanPlan:
         stays = pc.equal(self.evidence.column("code"), int32_column([KEPT])[0])
         wanted = pc.indices_nonzero(stays if which == "kept" else pc.invert(stays))
         return self._reasons_at(wanted.to_numpy().astype(np.int64)[first:end])
+
+    def by_reason(self, limit: int | None = None) -> tuple[ReasonGroup, ...]:
+        """The files by what decided, those that have to be read first, each group with its
+        first `limit` files, all of them where None."""
+        codes = self.evidence.column("code")
+        sizes = self.files.column("size")
+        return tuple(
+            ReasonGroup(
+                kept=code == KEPT,
+                reason=render_verdict(self.predicate, self.question, code),
+                num_files=len(positions),
+                size_in_bytes=sum_of(sizes.take(positions)),
+                files=self._reasons_at(positions.to_numpy().astype(np.int64)[:limit]),
+            )
+            for code in sorted(pc.unique(codes).to_pylist())
+            for positions in [pc.indices_nonzero(pc.equal(codes, int32_column([code])[0]))]
+        )
 
     def explain(self, path: str) -> pa.Table:
         """Path, size, kept and reason of the files with one path, as in the log: one,

@@ -48,17 +48,27 @@ def render_reasons(
     codes = _column(evidence, "code")
     kept = pc.equal(codes, int32_column([KEPT])[0])
     if predicate is None:
-        return kept, string_column(["there is no predicate"] * len(codes))
+        return kept, string_column([render_verdict(predicate, question, KEPT)] * len(codes))
     conditions = (*predicate.conjuncts, predicate.condition)
-    unasked = [item.text for item in predicate.sql_conditions if item not in question.answers]
-    left_open = f", {unasked[0][:100]} was not evaluated" if unasked else ""
-    reasons = _sentence(f"may match{left_open}", predicate.condition, question, evidence)
+    start = render_verdict(predicate, question, KEPT)
+    reasons = _sentence(start, predicate.condition, question, evidence)
     for code in pc.unique(codes).to_pylist():
         if code != KEPT:
-            text = f"{render_condition(conditions[code])[:300]} cannot be true"
+            text = render_verdict(predicate, question, code)
             found = _sentence(text, conditions[code], question, evidence)
             reasons = pc.if_else(pc.equal(codes, int32_column([code])[0]), found, reasons)
     return kept, reasons
+
+
+def render_verdict(predicate: Predicate | None, question: Question, code: int) -> str:
+    """What a code of the evidence says of every file that has it."""
+    if predicate is None:
+        return "there is no predicate"
+    if code != KEPT:
+        condition = (*predicate.conjuncts, predicate.condition)[code]
+        return f"{render_condition(condition)[:300]} cannot be true"
+    unasked = [item.text for item in predicate.sql_conditions if item not in question.answers]
+    return f"may match{f', {unasked[0][:100]} was not evaluated' if unasked else ''}"
 
 
 def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Array:

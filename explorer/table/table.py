@@ -160,13 +160,32 @@ class Table:
         """The snapshot of a loaded version; one whose files are elsewhere is of its own kind."""
         return Snapshot(loaded=loaded, **others)
 
-    def history(self, limit: int | None = None) -> pa.Table:
+    def history(
+        self,
+        limit: int | None = None,
+        *,
+        operation: str | Sequence[str] | None = None,
+        user: str | None = None,
+        since: str | datetime | None = None,
+    ) -> pa.Table:
         """The newest `limit` commits, or all that are left, newest first; also for
-        a table whose snapshot is refused."""
-        from explorer.table.history import read_history  # noqa: PLC0415  # brings Arrow
+        a table whose snapshot is refused.
 
+        With `operation` only those of this operation, or of one of several, by its name or its
+        first words; with `user` those whose user name has this text in it; both in any case.
+        With `since` those committed at this time or later; `InvalidArgumentError` for a text
+        that is not a time with a zone.
+        """
+        from explorer.table.history import CommitFilter, read_history  # noqa: PLC0415  # brings Arrow
+        from explorer.table.times import parse_timestamp  # noqa: PLC0415  # only for times
+
+        wanted = CommitFilter(
+            operations=(operation,) if isinstance(operation, str) else tuple(operation or ()),
+            user=user,
+            since_ms=None if since is None else parse_timestamp(since),
+        )
         return self._looking(
-            lambda listing: read_history(self.store, listing, limit, self.in_commit_since)
+            lambda listing: read_history(self.store, listing, limit, self.in_commit_since, wanted)
         )
 
     def in_commit_since(self) -> int | None:
