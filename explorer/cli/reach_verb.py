@@ -108,7 +108,8 @@ def _names_files(actions: int) -> str:
 
 
 def _state(row: Row) -> str:
-    return _STATES.get(row["state"], row["state"])
+    state: str = row["state"]
+    return _STATES.get(state, state)
 
 
 def _versions(row: Row) -> str:

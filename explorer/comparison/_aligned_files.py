@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from explorer.comparison._file_pairs import Flags
 from explorer.comparison._fingerprints import Fingerprints
-from explorer.log.plain_arrays import in_one_piece
+from explorer.log.plain_arrays import Flags, in_one_piece
 
 _AT_ONCE = 8_192
 """Rows compared at a time, so that little is compared in vain behind the end of a run."""

@@ -28,7 +28,7 @@ from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.protocol.paths import normalise_path
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count
-from explorer.table.files_table import read_files
+from explorer.table.files_table import read_files_table
 
 _LABEL: Final = "Comparing checkpoints with the commits"
 _SHOWN: Final = 200
@@ -142,7 +142,7 @@ def _load(
 def _compare(
     store: ReadStore, files: CheckpointFiles, own: LoadedVersion, other: LoadedVersion
 ) -> Contradiction | None:
-    held, live = (read_files(loaded, "add", KEY_COLUMNS) for loaded in (own, other))
+    held, live = (read_files_table(loaded, "add", KEY_COLUMNS) for loaded in (own, other))
     held_keys, live_keys = keys_of(held), keys_of(live)
     lacks = live.filter(pc.invert(pc.is_in(live_keys, value_set=_set(held_keys))))
     revives = held.filter(pc.invert(pc.is_in(held_keys, value_set=_set(live_keys))))

@@ -24,11 +24,11 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
+from explorer.log.plain_arrays import Flags
 from widgets.figures._plots import build_plot, dress_amounts, dress_axis
 from widgets.figures.commits import (
     Axis,
     Commits,
-    Flags,
     Floats,
     Measure,
     build_cells,

@@ -263,8 +263,8 @@ def _unopened(look: _Look) -> Iterator[Finding]:
         return
     if refusal.kind in {"unsupported_feature", "catalog_managed"}:
         # a catalog's table is as it should be, and read by other means
-        severity = "note" if refusal.kind == "catalog_managed" else "error"
-        yield finding_of(refusal, "refused table", severity)
+        is_fine = refusal.kind == "catalog_managed"
+        yield finding_of(refusal, "refused table", "note" if is_fine else "error")
         return
     finding = finding_of(refusal, "table that cannot be opened", "error")
     if (readable := look.opening.readable_version) is not None:

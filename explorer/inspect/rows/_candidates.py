@@ -124,8 +124,12 @@ class Candidates:
         layout = self._layouts.at(version)
         if id(layout) not in self._questions:
             seen = layout.seen
-            self._questions[id(layout)] = seen and question_of(
-                self._predicate, self._end.described_by(seen.protocol, seen.metadata)
+            self._questions[id(layout)] = (
+                None
+                if seen is None
+                else question_of(
+                    self._predicate, self._end.described_by(seen.protocol, seen.metadata)
+                )
             )
         return self._questions[id(layout)]
 

@@ -89,9 +89,7 @@ def _asked_for(name: str, facts: FeatureFacts) -> str | None:
     supported = supported_features(facts.protocol)
     if any(f"{name}{ending}" in supported for ending in _PREVIEWS):
         return None
-    asked = TableFacts(
-        protocol=facts.protocol, metadata=facts.metadata, schema=facts.schema, domains=None
-    )
+    asked = TableFacts(metadata=facts.metadata, schema=facts.schema)
     if not FEATURES[name].is_asked_for(asked):
         return None
     return "properties or columns ask for it, and the protocol does not support it"

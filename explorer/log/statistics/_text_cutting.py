@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.log.json_tokens import Flags
-from explorer.log.plain_arrays import build_array
+from explorer.log.plain_arrays import Flags, build_array
 from explorer.log.statistics._text_shape import Anchors, TextShape
 from explorer.log.text_bytes import offsets_of
 

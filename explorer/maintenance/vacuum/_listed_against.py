@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from explorer.files.events import FileEvents
 from explorer.files.listed import ListedFiles
 from explorer.files.name_index import NameIndex
-from explorer.files.reachable import Flags
-from explorer.log.plain_arrays import Numbers, build_array, read_values
+from explorer.log.plain_arrays import Flags, Numbers, build_array, read_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
 from explorer.files.events import FileEvents
-from explorer.files.reachable import Flags, build_reach, events_of_files, version_ranges
+from explorer.files.reachable import build_reach, events_of_files, version_ranges
+from explorer.log.plain_arrays import Flags
 from explorer.maintenance.plan.guards import gaps_in
 from explorer.maintenance.plan.newest_times import newest_commit_times
 from explorer.maintenance.plan.planning import Look

@@ -20,8 +20,9 @@ from explorer.errors import InvalidArgumentError
 from explorer.files.kept import KeptFiles, kept_files, names_through_links
 from explorer.files.listed import list_files
 from explorer.files.name_index import NameIndex
-from explorer.files.reachable import Flags, events_of_files
+from explorer.files.reachable import events_of_files
 from explorer.files.unkept import Ages, partition_names, removals_of, young_changes
+from explorer.log.plain_arrays import Flags
 from explorer.maintenance.documents.state_folder import StateDir, StateFolder
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import join_files

@@ -165,6 +165,7 @@ def _files(change: Change, name: str) -> Problems:
 def _schema(change: Change, name: str) -> Problems:
     schema = change.after.schema
     kinds = list(walk_types(schema))
+    wrong: list[DataType]
     if name == _V1:
         wrong = [kind for kind in kinds if isinstance(kind, ArrayType | MapType) or kind == VOID]
     else:
