@@ -27,6 +27,7 @@ from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.reach.wording import versions_in_words
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.log.folder.listing import LogListing
+from explorer.log.folder.segment import missing_versions
 from explorer.protocol.filenames import is_temporary
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
@@ -155,12 +156,61 @@ def _live(look: FileLook) -> FileReason:
     text = f"{what}, {since}; it stays as long as a version needs it."
     if look.info is None and not look.is_outside:
         text = f"{text} But it is not there: every query that needs it fails."
+    if (removal := _removal_of_live(look)) is not None:
+        kind = f"{kind}, removed by a commit"
+        text += f" But {_place(removal)} removes it, and no later commit adds it again: "
+        text += f"{_contradicting(look)}."
     return _reason(look, kind, text)
+
+
+def _removal_of_live(look: FileLook) -> Mention | None:
+    """The commit that removes a file that is live all the same, where every commit after it is
+    there."""
+    row = look.live[0]
+    vector = row["deletion_vector"]
+    names = ("storage_type", "path_or_inline_dv", "offset")
+    identity = None if vector is None else tuple(vector[name] for name in names)
+    own = [
+        found
+        for found in look.mentions
+        if found.role == row["role"] and found.vector == identity and found.action != "cdc"
+    ]
+    if not own or own[-1].action != "remove" or not _follow_all(look, own[-1]):
+        return None
+    return own[-1]
+
+
+def _follow_all(look: FileLook, found: Mention) -> bool:
+    """Whether every commit after one is there, up to the latest version."""
+    newest = look.snapshot.version
+    return not missing_versions(look.listing.commits, found.version, newest)
+
+
+def _is_whole(look: FileLook) -> bool:
+    """Whether the log still has every commit from the first one on."""
+    commits = look.listing.commits
+    return bool(commits) and not missing_versions(commits, 0, look.snapshot.version)
+
+
+def _contradicting(look: FileLook) -> str:
+    checkpoint = look.snapshot.segment.checkpoint
+    if checkpoint is None:
+        return "the log contradicts itself"
+    return (
+        f"the checkpoint of version {checkpoint.version} contradicts the commits; "
+        "repair checkpoint replaces it"
+    )
+
+
+def _place(found: Mention) -> str:
+    return f"version {found.version} ({found.log_file}, line {found.line})"
 
 
 def _since(look: FileLook) -> str:
     added = [found for found in look.mentions if found.action == "add"]
     if not added:
+        if _is_whole(look):
+            return f"though no commit adds it: {_contradicting(look)}"
         oldest = look.listing.commits[0] if look.listing.commits else look.snapshot.version
         return f"added before version {oldest}, whose log is gone"
     spans = _spans(look)
@@ -172,16 +222,16 @@ def _since(look: FileLook) -> str:
 def _removed(look: FileLook) -> FileReason:
     """A file that no live row names, and that tombstones or commits do."""
     removals = [found for found in look.mentions if found.action == "remove"]
+    if not (removals or look.removed):
+        return _added_alone(look)
     stamps = [found.time_ms for found in removals]
     stamps += [row["deletion_timestamp"] for row in look.removed]
     removed_ms = max((stamp for stamp in stamps if stamp is not None), default=None)
     role = look.removed[0]["role"] if look.removed else look.mentions[-1].role
     thing = "data file" if role == "data" else "deletion vector"
-    by = "a version whose log is gone"
-    if removals:
-        last = removals[-1]
-        by = f"version {last.version} ({last.log_file}, line {last.line})"
-    start = removed_ms or 0  # a tombstone without a time keeps nothing
+    by = _remover(look, removals)
+    # a tombstone without a time keeps nothing
+    start = look.now_ms - look.floor_ms if removed_ms is None else removed_ms
     frees, theirs = start + look.floor_ms, start + look.own_ms
     when = "" if removed_ms is None else f" on {moment_in_words(removed_ms)}"
     text = f"{_shown(look)} is a {thing} that {by} removed{when}"
@@ -190,6 +240,10 @@ def _removed(look: FileLook) -> FileReason:
         return _reason(look, f"removed {thing}{kind}", f"{text}; {why}.")
     if look.unread is not None:
         return _reason(look, f"removed {thing}, retention unknown", f"{text}{_undecided(look)}")
+    if removed_ms is None:
+        text += "; no line says when, so that no retention keeps it: the next vacuum deletes it."
+        kind = f"removed {thing}, past retention"
+        return _reason(look, kind, text, look.now_ms, look.now_ms)
     if frees > look.now_ms:
         kind = f"removed {thing}, within retention"
         until = moment_in_words(frees)
@@ -200,6 +254,38 @@ def _removed(look: FileLook) -> FileReason:
     if theirs < frees:
         text += f" (by the reference from {moment_in_words(theirs)})"
     return _reason(look, kind, f"{text}.", frees, theirs)
+
+
+def _remover(look: FileLook, removals: Sequence[Mention]) -> str:
+    if removals:
+        return _place(removals[-1])
+    return (
+        "a version of which no commit tells" if _is_whole(look) else "a version whose log is gone"
+    )
+
+
+def _added_alone(look: FileLook) -> FileReason:
+    """A file that commits add, that no line removes, and that the latest version does not have."""
+    last = look.mentions[-1]
+    thing = "data file" if last.role == "data" else "deletion vector"
+    newest = look.snapshot.version
+    text = (
+        f"{_shown(look)} is a {thing} that {_place(last)} added; no line of the log removes it, "
+        f"and version {newest}, the latest, does not have it: "
+    )
+    if _follow_all(look, last):
+        return _reason(look, f"lost {thing}", f"{text}{_contradicting(look)}.")
+    text += "a commit that is gone may have removed it, nobody can tell when"
+    kind = f"{thing} without a removal"
+    if (untouched := _untouched(look)) is not None or look.info is None:
+        return _reason(look, kind, text + (f"; {untouched[1]}." if untouched else "."))
+    if look.unread is not None:
+        return _reason(look, kind, f"{text}{_undecided(look)}")
+    frees, theirs = look.info.modified_ms + look.floor_ms, look.info.modified_ms + look.own_ms
+    does = f"it may be deleted from {moment_in_words(frees)}"
+    if frees <= look.now_ms:
+        does = "it is older than the retention, and the next vacuum deletes it"
+    return _reason(look, kind, f"{text}; {does}.", frees, theirs)
 
 
 def _untouched(look: FileLook) -> tuple[str, str] | None:

@@ -3,6 +3,7 @@ that are gone, and of statistics that files lack. Each plan says what is lost by
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 from uuid import UUID, uuid4, uuid5
@@ -11,6 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
+from explorer.log.folder.listing import CheckpointFiles
+from explorer.log.load import load_version
+from explorer.log.state.key_cache import KeyCache
 from explorer.maintenance.log_files.broken_checkpoints import (
     broken_checkpoints,
     judge_lost,
@@ -107,7 +111,23 @@ def _repair_checkpoint(look: Look, seed: UUID) -> Plan:
         plan,
         verdicts=(*plan.verdicts, judge_lost(lost)),
         effect={**plan.effect, "lost_versions": [[*each] for each in lost]},
+        promise=_promise_without(look, broken),
     )
+
+
+def _promise_without(look: Look, broken: Iterable[CheckpointFiles]) -> Promise:
+    """What the newest version holds once these are gone: one that contradicts the commits has
+    other files."""
+    listing = look.listing
+    for files in broken:
+        listing = listing.without(files)
+    if look.snapshot.segment.checkpoint in listing.checkpoints:
+        num_files = look.snapshot.num_files
+    else:
+        version = look.snapshot.version
+        without = load_version(look.store, listing, version, KeyCache(0), watch=look.watch)
+        num_files = without.count("add")
+    return Promise(versions={str(look.snapshot.version): num_files})
 
 
 def _repair_files(look: Look, seed: UUID) -> Plan:
