@@ -28,7 +28,7 @@ WithFiles = Annotated[
     typer.Option(
         "--files",
         help="Read the whole checkpoint, and list the files, to see which are gone, and which "
-        "have nulls in NOT NULL columns.",
+        "have nulls in NOT NULL columns; compare checkpoints and checksums with the commits.",
     ),
 ]
 
@@ -65,6 +65,7 @@ def _document(found: Health, limit: int | None) -> Row:
         "version": found.version,
         "sentence": found.sentence,
         "opens": found.opens,
+        "readable_version": found.readable_version,
         "cost": found.cost,
         "is_checkpoint_read": found.is_checkpoint_read,
         "findings": list(plain_rows(found.findings)),

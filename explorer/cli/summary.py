@@ -52,6 +52,8 @@ def _title(document: Document) -> Text:
 
 def _facts(document: Document) -> Iterator[tuple[str, Text]]:
     version = render_count(document["version"])
+    if (newer := document["unreadable_version"]) is not None:
+        version += f", the newest that can be read; the log names version {render_count(newer)}"
     behind = "   as published; its catalog may know newer ones"
     time = _time(document["timestamp"])
     yield "version", Text(f"{version}   {time}{behind if document['may_be_behind'] else ''}")
@@ -111,6 +113,10 @@ def _rows(document: Document) -> str:
 def _checkpoint(document: Document) -> str:
     commits = document["commits_since_checkpoint"]
     since = "1 commit" if commits == 1 else f"{render_count(commits)} commits"
+    if document["compactions_read"]:
+        plural = "" if document["compactions_read"] == 1 else "s"
+        since += f" ({render_count(document['commits_read'])} read one by one, "
+        since += f"{render_count(document['compactions_read'])} log compaction{plural} for others)"
     checkpoint = document["checkpoint"]
     if checkpoint is None:
         return f"none, {since}"

@@ -18,6 +18,7 @@ from explorer.cli.demo import demo
 from explorer.cli.diff_verb import diff
 from explorer.cli.doctor_verb import doctor
 from explorer.cli.engines_verb import engines
+from explorer.cli.failures import EXIT_PROBLEM
 from explorer.cli.foreign_verb import foreign
 from explorer.cli.health_verb import health
 from explorer.cli.hosting import open_named
@@ -105,6 +106,9 @@ def inspect(
 ) -> None:
     """What the table is: version, protocol, features, files, rows, problems.
 
+    Where the newest version cannot be read, the newest that can be is shown below the error, and
+    the exit code is 1.
+
     Example: delta-explorer inspect s3://bucket/orders --version 12 --option anon=true
     """
     check_one_point_in_time(version, timestamp)
@@ -115,6 +119,8 @@ def inspect(
         print_document(document)
     else:
         printing.print_inspect(document)
+    if document["unreadable_version"] is not None:
+        raise typer.Exit(EXIT_PROBLEM)  # a script must not take it for the newest version
 
 
 def history(

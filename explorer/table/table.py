@@ -25,7 +25,7 @@ from explorer.log.load import (
 )
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.log.state.key_cache import KeyCache
-from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.consistency import (
     validate_protocol,
@@ -98,6 +98,12 @@ class Table:
         except NotFoundError as error:
             raise _no_table(self.store) from error
 
+    def check_there(self) -> None:
+        """Raise `NotFoundError` where the table's log is not there any more; as cheap as the
+        store allows."""
+        if not _has_log(self.store):
+            raise _no_table(self.store)
+
     def latest_version(self) -> int:
         """The newest version that the log speaks of, listed anew."""
         return build_segment(self.listing()).version
@@ -113,7 +119,8 @@ class Table:
         """The table at `version`, at `timestamp`, or as it is now.
 
         Raises `NotFoundError` for a version or time out of range,
-        `CorruptLogError` where the log leaves no right answer, and
+        `CorruptLogError` where the log leaves no right answer (an older version is never given
+        in the place of the newest, see `explorer.table.readable`), and
         `UnsupportedError` where the table needs a reader feature that is not
         known or a catalog.
         """
@@ -123,12 +130,9 @@ class Table:
                 reason="They may name different versions.",
                 remedy="Give one of them.",
             )
-        _check_version(version)
         if timestamp is not None:
             version = self._looking(lambda listing: self._version_at(listing, timestamp))
-        loaded = self._load(
-            self._listing_for(version), version, Watch(progress=progress, cancel=cancel)
-        )
+        loaded = self.load(version, Watch(progress=progress, cancel=cancel))
         protocol, metadata = loaded.small.required(loaded.segment.version)
         check_reader(protocol, self.uri)
         return self._snapshot(
@@ -144,6 +148,11 @@ class Table:
                 *validate_format(metadata),
             ),
         )
+
+    def load(self, version: int | None = None, watch: Watch = UNWATCHED) -> LoadedVersion:
+        """What is read of the log for a version; also where its snapshot is refused."""
+        _check_version(version)
+        return self._load(self._listing_for(version), version, watch)
 
     def _snapshot(self, loaded: LoadedVersion, **others: Any) -> Snapshot:
         """The snapshot of a loaded version; one whose files are elsewhere is of its own kind."""

@@ -13,7 +13,7 @@ from explorer.inspect.health._clock_rules import judge_clock
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health.findings import Finding
 from explorer.inspect.reach.wording import versions_in_words
-from explorer.log.folder.segment import missing_versions
+from explorer.log.folder.segment import in_words, missing_versions
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LAST_CHECKPOINT, is_temporary, render_commit_name
 from explorer.protocol.known_properties import CHECKPOINT_INTERVAL, LOG_CLEANUP, LOG_RETENTION
@@ -98,16 +98,21 @@ def _beginning(facts: LogFacts) -> Iterator[Finding]:
 
 def _checkpoints(facts: LogFacts) -> Iterator[Finding]:
     for found in facts.listing.incomplete_checkpoints:
+        there = "part is" if len(found.names) == 1 else "parts are"
+        remedy = "Restore its other parts, or the commits up to it, from a backup."
+        if facts.segment is not None:
+            remedy = "Nothing is lost: the newest version was put together from "
+            remedy += f"{in_words(facts.segment)}. Write another checkpoint."
         yield Finding(
             severity="warning",
             finding="incomplete checkpoint",
             problem=f"Of the checkpoint of version {found.version} only {len(found.names)} "
-            "parts are there.",
+            f"{there} there.",
             reason="Its writer did not finish, or a part was removed; readers must pass it over.",
             evidence=found.names[0],
             spec="Multi-part checkpoint",
-            remedy="Write another checkpoint; nothing is lost.",
-            repair="checkpoint",
+            remedy=remedy,
+            repair=None if facts.segment is None else "checkpoint",
         )
     several = [
         version
@@ -134,10 +139,13 @@ def _late_checkpoint(facts: LogFacts) -> Iterator[Finding]:
     if facts.segment is None or facts.cost is None:
         return
     interval = CHECKPOINT_INTERVAL.value_of(facts.configuration)
-    if facts.cost.commits <= _LATE_CHECKPOINTS * interval:
+    files = facts.cost.commits + facts.cost.compactions
+    if files <= _LATE_CHECKPOINTS * interval:
         return
-    since = facts.segment.checkpoint
-    after = "No checkpoint is there" if since is None else f"The newest is of {since.version}"
+    since, unused = facts.segment.checkpoint, facts.listing.checkpoints
+    after = "No checkpoint can be used" if unused else "No checkpoint is there"
+    if since is not None:
+        after = f"The newest that can be used is of version {since.version}"
     engines = Counter(
         str(body.get("engineInfo"))[:80]
         for body in facts.provenance.values()

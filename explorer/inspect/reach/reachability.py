@@ -51,6 +51,7 @@ from explorer.protocol.actions import parse_metadata
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.commit_times import commit_times
+from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp
 
@@ -201,7 +202,13 @@ def _in_force(table: Table, opens: Flags) -> tuple[InCommitTimes | None, Mapping
     if not len(last):
         return None, {}
     newest = None if last[-1] == len(opens) - 1 else int(last[-1])
-    protocol, metadata = table.protocol(newest), table.metadata(newest)
+    try:
+        protocol, metadata = table.protocol(newest), table.metadata(newest)
+    except DeltaError as error:
+        readable = newest_readable(table) if is_of_the_log(error.kind) else None
+        if readable is None:
+            raise
+        protocol, metadata = readable.protocol, readable.metadata
     return in_commit_times(protocol, metadata), metadata.configuration
 
 

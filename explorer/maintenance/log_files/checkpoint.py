@@ -40,7 +40,7 @@ def plan_checkpoint(
     """
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     snapshot = look.snapshot
-    before = opening_cost(look.store, look.listing, snapshot.segment)
+    before = opening_cost(look.store, snapshot.loaded)
     num_actions = snapshot.num_files + snapshot.num_tombstones
     form = choose_form(snapshot.protocol, snapshot.metadata, num_actions)
     held = snapshot.segment.checkpoint
@@ -123,8 +123,12 @@ def _summary(
         return f"Version {version} has a checkpoint already; nothing is to be done."
     named = "V2" if form.kind == "v2" else "classic"
     saved = f"{count(before.commits, 'commit')} ({render_byte_size(before.commit_bytes)})"
+    if before.compactions:
+        size = render_byte_size(before.compaction_bytes)
+        saved += f", {count(before.compactions, 'log compaction')} ({size})"
     if before.checkpoint_bytes:
-        saved += f" and the checkpoint before them ({render_byte_size(before.checkpoint_bytes)})"
+        size = render_byte_size(before.checkpoint_bytes + before.sidecar_bytes)
+        saved += f" and the checkpoint before them ({size})"
     size = render_byte_size(_after(snapshot, form, num_actions).checkpoint_bytes)
     return (
         f"Writes a {named} checkpoint of version {version}: opening reads it (about {size}) "
