@@ -28,7 +28,7 @@ WithFiles = Annotated[
     typer.Option(
         "--files",
         help="Also read the whole checkpoint and list the data files: which are missing, and "
-        "which have nulls in NOT NULL columns.",
+        "which have nulls in NOT NULL columns; compare checkpoints and checksums with the commits.",
     ),
 ]
 

@@ -114,6 +114,9 @@ def _rows(document: Document) -> str:
 def _checkpoint(document: Document) -> str:
     commits = document["commits_since_checkpoint"]
     since = f"{UNKNOWN} commits" if commits is None else count(commits, "commit")
+    if compactions := document["compactions_read"]:
+        since += f" ({render_count(document['commits_read'])} read one by one, "
+        since += f"{count(compactions, 'log compaction')} for others)"
     checkpoint = document["checkpoint"]
     if checkpoint is None:
         return f"none, {since} in the log"

@@ -185,13 +185,20 @@ def _first_path(files: pa.Table) -> str | None:
 def _other_settings(own: SmallActions, other: SmallActions) -> Iterator[str]:
     if _rules(own.protocol) != _rules(other.protocol):
         yield "protocol"
-    if _identity(own.metadata) != _identity(other.metadata):
-        yield "metadata"
+    if own.metadata is None or other.metadata is None:
+        if own.metadata is not other.metadata:
+            yield "metadata"
+        return
+    held, right = _identity(own.metadata), _identity(other.metadata)
+    if differing := [name for name in right if held[name] != right[name]]:
+        yield f"metadata ({', '.join(differing)})"
 
 
-def _rules(protocol: Protocol | None) -> Any:
+def _rules(protocol: Protocol | None) -> tuple[int, int, frozenset[str], frozenset[str]] | None:
     # old writers of checkpoints store the lists of features as empty where there are none
-    return protocol and (
+    if protocol is None:
+        return None
+    return (
         protocol.min_reader_version,
         protocol.min_writer_version,
         frozenset(protocol.reader_features or ()),
@@ -199,13 +206,13 @@ def _rules(protocol: Protocol | None) -> Any:
     )
 
 
-def _identity(metadata: Metadata | None) -> Any:
-    return metadata and (
-        metadata.id,
-        metadata.schema_string,
-        tuple(metadata.partition_columns),
-        dict(metadata.configuration),
-    )
+def _identity(metadata: Metadata) -> dict[str, object]:
+    return {
+        "id": metadata.id,
+        "schema": metadata.schema_string,
+        "partition columns": tuple(metadata.partition_columns),
+        "properties": dict(metadata.configuration),
+    }
 
 
 def _last_mention(store: ReadStore, other: LoadedVersion, path: str) -> tuple[str, int, str] | None:

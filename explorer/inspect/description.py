@@ -20,6 +20,7 @@ from explorer.inspect.table_features.writer_rules import COLUMNS as RULE_COLUMNS
 from explorer.inspect.table_features.writer_rules import Rules, rule_rows
 from explorer.log.folder.last_checkpoint import validate_hint
 from explorer.log.folder.segment import LogSegment, build_segment, newest_named
+from explorer.log.load import LoadedVersion
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, validate_mapping
@@ -110,7 +111,7 @@ def _describe_snapshot(
         "metadata": _metadata(metadata),
         **figures,
         "file_sizes": sizes,
-        **_segment(snapshot.segment),
+        **_segment(snapshot.segment, snapshot.loaded),
         "features": _features(facts_of_snapshot(snapshot, schema)),
         "rules": _rules(rules),
         "may_be_behind": False,
@@ -151,7 +152,7 @@ def _describe_refused(
         "metadata": _metadata(metadata),
         **dict.fromkeys(_FIGURES),
         "file_sizes": None,
-        **_segment(segment),
+        **_segment(segment, None),
         "features": _features(
             FeatureFacts(protocol=protocol, metadata=metadata, schema=schema, domains=None)
         ),
@@ -186,13 +187,16 @@ def _metadata(metadata: Metadata) -> dict[str, Any]:
     }
 
 
-def _segment(segment: LogSegment) -> dict[str, Any]:
+def _segment(segment: LogSegment, loaded: LoadedVersion | None) -> dict[str, Any]:
+    """What the version was put together from; where it was not read, what it would be."""
     checkpoint = segment.checkpoint
     return {
         "checkpoint": None
         if checkpoint is None
         else {"version": checkpoint.version, "kind": checkpoint.kind},
         "commits_since_checkpoint": len(segment.commits),
+        "commits_read": None if loaded is None else loaded.num_read_alone,
+        "compactions_read": None if loaded is None else len(loaded.tail.compactions),
     }
 
 

@@ -95,6 +95,12 @@ class LoadedVersion:
         )
 
     @property
+    def num_read_alone(self) -> int:
+        """How many of its commits were read one by one: a compaction was read for the others."""
+        spared = sum(one.last - one.first + 1 for one in self.tail.compactions)
+        return len(self.segment.commits) - spared
+
+    @property
     def nbytes(self) -> int:
         """What keeping it costs, the cache of keys not counted."""
         return self.tail.add_rows.nbytes + self.tail.remove_rows.nbytes

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from explorer.errors import Problem
+from explorer.table.counts import count as things
 from widgets.session.desk import Desk
 from widgets.session.tables import Figures, Identity, Overview, RowFigures
 from widgets.state import Notice, PageState
@@ -273,4 +274,7 @@ def _log_figure(overview: Overview, figures: Figures | None) -> KeyFigure:
     else:
         remark = f"since checkpoint {format_count(known.checkpoint)}"
     unit = "commit" if count == 1 else "commits"
+    if figures is not None and figures.compactions_read:
+        read = things(figures.compactions_read, "log compaction")
+        remark += f"; {format_count(figures.commits_read)} and {read} read"
     return KeyFigure(name="Log health", value=f"{format_count(count)} {unit}", remark=remark)

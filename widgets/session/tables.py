@@ -60,13 +60,16 @@ class Identity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
     """What the state of a version says without reading statistics; `checkpoint` is the version
-    of the one that it was read from."""
+    of the one that it was read from; of the commits since then, `commits_read` were read one by
+    one and `compactions_read` log compactions in the place of the others."""
 
     timestamp: datetime | None
     num_files: int
     size_in_bytes: int
     checkpoint: int | None
     commits_since_checkpoint: int
+    commits_read: int
+    compactions_read: int
     problems: tuple[Problem, ...]
 
 
@@ -254,6 +257,8 @@ class TableService:
             size_in_bytes=size,
             checkpoint=None if segment.checkpoint is None else segment.checkpoint.version,
             commits_since_checkpoint=len(segment.commits),
+            commits_read=snapshot.loaded.num_read_alone,
+            compactions_read=len(snapshot.loaded.tail.compactions),
             problems=tuple(snapshot.problems),
         )
 

@@ -253,7 +253,7 @@ def _removed(look: FileLook) -> FileReason:
         return _reason(look, f"removed {thing}, retention unknown", f"{text}{_undecided(look)}")
     if removed_ms is None:
         text += "; no line says when, so that no retention keeps it: the next vacuum deletes it."
-        kind = f"removed {thing}, time unknown"
+        kind = f"removed {thing}, past retention"
         return _reason(look, kind, text, look.now_ms, look.now_ms)
     frees, theirs = start + look.floor_ms, look.reference_ms(start)
     if frees > look.now_ms:
@@ -291,7 +291,7 @@ def _added_alone(look: FileLook) -> FileReason:
         return _reason(look, kind, text + (f"; {untouched[1]}." if untouched else "."))
     if look.unread is not None:
         return _reason(look, kind, f"{text}{_undecided(look)}")
-    frees, theirs = look.info.modified_ms + look.floor_ms, look.info.modified_ms + look.own_ms
+    frees, theirs = look.info.modified_ms + look.floor_ms, look.reference_ms(look.info.modified_ms)
     does = f"it may be deleted from {moment_in_words(frees)}"
     if frees <= look.now_ms:
         does = "it is older than the retention, and the next vacuum deletes it"

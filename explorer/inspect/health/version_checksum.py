@@ -252,8 +252,8 @@ def _other_info(claims: VersionChecksum, info: CommitInfo) -> Iterator[str]:
     """What it says otherwise than a commit's provenance, the transaction id first."""
     txn_id, moment = info.body.get("txnId"), info.in_commit_ms
     if claims.txn_id is not None and info.body and claims.txn_id != txn_id:
-        made = "none" if txn_id is None else _shown(txn_id)
-        yield f"It was made for transaction {_shown(claims.txn_id)}; the commit names {made}."
+        its = f", not {_shown(txn_id)}" if txn_id is not None else "; its commit names none"
+        yield f"It was made for transaction {_shown(claims.txn_id)}{its}."
     if None not in (claims.in_commit_timestamp, moment) and claims.in_commit_timestamp != moment:
         yield f"It claims the in-commit timestamp {claims.in_commit_timestamp}, not {moment}."
 

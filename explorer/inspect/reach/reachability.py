@@ -69,6 +69,7 @@ from explorer.protocol.features.registry import obstacles_in_words, validate_rea
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.storage.ports import ReadStore
+from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, commit_times, in_commit_times, parse_now
 
@@ -310,7 +311,13 @@ def _in_force(
     if not len(last):
         return None, None, {}
     newest = None if last[-1] == len(opens) - 1 else int(last[-1])
-    protocol, metadata = table.protocol(newest), table.metadata(newest)
+    try:
+        protocol, metadata = table.protocol(newest), table.metadata(newest)
+    except DeltaError as error:
+        readable = newest_readable(table) if is_of_the_log(error.kind) else None
+        if readable is None:
+            raise
+        protocol, metadata = readable.protocol, readable.metadata
     return protocol, in_commit_times(protocol, metadata), metadata.configuration
 
 

@@ -124,13 +124,11 @@ class Candidates:
         layout = self._layouts.at(version)
         if id(layout) not in self._questions:
             seen = layout.seen
-            self._questions[id(layout)] = (
-                None
-                if seen is None
-                else question_of(
-                    self._predicate, self._end.described_by(seen.protocol, seen.metadata)
-                )
-            )
+            question = None
+            if seen is not None:
+                described = self._end.described_by(seen.protocol, seen.metadata)
+                question = question_of(self._predicate, described)
+            self._questions[id(layout)] = question
         return self._questions[id(layout)]
 
 

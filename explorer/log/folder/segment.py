@@ -54,6 +54,8 @@ def build_segment(listing: LogListing, version: int | None = None) -> LogSegment
         raise _incomplete(listing, newest_named(listing))
     wanted = latest if version is None else version
     if not _speaks_of(listing, wanted):
+        if any(found.version == wanted for found in listing.incomplete_checkpoints):
+            raise _incomplete(listing, wanted)
         raise _no_such_version(listing, wanted, latest)
     checkpoint = next(
         (found for found in reversed(listing.checkpoints) if found.version <= wanted),
@@ -119,9 +121,8 @@ def _speaks_of(listing: LogListing, version: int) -> bool:
 def _incomplete(listing: LogListing, version: int) -> CorruptLogError:
     missing = gaps_in_words(needed_commits(listing, version))
     return CorruptLogError(
-        f"Version {version}, the newest that the log names, cannot be put together.",
-        reason=f"Its checkpoint lacks parts, and without it commits are needed that are missing "
-        f"({missing}).",
+        f"Version {version} cannot be put together, because its checkpoint lacks parts.",
+        reason=f"Without it commits are needed that are missing ({missing}).",
         remedy=_RESTORE,
         kind="log_gap",
         spec="Multi-part checkpoint",

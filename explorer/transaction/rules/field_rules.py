@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from explorer.comparison.matched_fields import MatchedField, MatchedType, Path, match_schemas
+from explorer.comparison.matched_fields import MatchedField, MatchedType, match_schemas
 from explorer.errors import Problem
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.character_types import CharacterType, character_types
 from explorer.protocol.features.column_rules import DEFAULT_KEY, GENERATION_KEY, identity_column
 from explorer.protocol.schema import (
@@ -108,7 +109,7 @@ def _length_rule(before: Described, change: Change) -> Callable[[MatchedType], P
     return rule
 
 
-def _lengths(schema: StructType) -> dict[Path, CharacterType]:
+def _lengths(schema: StructType) -> dict[FieldPath, CharacterType]:
     """By the way to each value, how long text may be; metadata that cannot be read set none."""
     return {
         (*place.names, *way): found

@@ -108,8 +108,8 @@ def test_other_settings_are_told(lake: Lake) -> None:
     lake.log.checkpoint(2, [FEATURE_PROTOCOL, other, add("b")])
     store = lake.table.store
     (one,) = find_contradictions(store, list_log(store))
-    assert one.settings == ("metadata",)
-    assert one.problem.endswith("contradicts the commits: its metadata differs.")
+    assert one.settings == ("metadata (properties)",)
+    assert one.problem.endswith("contradicts the commits: its metadata (properties) differs.")
 
 
 def test_why_invents_no_removal(lake: Lake) -> None:

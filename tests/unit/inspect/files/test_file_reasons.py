@@ -327,5 +327,8 @@ def test_refused_table_says_why_it_is_refused(lake: Lake) -> None:
 def test_removal_without_a_time_keeps_nothing(lake: Lake) -> None:
     start(lake, lake.add("a"))
     lake.commit(1, [remove("a", deletionTimestamp=None)], age_days=1)
-    assert why(lake, "a").kind == "removed data file, past retention"
+    reason = why(lake, "a")
+    assert reason.kind == "removed data file, past retention"
+    assert "no line says when" in reason.sentence
+    assert "1970" not in reason.sentence
     assert list(planned(vacuum(lake))) == ["a"]

@@ -115,6 +115,8 @@ def test_compactions_are_read_in_the_place_of_their_commits(tmp_path: Path) -> N
     assert (found.cost["commits"], found.cost["compactions"]) == (5, 2)
     assert "Version 299 opens from 2 log compactions and 5 commits (" in found.sentence
     assert "late checkpoint" not in findings(log)
+    document = look.describe(table(log))
+    assert (document["commits_read"], document["compactions_read"]) == (5, 2)
     loaded = table(log).load()
     expected = expected_cost(loaded.store, loaded.listing, loaded.segment)
     assert opening_cost(loaded.store, loaded) == expected
@@ -269,10 +271,10 @@ def test_every_checksum_is_held_against_its_commit_by_transaction_id_first(log: 
     (row,) = disagreeing(log)
     assert (row["severity"], row["evidence"]) == ("error", f"{3:020}.crc")
     assert row["problem"] == "The checksum of version 3 was not made for its commit."
-    assert row["reason"] == 'It was made for transaction "t3"; the commit names "theirs".'
+    assert row["reason"] == 'It was made for transaction "t3", not "theirs".'
     # also where that one writes no transaction ids
     log.commit(3, [info(), *files(3)])
-    assert disagreeing(log)[0]["reason"].endswith("the commit names none.")
+    assert disagreeing(log)[0]["reason"].endswith("its commit names none.")
     # nothing is said of a commit without provenance
     log.commit(3, files(3))
     assert disagreeing(log) == []
