@@ -77,6 +77,7 @@ FOREIGN_COLUMNS = (
 _TONES = {
     "promised": "good", "readable": "good", "unprotected": "risk",
     "readable, unprotected": "risk", "not read yet": "none", "not enabled": "none",
+    "refused": "none",
 }  # fmt: skip
 
 
