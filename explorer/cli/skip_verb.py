@@ -70,6 +70,7 @@ def _document(plan: ScanPlan, files: pa.Table) -> dict[str, Any]:
         "num_files": plan.num_files,
         "num_kept": plan.num_kept,
         "num_skipped": plan.num_skipped,
+        "num_reference_skips": plan.num_reference_skips,
         "bytes_kept": plan.bytes_kept,
         "bytes_skipped": plan.bytes_skipped,
         "problems": [problem.as_dict() for problem in plan.problems],
@@ -82,6 +83,12 @@ def _print_plan(plan: ScanPlan, limit: int) -> None:
     kept = f"{render_count(plan.num_kept)} of {render_count(plan.num_files)} files"
     total = render_size(plan.bytes_kept + plan.bytes_skipped)
     print_note(console, f"{kept} have to be read, {render_size(plan.bytes_kept)} of {total}")
+    if more := plan.num_reference_skips:
+        print_note(
+            console,
+            f"Delta Spark would skip {render_count(more)} of them: it takes bounds as they are, "
+            "although NaN may be left out of them and texts may be cut",
+        )
     rows = list(plain_rows(plan.reasons(limit=limit)))
     if rows:
         print_listing(console, _FILES, rows)

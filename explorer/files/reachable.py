@@ -138,7 +138,8 @@ def _least_within(spans: _Spans, values: Numbers, count: int) -> Numbers:
         below = found[step - 1]
         np.minimum(below, found[step], out=below)
         np.minimum(below[half:], found[step][: count - half], out=below[half:])
-    return found[0]
+    least: Numbers = found[0]
+    return least
 
 
 def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray) -> Flags:

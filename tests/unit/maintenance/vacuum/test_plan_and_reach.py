@@ -153,12 +153,13 @@ def test_plan_and_reach_agree_about_every_table(lake: Lake, seed: int) -> None:
             there = name in live
             if there:
                 held = live.pop(name)
-                kept = {} if held is None else {"deletionVector": vector(held)}
+                kept: dict[str, Any] = {} if held is None else {"deletionVector": vector(held)}
                 actions.append(lake.remove(name, age_days=age, **kept))
             if not there or some.random() < 0.5:
-                place = some.choice([None, *PLACES])
-                live[name] = place
-                fields = {} if place is None else {"deletionVector": vector(place)}
+                live[name] = chosen = some.choice([None, *PLACES])
+                fields: dict[str, Any] = {}
+                if chosen is not None:
+                    fields["deletionVector"] = vector(chosen)
                 actions.append(lake.add(name, **fields))
         if some.random() < 0.2:
             actions.append(change(lake.file(f"_change_data/{version}.parquet", age_days=age)))
