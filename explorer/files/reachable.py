@@ -59,11 +59,10 @@ def build_reach(events: FileEvents, missing: Flags) -> Reach:
     with_files = np.zeros(count, np.bool_)
     with_files[versions[kinds == CHANGE]] = True
     speaks = (kinds == CHANGE) | ~with_files[versions]
-    moved = read_values(events.table.column("data_change").fill_null(_TRUE))
-    moved = moved | (kinds == CHANGE)
+    moved = _moves_rows(events) | (kinds == CHANGE)
     lost = np.zeros(count, np.bool_)
     lost[versions[missing & speaks & moved]] = True
-    if events.first:
+    if not events.has_first_commit:
         lost[0] = True  # what a checkpoint stands for are no changes
     return Reach(first=events.first, readable=~gone, changes=~lost)
 
@@ -91,8 +90,7 @@ def build_ends(events: FileEvents) -> Ends:
     left = _left_for_good(events, kinds)
     with_files = np.zeros(count, np.bool_)
     with_files[versions[kinds == CHANGE]] = True
-    moved = read_values(events.table.column("data_change").fill_null(_TRUE))
-    speaks = moved & (kinds != CHANGE) & (left < FOREVER)
+    speaks = _moves_rows(events) & (kinds != CHANGE) & (left < FOREVER)
     changes = np.full(count, FOREVER, np.int64)
     np.minimum.at(changes, versions[speaks], left[speaks])
     needed = _Spans.of(events, (left < FOREVER) & (kinds != CHANGE), versions, kinds, count)
@@ -101,6 +99,13 @@ def build_ends(events: FileEvents) -> Ends:
         changes=changes,
         has_change_files=with_files,
     )
+
+
+def _moves_rows(events: FileEvents) -> Flags:
+    """Which events changed rows of the table, as they say; those of a checkpoint changed none."""
+    found = events.table.column("data_change").fill_null(_TRUE)
+    moved: Flags = read_values(found) & (np.arange(events.table.num_rows) >= events.num_base)
+    return moved
 
 
 def _left_for_good(events: FileEvents, kinds: npt.NDArray[np.int8]) -> Numbers:
