@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -15,7 +16,10 @@ from pyspark.sql import SparkSession
 
 import explorer
 import explorer.inspect as look
+from explorer.maintenance import plan_vacuum
 from tests.demo_story import LATELY, copy_demo
+from tests.tables import PROTOCOL, metadata
+from tests.unit.maintenance.lake import Lake
 
 LONG_AGO = datetime.now(UTC).timestamp() - 30 * 86_400
 _ENFORCE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
@@ -111,3 +115,30 @@ def test_reference_would_delete_just_the_foreign_files_that_we_say(
     listed = spark.sql(f"VACUUM delta.`{old_table}` DRY RUN").collect()
     theirs = {row[0].removeprefix("file:").removeprefix(f"{old_table}/") for row in listed}
     assert ours == theirs & known
+
+
+def test_reference_keeps_just_the_deletable_files_that_a_copy_renewed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = Lake(tmp_path, "copied")
+    names = [f"{number}.parquet" for number in range(6)]
+    lake.commit(0, [PROTOCOL, metadata(), *(lake.add(name) for name in names)], age_days=40)
+    lake.commit(1, [lake.remove(name, age_days=20) for name in names[1:]], age_days=20)
+    hour_ago = datetime.now(UTC).timestamp() - 3600
+    for name in names[::2]:
+        os.utime(lake.root / name, (hour_ago, hour_ago))
+    folder = look.foreign_files(lake.table)
+    listed = {
+        unquote(row[0].removeprefix("file:")).removeprefix(f"{lake.root}/")
+        for row in spark.sql(f"VACUUM delta.`{lake.root}` DRY RUN").collect()
+    }
+    plan = plan_vacuum(lake.table, state_dir=lake.state)
+    ours = {row["path"] for row in plan.files.to_pylist() if row["action"] == "delete"}
+    assert ours == set(names[1:])
+    assert ours - listed == {"2.parquet", "4.parquet"}
+    assert folder.reference_keeps == 2
+    for name in sorted(ours):
+        found = look.why_here(lake.table, name)
+        assert found.deletable_from is not None
+        assert found.reference_from is not None
+        assert (found.reference_from <= datetime.now(UTC)) == (name in listed)

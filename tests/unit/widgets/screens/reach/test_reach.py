@@ -68,6 +68,23 @@ def test_only_what_is_gone_has_its_colour(state: str) -> None:
     assert (tone_of(state) == "risk") == state.endswith("unprotected")
 
 
+def test_delta_spark_is_said_to_refuse_only_what_is_there(tmp_path: Path) -> None:
+    log = orders(tmp_path)
+    page = Page().open(log.root, view="reach", version=0)
+    refused = "Delta Spark 4.1 and newer refuses to travel there, because of delta.deletedFile"
+    assert refused in page.html
+    assert ">refused<" in page.html
+    assert ">readable<" in page.html
+    assert "travels back to version 2 at most" in page.html
+    (log.root / "old.parquet").unlink()
+    page.do("files")
+    assert refused not in page.html
+    (log.log / f"{0:020}.json").unlink()
+    page = Page().open(log.root, view="reach", version=0)
+    assert "travels back to" not in page.html
+    assert "refused" not in page.html
+
+
 def test_versions_without_a_commit_are_said_to_be_gone(tmp_path: Path) -> None:
     log = orders(tmp_path)
     known = [PROTOCOL, metadata(), add("new.parquet")]
@@ -184,5 +201,5 @@ def test_what_spark_does_is_not_guessed_where_the_retention_cannot_be_read(tmp_p
     page = Page().open(log.root, view="reach", version=0)
     assert "cannot be read" in page.html
     assert "interval 3 &lt;b&gt;months" in page.html
-    assert "travels" not in page.html
-    assert "refuses" not in page.html
+    assert ">readable<" not in page.html
+    assert "refused" not in page.html
