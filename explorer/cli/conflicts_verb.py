@@ -14,7 +14,7 @@ import explorer.inspect as look
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.options import SCREENFUL, AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count, render_time
 from explorer.errors import InvalidArgumentError
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from explorer.inspect.conflicts.conflict_check import ConflictCheck, Operation
     from explorer.transaction.conflicts import Conflict
 
-_SCREENFUL = 50
 _OPERATIONS = ("change", "append")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MS = 253_402_300_799_999  # the end of the year 9999
@@ -87,7 +86,7 @@ def conflicts(  # noqa: PLR0913  # the options of a command
             isolation_level=isolation_level,
             progress=progress,
         )
-    shown = found.found[: limit or (None if as_json else _SCREENFUL)]
+    shown = found.found[: limit or (None if as_json else SCREENFUL)]
     if as_json:
         print_document(_document(found, shown))
     else:

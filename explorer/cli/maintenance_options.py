@@ -25,6 +25,7 @@ from explorer.cli.failures import (
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.maintenance_printing import print_plan, print_receipt
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -39,9 +40,6 @@ from explorer.maintenance.plan.approval import system_user
 if TYPE_CHECKING:
     from explorer.maintenance.documents.receipt import Receipt
     from explorer.maintenance.plan.plan import Operation, Plan
-
-SCREENFUL = 50
-"""Files that a plan shows unless `--limit` says otherwise; `--json` prints all."""
 
 Apply = Annotated[
     str | None,

@@ -12,7 +12,14 @@ import explorer
 import explorer.inspect as look
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.options import (
+    SCREENFUL,
+    AsJson,
+    Limit,
+    StorageOptions,
+    Uri,
+    parse_storage_options,
+)
 from explorer.cli.row_listing import list_rows
 from explorer.cli.row_values import row_objects
 from explorer.cli.terminal import build_console, show_progress
@@ -20,8 +27,6 @@ from explorer.cli.wording import printable, render_count, render_time
 
 if TYPE_CHECKING:
     from explorer.inspect.rows.row_search import RowHistory
-
-_SCREENFUL = 50
 
 Where = Annotated[
     str,
@@ -65,7 +70,7 @@ def rows(  # noqa: PLR0913  # the options of a command
     if as_json:
         print_document(_document(found, limit))
     else:
-        _print(found, limit or _SCREENFUL)
+        _print(found, limit or SCREENFUL)
 
 
 def _document(found: RowHistory, limit: int | None) -> Row:

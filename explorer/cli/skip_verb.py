@@ -11,6 +11,7 @@ from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.scan.plan import ScanPlan
-
-_SCREENFUL = 50
 
 Where = Annotated[
     str,
@@ -60,7 +59,7 @@ def skip(  # noqa: PLR0913  # the options of a command
     if as_json:
         print_document(_document(plan, plan.reasons(limit=limit)))
     else:
-        _print_plan(plan, limit or _SCREENFUL)
+        _print_plan(plan, limit or SCREENFUL)
 
 
 def _document(plan: ScanPlan, files: pa.Table) -> dict[str, Any]:
