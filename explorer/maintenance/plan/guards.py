@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from explorer.errors import Problem
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import missing_versions
 from explorer.maintenance.plan.plan import Verdict
@@ -213,6 +214,21 @@ def unknown_route(reason: str) -> Verdict:
         "second route",
         f"The kept files could not be worked out a second time: {reason}",
         "Restore the log files that are missing or broken.",
+    )
+
+
+def judge_rules(
+    problems: Sequence[Problem], lacking: Sequence[str] = (), mend: str = ""
+) -> Verdict:
+    """Whether the rules of the table's features allow a commit: their `problems`, and what is
+    `lacking` besides, with its remedy."""
+    if not problems and not lacking:
+        return _allow("commit", "The features allow the commit.")
+    told = problems[:10]
+    return _refuse(
+        "commit",
+        " ".join([*(problem.problem for problem in told), *lacking]),
+        " ".join(dict.fromkeys(problem.remedy for problem in told)) or mend,
     )
 
 
