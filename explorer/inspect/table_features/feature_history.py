@@ -20,7 +20,7 @@ from explorer.inspect.table_features.feature_states import (
 )
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.log.commits.commit_file import parse_action
-from explorer.log.commits.commit_info import parse_commit_info
+from explorer.log.commits.commit_info import parse_commit_info, text_in
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import missing_versions
 from explorer.progress import Cancel, ProgressCallback, Watch
@@ -244,15 +244,11 @@ def _row(name: str, state: FeatureState, origin: Origin | None) -> tuple[Any, ..
         state.active,
         None if change is None else change.version,
         None if change is None or origin is None else origin.exact,
-        _text(info.get("operation")),
-        _text(info.get("userName")),
-        _text(info.get("engineInfo")),
+        text_in(info, "operation"),
+        text_in(info, "userName"),
+        text_in(info, "engineInfo"),
         render_commit_name(change.version) if change is not None and in_commit else None,
         None if change is None else change.line,
         None if entry is None else entry.description,
         None if entry is None else entry.spec,
     )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
