@@ -183,7 +183,7 @@ def _counted_files(row: Row, key: str) -> str:
 
 
 def _time(milliseconds: int) -> str:
-    from explorer.table.times import render_time as time_of  # noqa: PLC0415  # after Arrow
+    from explorer.table.times import utc_time as time_of  # noqa: PLC0415  # after Arrow
 
     return render_time(time_of(milliseconds))
 

@@ -23,6 +23,7 @@ from explorer.log.commits.commit_info import (
 from explorer.log.folder.listing import LogListing
 from explorer.protocol import known_properties as known
 from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.calendar_days import EPOCH
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import (
     LOG_FOLDER,
@@ -32,10 +33,12 @@ from explorer.protocol.filenames import (
 )
 from explorer.storage.ports import ReadStore
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 CLOCK_TOLERANCE_MS = 5 * 60_000
 """How far a time may lie ahead of this clock before it is odd, and all ages are in doubt."""
+
+# what a datetime can hold; a log may claim more
+_FIRST_MS = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
+_LAST_MS = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
 
 Clock = Callable[[], int]
 """Tells the time in milliseconds since the epoch."""
@@ -113,7 +116,7 @@ def parse_timestamp(value: str | datetime) -> int:
             reason="The same words mean different moments in different places.",
             remedy=f"Write {moment.isoformat()}Z for UTC, or an offset such as +02:00 behind it.",
         )
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+    return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
 def _without_zone(value: object) -> str | None:
@@ -125,17 +128,20 @@ def _without_zone(value: object) -> str | None:
     return None if found.tzinfo is not None else found.isoformat()
 
 
-def render_time(milliseconds: int) -> datetime:
+def utc_time(milliseconds: int) -> datetime:
     """Milliseconds since the epoch as an aware UTC time; the nearest representable one
     where the log claims more."""
-    latest = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
-    earliest = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
-    return _EPOCH + timedelta(milliseconds=min(max(milliseconds, earliest), latest))
+    return EPOCH + timedelta(milliseconds=min(max(milliseconds, _FIRST_MS), _LAST_MS))
+
+
+def iso_time(time: datetime) -> str:
+    """ISO 8601 in UTC to the millisecond: `2026-11-01T10:22:03.125Z`."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def shown_time(milliseconds: int) -> str:
     """`2026-11-01 10:22:03 UTC`."""
-    return f"{render_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{utc_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def modification_times(store: ReadStore, listing: LogListing, versions: Sequence[int]) -> list[int]:
@@ -243,10 +249,7 @@ def _in_commit_ms(store: ReadStore, version: int) -> int:
 
 
 def _out_of_range(wanted_ms: int, side: str, version: int, at_ms: int) -> NotFoundError:
-    wanted, at = (
-        render_time(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        for value in (wanted_ms, at_ms)
-    )
+    wanted, at = iso_time(utc_time(wanted_ms)), iso_time(utc_time(at_ms))
     which = "earliest" if side == "before" else "latest"
     return NotFoundError(
         f"No version of this table belongs to {wanted}.",

@@ -20,7 +20,7 @@ from explorer.protocol.features.registry import (
 )
 from explorer.protocol.table_property import TableProperty
 from explorer.table.counts import count
-from explorer.table.times import CLOCK_TOLERANCE_MS, render_time, shown_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, shown_time, utc_time
 
 UNCOMMITTED_AGE = timedelta(hours=24)
 """A file younger than this may belong to a writer that has not yet committed."""
@@ -108,7 +108,7 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
     if not ahead:
         return _allow("clock", "No time of the table is ahead of this clock.")
     what, time = max(ahead.items(), key=lambda item: item[1])
-    span = _whole_units(render_time(time) - render_time(now_ms))
+    span = _whole_units(utc_time(time) - utc_time(now_ms))
     mend = f" Where this clock is right, correct the modification time of that {what}'s file."
     return _refuse(
         "clock",
@@ -122,7 +122,7 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
 def follow_clock(now_ms: int, newest_ms: int) -> Verdict:
     """The verdict of `judge_clock` on a commit that deletes nothing and begins no file's age,
     where the newest in-commit timestamp lies ahead: it needs no age, and is the later one."""
-    span = _whole_units(render_time(newest_ms) - render_time(now_ms))
+    span = _whole_units(utc_time(newest_ms) - utc_time(now_ms))
     return Verdict(
         guard="clock",
         outcome="warn",
