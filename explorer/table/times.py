@@ -24,7 +24,7 @@ from explorer.log.folder.listing import LogListing
 from explorer.protocol import known_properties as known
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.calendar_days import EPOCH
-from explorer.protocol.features.registry import is_supported
+from explorer.protocol.features.registry import is_active
 from explorer.protocol.filenames import (
     LOG_FOLDER,
     parse_commit_version,
@@ -39,6 +39,8 @@ CLOCK_TOLERANCE_MS = 5 * 60_000
 # what a datetime can hold; a log may claim more
 _FIRST_MS = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
 _LAST_MS = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
+
+IN_COMMIT_FEATURES = ("inCommitTimestamp", "inCommitTimestamp-preview")
 
 Clock = Callable[[], int]
 """Tells the time in milliseconds since the epoch."""
@@ -64,16 +66,18 @@ class InCommitTimes:
     since_ms: int | None
 
 
+def has_in_commit_timestamps(protocol: Protocol | None, metadata: Metadata | None) -> bool:
+    """Whether every commit of such a table carries its own time (spec: In-Commit Timestamps)."""
+    if protocol is None or metadata is None:
+        return False
+    return any(is_active(name, protocol, metadata, None) for name in IN_COMMIT_FEATURES)
+
+
 def in_commit_times(protocol: Protocol, metadata: Metadata) -> InCommitTimes | None:
     """Whether, and from where, in-commit timestamps are active; None where they are not."""
-    configuration = metadata.configuration
-    enabled = {
-        "inCommitTimestamp": known.IN_COMMIT_TIMESTAMPS.value_of(configuration),
-        "inCommitTimestamp-preview": known.IN_COMMIT_TIMESTAMPS.value_of(configuration)
-        or known.IN_COMMIT_TIMESTAMPS_PREVIEW.value_of(configuration),
-    }
-    if not any(on and is_supported(protocol, name) for name, on in enabled.items()):
+    if not has_in_commit_timestamps(protocol, metadata):
         return None
+    configuration = metadata.configuration
     version = known.IN_COMMIT_TIMESTAMP_VERSION.text_in(configuration)
     since = known.IN_COMMIT_TIMESTAMP_TIME.text_in(configuration)
     if version is None or since is None:

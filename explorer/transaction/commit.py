@@ -23,7 +23,7 @@ from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
-from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, utc_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, has_in_commit_timestamps, utc_time
 from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
     Attempt,
@@ -42,7 +42,7 @@ from explorer.transaction.conflicts import (
     find_conflict,
     version_replaced,
 )
-from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
+from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import StagedCommit
 
