@@ -13,7 +13,7 @@ import re
 import shlex
 from datetime import UTC, datetime, timedelta
 
-from explorer.protocol.calendar_days import EPOCH
+from explorer.protocol.actions import EPOCH
 
 UNKNOWN = "unknown"
 """What is shown where a value is not recorded or not read yet; never 0."""

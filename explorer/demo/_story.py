@@ -27,7 +27,7 @@ from explorer.demo._table_changes import (
     rename_column,
     set_properties,
 )
-from explorer.protocol.calendar_days import EPOCH
+from explorer.protocol.actions import EPOCH
 
 Operation = Callable[[ShopTable, Work], Outcome]
 

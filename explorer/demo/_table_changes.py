@@ -10,8 +10,7 @@ import orjson
 
 from explorer.demo._orders import FIRST_SCHEMA, PARTITION_COLUMN
 from explorer.demo._shop_table import Outcome, ShopTable, Work
-from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.calendar_days import EPOCH
+from explorer.protocol.actions import EPOCH, Metadata, Protocol
 from explorer.protocol.features.column_mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from explorer.protocol.schema import STRING, StructField, StructType, render_schema
 

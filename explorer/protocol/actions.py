@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn, TypeAlias
 
 from explorer.errors import CorruptLogError, brief
-from explorer.protocol.calendar_days import EPOCH
 
 FieldPath: TypeAlias = tuple[str, ...]
 """The names from the root of a schema, or of an action, to a field inside it."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""What the log counts milliseconds from."""
 
 _MAX_DEPTH = 100
 

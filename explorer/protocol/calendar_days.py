@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 """How many of a unit of time are a second."""
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import orjson
 
-from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
-from explorer.protocol.calendar_days import EPOCH
+from explorer.protocol.actions import EPOCH, DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.deletion_vectors import render_descriptor
 from explorer.protocol.file_actions import AddCDCFile, AddFile, RemoveFile
 

@@ -19,7 +19,8 @@ from typing import Any
 from uuid import UUID
 
 from explorer.errors import UnsupportedError
-from explorer.protocol.calendar_days import EPOCH, render_day
+from explorer.protocol.actions import EPOCH
+from explorer.protocol.calendar_days import render_day
 from explorer.protocol.variant import SPEC, Float32, Temporal, TemporalKind, Variant
 
 MAX_TEXT = 64 * 2**20

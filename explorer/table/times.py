@@ -22,8 +22,7 @@ from explorer.log.commits.commit_info import (
 )
 from explorer.log.folder.listing import LogListing
 from explorer.protocol import known_properties as known
-from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.calendar_days import EPOCH
+from explorer.protocol.actions import EPOCH, Metadata, Protocol
 from explorer.protocol.features.registry import is_active
 from explorer.protocol.filenames import (
     LOG_FOLDER,
