@@ -25,6 +25,7 @@ from explorer.cli.failures import (
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.maintenance_printing import print_plan, print_receipt
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -38,9 +39,6 @@ from explorer.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from explorer.maintenance.documents.receipt import Receipt
     from explorer.maintenance.plan.plan import Operation, Plan
-
-SCREENFUL = 50
-"""Files that a plan shows unless `--limit` says otherwise; `--json` prints all."""
 
 Apply = Annotated[
     str | None,

@@ -185,7 +185,7 @@ def _counted_files(row: Row, key: str) -> str:
 
 
 def _moment(milliseconds: int | None) -> datetime | None:
-    from explorer.table.times import render_time as time_of  # noqa: PLC0415  # after Arrow
+    from explorer.table.times import utc_time as time_of  # noqa: PLC0415  # after Arrow
 
     return None if milliseconds is None else time_of(milliseconds)
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_problems, print_rows
 from explorer.cli.listings import Column, Row, print_listing, print_note
 from explorer.cli.options import (
     AsJson,
+    Columns,
     StorageOptions,
     Timestamp,
     Uri,
@@ -24,11 +23,6 @@ from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.inspect.files.statistics import StatisticsReport
-
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", "-c", metavar="NAME", help="Only this column; may be repeated."),
-]
 
 
 def stats(

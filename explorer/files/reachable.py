@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from explorer.files.events import ADD, CHANGE, FileEvents
 from explorer.log.actions.columns import string_column
-from explorer.log.plain_arrays import ZERO, Flags, Numbers, in_one_piece, read_values
+from explorer.log.plain_arrays import TRUE, ZERO, Flags, Numbers, in_one_piece, read_values
 
 FOREVER: Final = np.iinfo(np.int64).max
 """A time that never comes, in milliseconds."""

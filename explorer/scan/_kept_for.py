@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import bool_column
-from explorer.log.checkpoint.parquet_part import FieldPath
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.schema import PrimitiveType
 from explorer.scan.facts import Answers
 from explorer.scan.possibility import may_be_true

@@ -50,7 +50,7 @@ from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_now, render_time
+from explorer.table.times import InCommitTimes, in_commit_times, parse_now, utc_time
 
 BYTES: Final[dict[str, Column]] = {
     "kind": (string_column, pa.string()),
@@ -388,7 +388,7 @@ def _cost_document(facts: LogFacts) -> dict[str, Any] | None:
         **asdict(facts.cost),
         "checkpoint_version": None if checkpoint is None else checkpoint.version,
         "checkpoint_kind": None if checkpoint is None else checkpoint.kind,
-        "checkpoint_time": None if made is None else render_time(made),
+        "checkpoint_time": None if made is None else utc_time(made),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.newer_commits import find_own_commit
 from explorer.maintenance.plan.plan import Plan, Step, Verdict
 from explorer.maintenance.steps.commit_files import FileBatches, batches_of
@@ -243,15 +244,8 @@ def judge_commit(plan: Plan, table: Table, step: Step, files: FileBatches | None
     """Whether the table's features allow the commit, every rule asked before anything is
     done (spec: Writer Version Requirements). `files` as in `stage`."""
     metrics = step.arguments["metrics"]
-    problems = validate_commit(stage(table, plan, step, metrics, plan.planned_at, files=files))
-    if not problems:
-        return Verdict(guard="commit", outcome="allow", message="The features allow the commit.")
-    return Verdict(
-        guard="commit",
-        outcome="refuse",
-        message=" ".join(problem.problem for problem in problems[:10]),
-        remedy=" ".join(dict.fromkeys(problem.remedy for problem in problems[:10])),
-    )
+    staged = stage(table, plan, step, metrics, plan.planned_at, files=files)
+    return judge_rules(validate_commit(staged))
 
 
 def _metrics(run: Run, arguments: Mapping[str, Any]) -> dict[str, str]:

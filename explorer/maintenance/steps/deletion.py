@@ -27,12 +27,13 @@ from explorer.maintenance.plan.file_list import of_action
 from explorer.maintenance.plan.newer_commits import stale
 from explorer.maintenance.plan.plan import Step
 from explorer.maintenance.steps.context import Run, Tally
-from explorer.maintenance.steps.files_coming_back import VACUUM_START, announced_until
+from explorer.maintenance.steps.files_coming_back import announced_until
 from explorer.maintenance.steps.journal import render_tally
 from explorer.protocol.filenames import LOG_FOLDER, LogFileKind, parse_log_file_name
 from explorer.protocol.paths import is_absolute
 from explorer.storage.at_once import AT_ONCE, each
 from explorer.storage.tree import leads_through_link
+from explorer.transaction.conflicts import VACUUM_START
 
 _BATCH = 1000
 _BATCH_OF_COMMITS = 100

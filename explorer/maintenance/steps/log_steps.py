@@ -20,7 +20,7 @@ from explorer.maintenance.steps.context import Run, Tally
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.last_checkpoint import LastCheckpoint, render_last_checkpoint
 from explorer.table.table import Table
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 
 
 def write_checkpoint_step(
@@ -45,7 +45,7 @@ def write_checkpoint_step(
         lambda loaded: write_checkpoint(
             run.store,
             loaded,
-            now=render_time(run.plan.planned_at),
+            now=utc_time(run.plan.planned_at),
             new_uuid=_names_of(UUID(step.arguments["seed"])),
             watch=run.watch,
         )

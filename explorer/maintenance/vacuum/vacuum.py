@@ -50,6 +50,7 @@ from explorer.table.counts import count
 from explorer.table.retention import retention_floor
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
+from explorer.transaction.conflicts import VACUUM_START
 
 Mode = Literal["full", "lite"]
 
@@ -237,7 +238,7 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
     return (
         *with_checksum_and_checkpoint(
             commit_step(
-                "VACUUM START",
+                VACUUM_START,
                 reason="The history says that files are about to go.",
                 transaction_id=str(uuid5(seed, "start")),
                 parameters=parameters,

@@ -17,11 +17,11 @@ from explorer.errors import CancelledError
 from explorer.maintenance import plan_repair
 from explorer.progress import Cancel, Progress
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, Action, add, metadata, vector
 from tests.unit.maintenance.lake import NOW_MS, Lake, ms_ago, start
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 PLACE = "ab^-aqEH.-t@S}K{vb[*k^"
 ALL: list[Action] = [FEATURE_PROTOCOL, metadata(), add("a")]
 
