@@ -27,21 +27,24 @@ _VERBS = {"set-properties": "set"}
 _LEFTOVERS = 10
 """Files named in a receipt; the document has up to a thousand."""
 
-_SIGNS = {"warn": "!", "refuse": "x"}
-_STYLES = {"warn": "yellow", "refuse": "bold red"}
-
 
 def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
-    """What a plan does and what becomes impossible, then guards, steps and files, and how it
-    is applied; `further` are words that belong to the command then."""
+    """What blocks a plan; what it does and what becomes impossible, then warnings, steps and
+    files, and how it is applied; `further` are words that belong to the command then."""
     console = build_console(sys.stdout)
-    # a refused plan must not read as if it could still be done
-    before = "Refused by a guard. Planned was: " if plan.refusals else ""
-    console.print(Text(f"{before}{printable(plan.summary, 2000)}", style="bold"))
+    for verdict in plan.refusals:
+        text = f"Blocked: {verdict.message} {verdict.remedy}".rstrip()
+        console.print(Text(printable(text, 2000), style="bold red"))
+    # a blocked plan must not read as if it could still be done
+    summary = printable(plan.summary, 2000)
+    if plan.refusals:
+        print_note(console, f"Planned was: {summary}")
+    else:
+        console.print(Text(summary, style="bold"))
     for verdict in plan.verdicts:
-        if verdict.outcome != "allow":
-            text = f"{_SIGNS[verdict.outcome]} {verdict.message} {verdict.remedy}".rstrip()
-            console.print(Text(printable(text, 2000), style=_STYLES[verdict.outcome]))
+        if verdict.outcome == "warn":
+            text = f"! {verdict.message} {verdict.remedy}".rstrip()
+            console.print(Text(printable(text, 2000), style="yellow"))
     if plan.steps:
         console.print()
         print_listing(console, _STEPS, [_step(number, step) for number, step in _counted(plan)])
@@ -57,7 +60,7 @@ def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
 def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
     print_note(console, f"plan {plan.digest}")
     if plan.refusals:
-        text = "A guard refuses this plan: nothing was changed, and it cannot be carried out."
+        text = "The plan is blocked: nothing was changed, and it cannot be carried out."
         print_note(console, text)
         return
     if not plan.steps:
@@ -174,6 +177,12 @@ def _step(number: int, step: Any) -> Row:
     }
 
 
+def _what_is_planned(row: Row) -> str:
+    from explorer.maintenance.plan.plan import sentence_of  # noqa: PLC0415  # after Arrow
+
+    return sentence_of(row)
+
+
 def _none_for(value: int | None, text: str) -> str:
     return "" if value is None else text
 
@@ -249,7 +258,7 @@ _PLANS = (
     Column(title="made", render=lambda row: _time_or_nothing(row["planned_at"])),
     Column(title="operation", render=lambda row: row["operation"]),
     Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
-    Column(title="what", render=lambda row: row["summary"], shrinks=True),
+    Column(title="what", render=_what_is_planned, shrinks=True),
 )
 
 _RECEIPTS = (

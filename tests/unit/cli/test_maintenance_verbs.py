@@ -100,8 +100,13 @@ def test_guard_that_refuses_ends_with_three(folder: LogFolder, command: Command)
     code, out, _ = command("vacuum", "--retention", "1 hour")
     assert code == 3
     assert "it cannot be" in out
-    assert out.startswith("Refused by a guard. Planned was: Deletes ")
+    assert out.startswith("Blocked: ")
+    assert 0 < out.index("Planned was: Deletes ") < out.index("The plan is blocked")
     plan = document(command("vacuum", "--retention", "1 hour", "--json"))
+    (verdict,) = (one for one in plan["verdicts"] if one["outcome"] == "refuse")
+    assert plan["blocked_by"] == [verdict["message"]]
+    assert list(plan)[:3] == ["format", "digest", "blocked_by"]
+    assert verdict["message"][:30] in command("plans")[1]
     before = files(folder)
     code, out, err = command("vacuum", "--apply", plan["digest"], "--json")
     assert code == 3

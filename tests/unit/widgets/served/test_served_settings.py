@@ -255,7 +255,8 @@ def test_every_option_of_serve_reaches_the_server(
     monkeypatch.setenv(SECRET_NAME, SECRET)
     words = ["serve", "a", "--catalog", "c.yaml", "--scan", "/lake", "--scan", "s3://b", "--root",
              "/r", "--users", "u", "--oauth", "o", "--prefix", "/delta", "--origin", "h:1",
-             "--behind-proxy", "--state-dir", "/s", "--cache", "64", "--no-open", "--by", "ada"]  # fmt: skip
+             "--behind-proxy", "--state-dir", "/s", "--cache", "64", "--no-open", "--by",
+             "ada"]  # fmt: skip
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert {name: asked[name] for name in asked if name not in {"port", "address"}} == {
