@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.text import Text
 
 import explorer.inspect as look
 from explorer.cli.answering import Answer
+from explorer.cli.failures import EXIT_PROBLEM
 from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
@@ -32,18 +33,27 @@ WithFiles = Annotated[
     ),
 ]
 
+FailOn = Annotated[
+    Literal["note", "warning", "error"] | None,
+    typer.Option(
+        "--fail-on",
+        help="End with exit code 1 where a finding is as grave, or graver; the output is the same.",
+    ),
+]
+
 
 def health(  # the options of a command
     uri: Uri,
     *,
     files: WithFiles = False,
+    fail_on: FailOn = None,
     limit: Limit = None,
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
     """Whether the log is sound: gaps, checkpoints, hint, checksums, clocks; and what mends it.
 
-    Example: delta-explorer health ./orders --files
+    Example: delta-explorer health ./orders --fail-on warning
     """
 
     def ask(table: Table, progress: ProgressCallback | None) -> Health:
@@ -51,7 +61,9 @@ def health(  # the options of a command
         return question(table, progress=progress)
 
     answer = Answer(document=_document, show=_print)
-    answer.tell((uri, option), ask, limit=limit, as_json=as_json)
+    found = answer.tell((uri, option), ask, limit=limit, as_json=as_json)
+    if fail_on is not None and found.has_finding(fail_on):
+        raise typer.Exit(EXIT_PROBLEM)
 
 
 def _document(found: Health, limit: int | None) -> Row:

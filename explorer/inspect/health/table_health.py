@@ -21,7 +21,13 @@ from explorer.inspect.health._log_rules import judge_log
 from explorer.inspect.health._missing_files import THINGS, missing_files
 from explorer.inspect.health._null_files import NullFiles, judge_nulls, null_files
 from explorer.inspect.health._opening import cost_in_words, cost_of_opening, known_by_listing
-from explorer.inspect.health.findings import Finding, finding_of, findings_frame
+from explorer.inspect.health.findings import (
+    SEVERITIES,
+    Finding,
+    Severity,
+    finding_of,
+    findings_frame,
+)
 from explorer.inspect.health.version_checksum import validate_checksum
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.log.checkpoint.read import read_checkpoint
@@ -90,6 +96,11 @@ class Health:
     def sentence(self) -> str:
         """The verdict."""
         return _sentence(self)
+
+    def has_finding(self, severity: Severity) -> bool:
+        """Whether a finding is as grave as that, or graver."""
+        grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return any(found in grave for found in self.findings.column("severity").to_pylist())
 
 
 def log_health(
