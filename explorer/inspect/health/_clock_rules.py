@@ -37,8 +37,10 @@ def judge_clock(facts: LogFacts) -> Iterator[Finding]:
     if facts.active is None or facts.active.since_version > 0:
         until = None if facts.active is None else facts.active.since_version
         plain = [pair for pair in known if until is None or pair[0] < until]
-        yield from _out_of_order(plain)
-        yield from _copied(facts, dict(plain))
+        copied = _copied(facts, dict(plain))
+        yield from _of_a_copy(dict(plain), copied)
+        # when a file was copied says nothing of the order of commits
+        yield from _out_of_order([pair for pair in plain if pair[0] not in copied])
     if facts.active is not None:
         yield from _in_commit(facts, facts.active)
 
@@ -89,25 +91,34 @@ def _misplaced(times: Sequence[int]) -> list[int]:
     return [at for at in range(len(times)) if at not in kept]
 
 
-def _copied(facts: LogFacts, times: Mapping[int, int]) -> Iterator[Finding]:
-    """Files whose times are not those at which their commits say they were made."""
+def _copied(facts: LogFacts, times: Mapping[int, int]) -> dict[int, int]:
+    """The commits, with the times that they tell, of a log that was copied: those whose files
+    were modified at quite another time. They are most of all, or all up to one."""
     told = {
         version: body["timestamp"]
         for version, body in facts.provenance.items()
         if type(body.get("timestamp")) is int and version in times
     }
-    off = [version for version, at in told.items() if abs(times[version] - at) > DAY_MS]
-    if len(off) < 2 or len(off) * 2 < len(told):
+    off = {version: at for version, at in told.items() if abs(times[version] - at) > DAY_MS}
+    is_most = len(off) * 2 >= len(told)
+    is_first = [*off] == [*told][: len(off)]
+    return off if len(off) > 1 and (is_most or is_first) else {}
+
+
+def _of_a_copy(times: Mapping[int, int], copied: Mapping[int, int]) -> Iterator[Finding]:
+    """One note, whatever the times are: nothing is wrong with a copy."""
+    if not copied:
         return
-    first = off[0]
+    first = next(iter(copied))
     yield _odd_time(
         "times of a copy",
-        f"The files of {len(off):,} commits were modified more than a day away from when their "
+        f"The files of {len(copied):,} commits were modified more than a day away from when their "
         f"commits say they were made, that of version {first} on {_shown(times[first])} instead "
-        f"of {_shown(told[first])}.",
+        f"of {_shown(copied[first])}.",
         "The log was copied without its times. Travel by time, and every retention that counts "
         "from them, begins at the copy.",
         first,
+        "note",
     )
 
 

@@ -257,8 +257,34 @@ def test_copied_log_is_told_apart_from_one_with_its_own_times(lake: Lake) -> Non
     assert findings(lake) == {}
     for version in (0, 1):
         lake.log.time(version, ms_ago(2) + version)
-    row = findings(lake)["times of a copy"]
-    assert (row["severity"], row["repair"]) == ("warning", None)
+    found = look.log_health(lake.table, now=NOW)
+    (row,) = found.findings.to_pylist()
+    assert (row["finding"], row["severity"], row["repair"]) == ("times of a copy", "note", None)
+    assert found.sentence.startswith("The log is sound; 1 thing worth knowing.")
+
+
+def test_copied_log_is_one_note_whatever_the_order_of_its_files(lake: Lake) -> None:
+    def info(days: float) -> Action:
+        return {"commitInfo": {"timestamp": ms_ago(days)}}
+
+    start(lake, info(40), lake.add("a"))
+    for version in range(1, 7):
+        lake.commit(version, [info(40 - version), add(f"f{version}")], age_days=2)
+        lake.log.time(version, ms_ago(2) - version * 7 % 5 * 1_000)
+    lake.log.time(0, ms_ago(2))
+    assert [*findings(lake)] == ["times of a copy"]
+    # the table goes on after it was copied: its own times are right, the others as before
+    for version in range(7, 28):
+        days = 1 - version / 100
+        lake.commit(version, [info(days), add(f"f{version}")], age_days=days)
+    assert [*findings(lake)] == ["times of a copy"]
+    lake.log.time(20, ms_ago(0.99))
+    rows = findings(lake)
+    assert {name: row["severity"] for name, row in rows.items()} == {
+        "times go back": "warning",
+        "times of a copy": "note",
+    }
+    assert "version 20 is of" in rows["times go back"]["problem"]
 
 
 def test_in_commit_timestamps_are_there_and_grow(lake: Lake) -> None:
