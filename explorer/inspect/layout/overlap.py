@@ -19,9 +19,8 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.clustering import (
     CLUSTERING_DOMAIN,
     clustering_columns,
-    logical_path,
 )
-from explorer.protocol.features.column_mapping import column_mapping_mode
+from explorer.protocol.features.column_mapping import column_mapping_mode, logical_path
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.statistics.column_statistics import parsed_leaves, statistics_columns
 from explorer.scan.statistics.live_files import READING, choose_columns, flatten_statistics

@@ -16,9 +16,8 @@ from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.clustering import (
     CLUSTERING_DOMAIN,
     clustering_columns,
-    logical_path,
 )
-from explorer.protocol.features.column_mapping import column_mapping_mode
+from explorer.protocol.features.column_mapping import column_mapping_mode, logical_path
 from explorer.protocol.features.column_rules import (
     ColumnRule,
     column_rules,

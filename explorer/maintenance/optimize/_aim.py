@@ -14,9 +14,12 @@ from explorer.pipeline.rewrite.curve import FieldPath, RowOrder
 from explorer.protocol.features.clustering import (
     CLUSTERING_DOMAIN,
     clustering_columns,
-    logical_path,
 )
-from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
+from explorer.protocol.features.column_mapping import (
+    column_mapping_mode,
+    logical_path,
+    physical_path,
+)
 from explorer.protocol.schema import DecimalType, PrimitiveType
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields
 from explorer.table.snapshot import Snapshot
