@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError
+from explorer.inspect.commits._commit_summary import count_records
 from explorer.inspect.commits.commit_lines import read_commit, split_lines
-from explorer.inspect.commits.commit_summary import count_records
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.log.commits.commit_file import parse_action

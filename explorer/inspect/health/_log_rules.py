@@ -252,8 +252,8 @@ def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
         problem=f"{count(len(meant), 'file')} of the log folder {have} a version that is not "
         f"written with twenty digits: {shown}{more}.",
         reason="Such names are not the log's, and readers that follow the specification pass them "
-        "over, as this one does. delta-spark takes any number of digits and counts their rows, so "
-        "that it sees another table.",
+        "over, as this one does. delta-spark takes any number of digits: it counts the rows of "
+        "such a commit where its version is the next one, and refuses the table where it is not.",
         evidence=next(iter(meant)),
         spec="File Types",
         remedy="Find out who wrote them. Move them out of the log folder, or, where they belong "
