@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Final
 
 from explorer.protocol import known_properties as known
-from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.table_feature import (
     TableFacts,
     TableFeature,
@@ -19,6 +18,12 @@ from explorer.protocol.features.table_feature import (
 
 
 def _is_clustered(facts: TableFacts) -> bool:
+    # opening a table does without it
+    from explorer.protocol.features.clustering import (  # noqa: PLC0415  # see above
+        CLUSTERING_DOMAIN,
+        clustering_columns,
+    )
+
     configuration = None if facts.domains is None else facts.domains.get(CLUSTERING_DOMAIN)
     return configuration is not None and clustering_columns(configuration) != ()
 

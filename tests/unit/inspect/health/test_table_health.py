@@ -368,7 +368,10 @@ def test_missing_files_are_found_by_a_listing_alone(lake: Lake) -> None:
 def test_rows_hidden_by_a_vector_are_not_lost_with_their_file(lake: Lake) -> None:
     stats, place = '{"numRecords":55}', parse_relative_place(PLACE)
     lake.file(place, size=4_000)
-    hiding = {"stats": stats, "deletionVector": vector(PLACE, cardinality=5, sizeInBytes=38)}
+    hiding: dict[str, Any] = {
+        "stats": stats,
+        "deletionVector": vector(PLACE, cardinality=5, sizeInBytes=38),
+    }
     start(lake, lake.add("a", size=9_000, **hiding), lake.add("b", size=9_000, **hiding))
     (lake.root / "a").unlink()
     found = look.files_health(lake.table, now=NOW)
