@@ -87,7 +87,7 @@ def render_consequence(plan: Plan, *, is_grave: bool) -> str:
 
 
 def _render_block(verdict: Verdict) -> str:
-    remedy = f" <em>{esc(cut(verdict.remedy, 600))}</em>" if verdict.remedy else ""
+    remedy = f" {esc(cut(verdict.remedy, 600))}" if verdict.remedy else ""
     name = esc(cut(verdict.guard, 60))
     return f"<strong>Blocked by {name}:</strong> {esc(cut(verdict.message, 1200))}{remedy}"
 
@@ -119,7 +119,7 @@ def _render_verdicts(verdicts: Sequence[Verdict]) -> str:
     return html
 
 
-_OUTCOMES = {"allow": "passes", "warn": "warns", "refuse": "refuses"}
+_OUTCOMES = {"allow": "passes", "warn": "warns"}
 
 
 def _render_verdict(verdict: Verdict) -> str:
