@@ -22,6 +22,8 @@ def list_features(console: Console, rows: list[Row]) -> None:
     """Rows of `explorer.inspect.features`: those that the table supports."""
     shown = [row for row in rows if row["supported"] or row["note"]]
     print_listing(console, _FEATURES, shown)
+    if any(row["supported_since_exact"] is False for row in shown):
+        print_note(console, "the log before is gone: since when exactly, nothing is left that says")
     others = len(rows) - len(shown)
     if others:
         print_note(console, f"{others} known features are not supported by this table (see --json)")
@@ -56,7 +58,7 @@ def _since(row: Row, state: str) -> str:
         return UNKNOWN
     if row[f"{state}_since_exact"]:
         return f"version {version}"
-    return f"before version {version}, the log is gone"
+    return f"before version {version}"
 
 
 def _state(row: Row) -> str:
