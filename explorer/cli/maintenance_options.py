@@ -201,10 +201,12 @@ def repeated_options(
 
 
 def print_plan_document(plan: Plan, limit: int | None) -> None:
-    """A plan as one JSON document, with its digest and its files."""
+    """A plan as one JSON document, with its digest, what blocks it, and its files."""
     files = plan.files if limit is None else plan.files.slice(0, limit)
     rows = list(plain_rows(files))
-    print_document({"digest": plan.digest, **plan.document, "file_list": rows})
+    blocks = [verdict.message for verdict in plan.refusals]
+    first = {"digest": plan.digest, "blocked_by": blocks}
+    print_document({**first, **plan.document, "file_list": rows})
 
 
 def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> int:

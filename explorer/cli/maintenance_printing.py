@@ -174,6 +174,12 @@ def _step(number: int, step: Any) -> Row:
     }
 
 
+def _what_is_planned(row: Row) -> str:
+    from explorer.maintenance.plan.plan import sentence_of  # noqa: PLC0415  # after Arrow
+
+    return sentence_of(row)
+
+
 def _none_for(value: int | None, text: str) -> str:
     return "" if value is None else text
 
@@ -244,7 +250,7 @@ _PLANS = (
     TimeColumn(title="made", moment=lambda row: _moment(row["planned_at"]), unknown=""),
     Column(title="operation", render=lambda row: row["operation"]),
     Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
-    Column(title="what", render=lambda row: row["summary"], shrinks=True),
+    Column(title="what", render=_what_is_planned, shrinks=True),
 )
 
 _RECEIPTS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
@@ -17,8 +20,9 @@ from pyspark.sql import SparkSession
 import explorer
 import explorer.inspect as look
 from explorer.maintenance import plan_vacuum
+from tests.data_tables import DataTable, field, struct
 from tests.demo_story import LATELY, copy_demo
-from tests.tables import PROTOCOL, metadata
+from tests.tables import PROTOCOL, add, metadata
 from tests.unit.maintenance.lake import Lake
 
 LONG_AGO = datetime.now(UTC).timestamp() - 30 * 86_400
@@ -142,3 +146,25 @@ def test_reference_keeps_just_the_deletable_files_that_a_copy_renewed(
         assert found.deletable_from is not None
         assert found.reference_from is not None
         assert (found.reference_from <= datetime.now(UTC)) == (name in listed)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"), [("1.json", [1, 2, 7]), (f"{1:021}.json", [1, 2, 7]), ("12.json", None)]
+)
+def test_reference_takes_a_log_file_whatever_the_length_of_its_number(
+    spark: SparkSession, tmp_path: Path, name: str, rows: list[int] | None
+) -> None:
+    table = DataTable(tmp_path / "t", struct(field("id", "long")))
+    table.add("a.parquet", pa.table({"id": pa.array([1, 2], pa.int64())}))
+    root = table.write()
+    pq.write_table(pa.table({"id": pa.array([7], pa.int64())}), root / "b.parquet")
+    action = add("b.parquet", size=(root / "b.parquet").stat().st_size)
+    (root / "_delta_log" / name).write_text(f"{json.dumps(action)}\n")
+    found = look.log_health(explorer.open_table(root)).findings
+    assert "log files with a number of another length" in found.column("finding").to_pylist()
+    assert explorer.open_table(root).snapshot().version == 0
+    if rows is None:
+        with pytest.raises(Exception, match="DELTA_VERSIONS_NOT_CONTIGUOUS"):
+            spark.read.format("delta").load(str(root))
+        return
+    assert sorted(row.id for row in spark.read.format("delta").load(str(root)).collect()) == rows

@@ -264,8 +264,8 @@ def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
         problem=f"{count(len(meant), 'file')} of the log folder {have} a version that is not "
         f"written with twenty digits: {shown}{more}.",
         reason="Such names are not the log's, and readers that follow the specification pass them "
-        "over, as this one does. delta-spark takes any number of digits and counts their rows, so "
-        "that it sees another table.",
+        "over, as this one does. delta-spark takes any number of digits: it counts the rows of "
+        "such a commit where its version is the next one, and refuses the table where it is not.",
         evidence=next(iter(meant)),
         spec="File Types",
         remedy="Find out who wrote them. Move them out of the log folder, or, where they belong "
@@ -276,24 +276,31 @@ def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
 def _repeated(facts: LogFacts) -> Iterator[Finding]:
     """Two commits of one transaction: a writer that saw no answer and committed again."""
     seen: dict[str, int] = {}
+    twice: list[tuple[int, int]] = []
     for version, body in facts.provenance.items():
         txn = body.get("txnId")
-        if not isinstance(txn, str) or not txn:
-            continue
-        if txn in seen:
-            yield Finding(
-                severity="error",
-                finding="transaction committed twice",
-                problem=f"Versions {seen[txn]} and {version} were made by one transaction.",
-                reason=f"Both carry the transaction id {txn[:60]!r}: a writer that saw no answer "
-                "committed again, or a store gave one name to two writers.",
-                evidence=render_commit_name(version),
-                spec="Commit Provenance Information",
-                remedy="Compare both versions; restore the one before if rows are there twice.",
-                repair=f"restore --version {version - 1}",
-            )
-            return
-        seen[txn] = version
+        if isinstance(txn, str) and txn and (first := seen.setdefault(txn, version)) != version:
+            twice.append((first, version))
+    if not twice:
+        return
+    first, second = twice[0]
+    pairs = [f"versions {one} and {other}" for one, other in twice[:_SHOWN]]
+    more = f"; and {len(twice) - _SHOWN:,} more" if len(twice) > _SHOWN else ""
+    named = "; ".join(pairs)
+    txn = str(facts.provenance[second]["txnId"])
+    yield Finding(
+        severity="error",
+        finding="transaction committed twice",
+        problem=f"{named[:1].upper()}{named[1:]}{more} were made by one transaction each."
+        if len(twice) > 1
+        else f"{named[:1].upper()}{named[1:]} were made by one transaction.",
+        reason=f"Both carry the transaction id {txn[:60]!r}: a writer that saw no answer "
+        "committed again, or a store gave one name to two writers.",
+        evidence=render_commit_name(second),
+        spec="Commit Provenance Information",
+        remedy="Compare both versions; restore the one before if rows are there twice.",
+        repair=f"restore --version {second - 1}",
+    )
 
 
 def _expired(facts: LogFacts) -> Iterator[Finding]:

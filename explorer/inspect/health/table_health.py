@@ -28,7 +28,13 @@ from explorer.inspect.health._opening import (
     open_newest,
 )
 from explorer.inspect.health._vacuum_rules import vacuums_against_folder
-from explorer.inspect.health.findings import Finding, finding_of, findings_frame
+from explorer.inspect.health.findings import (
+    SEVERITIES,
+    Finding,
+    Severity,
+    finding_of,
+    findings_frame,
+)
 from explorer.inspect.health.version_checksum import (
     validate_against_commits,
     validate_checksum,
@@ -113,6 +119,11 @@ class Health:
     def sentence(self) -> str:
         """The verdict."""
         return _sentence(self)
+
+    def has_finding(self, severity: Severity) -> bool:
+        """Whether a finding is as grave as that, or graver."""
+        grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return any(found in grave for found in self.findings.column("severity").to_pylist())
 
 
 def log_health(
