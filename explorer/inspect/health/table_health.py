@@ -13,7 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
-from explorer.files.contradictions import Contradiction, find_contradictions
+from explorer.files.contradictions import (
+    Contradiction,
+    WrongCompaction,
+    find_contradictions,
+    find_wrong_compactions,
+)
 from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health._log_facts import LogFacts
@@ -145,6 +150,7 @@ def files_health(
             missing=missing_files(look.snapshot, watch),
             nulls=null_files(look.snapshot, watch),
             contradictions=tuple(find_contradictions(store, listing, watch)),
+            compactions=tuple(find_wrong_compactions(store, listing, watch)),
             checksums=tuple(validate_against_commits(store, others, watch)),
         ),
     )
@@ -157,6 +163,7 @@ class _Files:
     missing: pa.Table
     nulls: NullFiles
     contradictions: tuple[Contradiction, ...]
+    compactions: tuple[WrongCompaction, ...]
     checksums: tuple[Problem, ...]
 
 
@@ -230,6 +237,7 @@ def _build(look: _Look, files: _Files | None = None) -> Health:
         findings += _dangling(snapshot.version, files.missing)
         findings += judge_nulls(files.nulls)
         findings += map(_contradiction, files.contradictions)
+        findings += map(_wrong_compaction, files.compactions)
         findings += _checksums(files.checksums)
     latest = facts.listing.latest_version
     return Health(
@@ -313,6 +321,20 @@ def _contradiction(found: Contradiction) -> Finding:
         remedy="Readers that begin with it show other rows than the commits say. Replace it, "
         "before a vacuum or a cleanup takes what the commits name.",
         repair="repair checkpoint",
+    )
+
+
+def _wrong_compaction(found: WrongCompaction) -> Finding:
+    first, last = found.compaction.first, found.compaction.last
+    return Finding(
+        severity="error",
+        finding="log compaction that contradicts the commits",
+        problem=f"The log compaction of versions {first} to {last} contradicts their commits.",
+        reason=found.reason,
+        evidence=found.compaction.name,
+        spec="Log Compaction Files",
+        remedy="Readers that use it show other rows than the commits say. Delete it: they read "
+        "the commits then.",
     )
 
 
