@@ -233,7 +233,10 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
             remedy="Nothing needs to be done; no operation of this tool touches them.",
         )
     known = {*listing.commits, *(found.version for found in listing.checkpoints)}
+    newest = max(known, default=-1)
     lonely = [version for version in listing.checksums if version not in known]
+    yield from _beyond_the_newest(facts, newest)
+    lonely = [version for version in lonely if version < newest]
     if lonely:
         yield Finding(
             severity="note",
@@ -271,6 +274,25 @@ def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
         remedy="Find out who wrote them. Move them out of the log folder, or, where they belong "
         "to the table, write their rows again by a commit.",
     )
+
+
+def _beyond_the_newest(facts: LogFacts, newest: int) -> Iterator[Finding]:
+    """What writers make only of versions that are committed, and no commit is there."""
+    beyond = {f"{version:020}.crc": version for version in facts.listing.checksums}
+    beyond |= {found.name: found.last for found in facts.listing.compactions}
+    names = sorted(name for name, version in beyond.items() if version > newest >= 0)
+    if names:
+        last = max(beyond[name] for name in names)
+        yield Finding(
+            severity="warning",
+            finding="newer versions are gone",
+            problem=f"{names[-1]} speaks of version {last}, and the newest version is {newest}.",
+            reason="Checksums and log compactions are written after their commits, so that these "
+            "were removed, or the log was not copied whole. The next commit takes their number.",
+            evidence=names[-1],
+            spec="Delta Log Entries",
+            remedy="Restore the commits from a backup, or check the copy, before anybody writes.",
+        )
 
 
 def _repeated(facts: LogFacts) -> Iterator[Finding]:

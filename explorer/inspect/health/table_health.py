@@ -12,7 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
-from explorer.files.contradictions import Contradiction, find_contradictions
+from explorer.files.contradictions import (
+    Contradiction,
+    WrongCompaction,
+    find_contradictions,
+    find_wrong_compactions,
+)
 from explorer.files.listed import list_files
 from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
@@ -164,6 +169,7 @@ def files_health(
         nulls=null_files(look.snapshot, watch),
         vacuums=tuple(vacuums_against_folder(look.facts, look.snapshot, listed, watch)),
         contradictions=tuple(find_contradictions(store, listing, watch)),
+        compactions=tuple(find_wrong_compactions(store, listing, watch)),
         checksums=tuple(validate_against_commits(store, others, watch)),
     )
     return _build(look, files)
@@ -177,6 +183,7 @@ class _Files:
     nulls: NullFiles
     vacuums: tuple[Finding, ...]
     contradictions: tuple[Contradiction, ...]
+    compactions: tuple[WrongCompaction, ...]
     checksums: tuple[Problem, ...]
 
 
@@ -251,6 +258,7 @@ def _build(look: _Look, files: _Files | None = None) -> Health:
         findings += judge_nulls(files.nulls)
         findings += files.vacuums
         findings += map(_contradiction, files.contradictions)
+        findings += map(_wrong_compaction, files.compactions)
         findings += _checksums(files.checksums)
     latest = facts.listing.latest_version
     return Health(
@@ -336,6 +344,20 @@ def _contradiction(found: Contradiction) -> Finding:
         remedy="Readers that begin with it show other rows than the commits say. Replace it, "
         "before a vacuum or a cleanup takes what the commits name.",
         repair="repair checkpoint",
+    )
+
+
+def _wrong_compaction(found: WrongCompaction) -> Finding:
+    first, last = found.compaction.first, found.compaction.last
+    return Finding(
+        severity="error",
+        finding="log compaction that contradicts the commits",
+        problem=f"The log compaction of versions {first} to {last} contradicts their commits.",
+        reason=found.reason,
+        evidence=found.compaction.name,
+        spec="Log Compaction Files",
+        remedy="Readers that use it show other rows than the commits say. Delete it: they read "
+        "the commits then.",
     )
 
 
