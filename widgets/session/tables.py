@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -20,6 +20,7 @@ from explorer.errors import DeltaError, Problem, UnsupportedError
 from explorer.log.folder.listing import LogListing
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
+from explorer.scan.statistics.column_statistics import statistics_columns
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
@@ -83,6 +84,23 @@ class FileQuery:
     sort_by: str = "path"
     descending: bool = False
     contains: str | None = None
+
+
+FieldNames = tuple[str, ...]
+"""The names on the way to a field, from the outermost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDetails:
+    """What else the log says of one file: its statistics as stored, and its tags.
+
+    `columns` are the logical names of the columns that statistics may speak of, by the physical
+    names that these have (spec: Column Mapping).
+    """
+
+    stats: str | None = None
+    tags: Sequence[tuple[str, str | None]] = ()
+    columns: Mapping[FieldNames, FieldNames] = field(default_factory=dict)
 
 
 class _Kept(Generic[K, V]):
@@ -275,10 +293,18 @@ class TableService:
             cancel=watch.cancel,
         )
 
-    def read_file(self, version: int, path: str) -> Mapping[str, Any]:
-        """What else the log says of one file: statistics as stored, and tags."""
-        found = self.snapshot(version).file_state.find(path, ["stats", "tags"])
-        return dict(found.slice(0, 1).to_pylist()[0]) if found.num_rows else {}
+    def read_file(self, version: int, path: str) -> FileDetails:
+        """What else the log says of one file; nothing of one that is not there."""
+        snapshot = self.snapshot(version)
+        found = snapshot.file_state.find(path, ["stats", "tags"])
+        if not found.num_rows:
+            return FileDetails()
+        row = found.slice(0, 1).to_pylist()[0]
+        return FileDetails(
+            stats=row["stats"],
+            tags=row["tags"] or (),
+            columns={column.physical: column.path for column in statistics_columns(snapshot)},
+        )
 
     def read_metadata(self, version: int) -> Metadata:
         """The metadata at a version."""
