@@ -115,7 +115,8 @@ def _partition(row: Row) -> str:
 
 
 def _depth(row: Row) -> str:
-    return UNKNOWN if row["mean_depth"] is None else f"{row['mean_depth']:,.1f}"
+    mean, whole = row["mean_depth"], row["mean_partition_files"]
+    return UNKNOWN if mean is None else f"{mean:,.1f} of {whole:,.1f}"
 
 
 _SIZES = (

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import explorer
 import explorer.inspect as look
 from explorer.errors import InvalidArgumentError
-from explorer.inspect.layout.overlap import depths_of
+from explorer.inspect.layout.overlap import Depths, depths_of
 from explorer.inspect.layout.sizes import partition_numbers
 from tests.demo_story import LATELY, copy_demo
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata
@@ -141,6 +141,18 @@ def test_files_of_other_partitions_do_not_overlap(folder: LogFolder) -> None:
     assert (found["mean_depth"], found["files_alone"]) == (1.0, 2)
 
 
+def test_overlap_has_the_files_of_the_partition_for_a_measure(folder: LogFolder) -> None:
+    files = [
+        add(f"{part}{at}", partitionValues={"part": part}, stats=bounds(0, 100))
+        for part, count in (("a", 3), ("b", 1))
+        for at in range(count)
+    ]
+    found = depth(table_of(folder, files, partitionColumns=["part"]))
+    # three files see three, one sees one
+    assert found["mean_depth"] == found["mean_partition_files"] == 10 / 4
+    assert (found["max_depth"], found["files_alone"]) == (3, 1)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(*[st.sampled_from(["a", "b", "", None, "c"])] * 3), max_size=40),
@@ -196,10 +208,15 @@ def test_depth_is_what_counting_file_by_file_finds(files: list[tuple[int, int, i
         for part, low, high in spans
     )
     partitions = np.asarray([part for part, _, _ in spans], np.int64)
-    num, without, mean, most, lonely = depths_of(facts, "id", partitions)
-    assert (num, without, most, lonely) == (len(spans), 0, max(counts), alone)
-    assert mean is not None
-    assert math.isclose(mean, sum(counts) / len(counts))
+    found = depths_of(facts, "id", partitions)
+    assert (found.num_files, found.files_without_bounds) == (len(spans), 0)
+    assert (found.max_depth, found.files_alone) == (max(counts), alone)
+    assert found.mean_depth is not None
+    assert found.mean_partition_files is not None
+    assert math.isclose(found.mean_depth, sum(counts) / len(counts))
+    together = [sum(part == other for other, *_ in spans) for part, *_ in spans]
+    assert math.isclose(found.mean_partition_files, sum(together) / len(together))
+    assert found.mean_depth <= found.mean_partition_files * (1 + 1e-12)
 
 
 _TEXTS = st.one_of(
@@ -223,7 +240,7 @@ def test_texts_and_numbers_overlap_as_their_places_in_order_do(
     partitions = np.asarray([part for part, *_ in files], np.int64)
     spans = [sorted(texts.index(end) for end in ends) for _, *ends in files]
 
-    def found(values: list[Any]) -> tuple[Any, ...]:
+    def found(values: list[Any]) -> Depths:
         lows, highs = ([values[span[side]] for span in spans] for side in (0, 1))
         facts = pa.table({"path": [""] * len(spans), "min.id": lows, "max.id": highs})
         return depths_of(facts, "id", partitions)
