@@ -186,10 +186,12 @@ _LEGEND = (
 
 
 def _render_line(label: str, stretches: Sequence[Stretch], mark: float | None) -> str:
+    # what is gone is seen, however short it was: it lies above its neighbours
+    drawn = sorted(stretches, key=lambda stretch: stretch.tone == "gone")
     parts = "".join(
         f'<i class="dx-tone-{stretch.tone}" title="{esc(stretch.title)}" '
         f'style="left:{stretch.start:.3%};width:{max(stretch.end - stretch.start, 0.002):.3%}"></i>'
-        for stretch in stretches
+        for stretch in drawn
     )
     line = "" if mark is None else f'<b style="left:{mark:.3%}"></b>'
     return f'<span>{esc(label)}</span><div class="dx-line">{parts}{line}</div>'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from explorer.inspect.reach._frames import STATES
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
-from widgets.screens.reach._parts import tone_of
+from widgets.screens.reach._parts import Stretch, _render_line, tone_of
 from widgets.ui.live_html import LiveHtml
 
 DAY = 86_400_000
@@ -60,6 +61,15 @@ def test_a_version_whose_data_is_gone_is_said_to_be_gone(tmp_path: Path) -> None
     page.do("files")
     assert "Version 0: data gone; its change feed: not enabled." in page.html
     assert "dx-tone-gone" in page.html
+
+
+def test_what_is_gone_lies_above_its_neighbours_on_the_axis() -> None:
+    stretches = [
+        Stretch(start=at / 10, end=(at + 1) / 10, tone=tone, title=str(at))
+        for at, tone in enumerate(("gone", "risk", "gone", "good"))
+    ]
+    line = _render_line("Time travel", stretches, None)
+    assert re.findall(r'title="(\d)"', line) == ["1", "3", "0", "2"]
 
 
 @pytest.mark.parametrize("state", STATES)
