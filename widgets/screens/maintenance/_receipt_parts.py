@@ -12,7 +12,6 @@ from explorer.maintenance.documents.step_words import words_of_steps
 from explorer.maintenance.plan.plan import sentence_of
 from widgets.state import Notice
 from widgets.text import (
-    UNKNOWN,
     cut,
     cut_middle,
     esc,
@@ -33,6 +32,9 @@ STATUSES = {
     "failed": ("failed", "An error ended it."),
 }
 """The word for a status, and what it means."""
+
+NOBODY = "nobody named"
+"""Who approved a plan where no name was given."""
 
 EXCEPTIONS_SHOWN = 100
 """Files named in a receipt; the document has up to a thousand."""
@@ -139,7 +141,7 @@ def _facts(receipt: Receipt) -> list[tuple[str, str]]:
     pairs = [
         ("Began", format_time(read_moment(receipt.started_at))),
         ("Took", f"{seconds:,.1f} seconds"),
-        ("Approved by", cut(receipt.approved_by or UNKNOWN, 120)),
+        ("Approved by", cut(receipt.approved_by or NOBODY, 120)),
     ]
     if receipt.reason:
         pairs.append(("Reason", cut(receipt.reason, 2000)))
@@ -250,7 +252,7 @@ def build_receipt_row(receipt: Receipt, title: str) -> Row:
             Cell(text=format_minute(read_moment(receipt.ended_at))),
             Cell(text=cut(title, 40)),
             Cell(text=STATUSES[receipt.status][0], muted=receipt.status != "completed"),
-            Cell(text=cut(receipt.approved_by or UNKNOWN, 40), muted=not receipt.approved_by),
+            Cell(text=cut(receipt.approved_by or NOBODY, 40), muted=not receipt.approved_by),
             Cell(text=cut(receipt.summary, 240)),
         ),
     )
