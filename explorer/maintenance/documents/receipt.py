@@ -8,7 +8,10 @@ from typing import Any, Literal, get_args
 
 from explorer.errors import Problem
 
-FORMAT = 1
+FORMAT = 2
+"""Of the document; those of format 1 have the same fields, and are read as they are."""
+
+_READABLE = frozenset({1, FORMAT})
 
 Status = Literal["completed", "partly", "cancelled", "refused", "failed"]
 """`refused`: nothing was changed, because a guard forbids it, the approval does not fit or
@@ -104,7 +107,7 @@ class Receipt:
 def parse_receipt(document: Mapping[str, Any]) -> Receipt:
     """The receipt of a document; raises `KeyError`, `TypeError` or `ValueError` else, also
     where a value is not of its kind, as after a change by hand."""
-    if document["format"] != FORMAT:
+    if document["format"] not in _READABLE:
         raise ValueError(f"format {document['format']}")
     body = {key: value for key, value in document.items() if key not in {"format", "id"}}
     _check(list | tuple, document["steps"], document["checks"])

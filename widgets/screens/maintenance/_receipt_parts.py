@@ -269,6 +269,8 @@ def build_plan_row(document: Mapping[str, Any], title: str, status: str | None) 
             Cell(text=cut(title, 40)),
             Cell(text=became, muted=status != "completed"),
             Cell(text=format_count(version if isinstance(version, int) else None)),
-            Cell(text=cut(str(document.get("summary", "")), 240)),
+            Cell(
+                text=cut(f"{document.get('note', '')} {document.get('summary', '')}".strip(), 240)
+            ),
         ),
     )
