@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.log.state.file_columns import FileColumns
-from explorer.maintenance.optimize._aim import Aim
+from explorer.maintenance.optimize._aim import mark_of
+from explorer.maintenance.plan.step_types import Aim
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, question_of
@@ -206,7 +207,7 @@ def _reasons(files: pa.Table, aim: Aim) -> Numbers:
         small = np.where(sizes < aim.target_size, SMALL, -1)
         return np.where(deleted, DELETED, small)
     marks = pc.map_lookup(files.column("tags"), string_column([MARK])[0], "first")
-    in_order = _mask(pc.fill_null(pc.equal(marks, string_column([aim.mark])[0]), _FALSE))
+    in_order = _mask(pc.fill_null(pc.equal(marks, string_column([mark_of(aim)])[0]), _FALSE))
     partly = np.where(sizes < aim.target_size * _PARTLY_FULL, PARTLY, -1)
     why = np.where(in_order, np.where(deleted, DELETED, partly), UNORDERED)
     if aim.is_clustering:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from explorer.files.store_paths import file_of_each
 from explorer.log.actions.columns import TIME, int32_column, int64_column
-from explorer.maintenance.optimize._aim import Aim, build_aim, why_order
+from explorer.maintenance.optimize._aim import build_aim, why_order
 from explorer.maintenance.optimize._groups import (
     DELETED,
     HIDDEN,
@@ -38,7 +38,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files, words
 from explorer.maintenance.plan.newest_times import judge_committing
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
-from explorer.maintenance.plan.step_types import RewriteFiles, Step
+from explorer.maintenance.plan.step_types import Aim, RewriteFiles, Step
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.counts import count
@@ -134,6 +134,7 @@ def _steps(look: Look, aim: Aim, groups: Groups, seed: UUID) -> tuple[Step, ...]
             num_bytes=sum_of(files.column("size")),
             transaction_id=str(uuid5(seed, f"optimize {batch}")),
             parameters=commit_parameters(aim),
+            aim=aim,
             batch=batch,
             num_groups=len(pc.unique(files.column("group"))),
             groups_sha256=digest_groups(files),

@@ -29,13 +29,13 @@ from explorer.log.actions.columns import (
 )
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.maintenance.documents.leftovers import Leftovers
-from explorer.maintenance.optimize._aim import Aim, parse_aim
+from explorer.maintenance.optimize._aim import mark_of, order_of
 from explorer.maintenance.optimize._groups import MARK, PROVIDER, choose_groups, digest_groups
 from explorer.maintenance.optimize._names import named_files
 from explorer.maintenance.optimize._optimize_leftovers import remove_leftovers
 from explorer.maintenance.plan.newer_commits import find_own_commit, stale
 from explorer.maintenance.plan.plan import Plan
-from explorer.maintenance.plan.step_types import OPTIMIZE, CommitParameters, RewriteFiles
+from explorer.maintenance.plan.step_types import OPTIMIZE, Aim, CommitParameters, RewriteFiles
 from explorer.maintenance.steps.commit_files import removes_of
 from explorer.maintenance.steps.commit_step import engine_info, tags_of_kept_ids
 from explorer.maintenance.steps.context import Run, Tally
@@ -81,7 +81,7 @@ def rewrite(run: Run, step: RewriteFiles, tally: Tally, noted: Noted) -> None:
     own = uuid4().hex
     run.note({"event": "batch", "step": step.id, "runs": [*noted.runs, own]})
     named = named_files(batch.snapshot, batch.files, batch.aim, step.seed, own)
-    wanted = Rewrite(snapshot=batch.snapshot, files=named, order=batch.aim.order)
+    wanted = Rewrite(snapshot=batch.snapshot, files=named, order=order_of(batch.aim))
     with _leaving_nothing(run, named, tally):
         written = rewrite_files(run.store, wanted, run.spark, watch=run.watch)
     version = _commit(run, _Staged(step=step, batch=batch, named=named, written=written), tally)
@@ -134,7 +134,7 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
         written.column("group").cast(pa.int64()), value_set=files.column("group").combine_chunks()
     )
     paths = string_column([encode_path(path) for path in written.column("path").to_pylist()])
-    tags = {MARK: aim.mark} if aim.columns else None
+    tags = {MARK: mark_of(aim)} if aim.columns else None
     arrays: dict[str, Any] = {
         "path": paths,
         "partition_values": files.column("partition_values")
@@ -197,13 +197,12 @@ def batch_of(table: Table, plan: Plan, step: RewriteFiles) -> Batch:
     """The files of a step, worked out again from the plan's version; raises `ConflictError`
     where they are not those of the plan."""
     snapshot = table.snapshot(version=plan.anchor.version)
-    aim = parse_aim(plan.parameters)
-    files = choose_groups(snapshot, aim).of_batch(step.batch)
+    files = choose_groups(snapshot, step.aim).of_batch(step.batch)
     if digest_groups(files) != step.groups_sha256:
         raise stale("The version that it names no longer leads to the files that it lists.")
     live = snapshot.physical_files("add", list(ADD_COLUMNS))
     at = pc.index_in(keys_of(files), value_set=keys_of(live).combine_chunks())
-    return Batch(snapshot=snapshot, aim=aim, files=files, live=live.take(at.combine_chunks()))
+    return Batch(snapshot=snapshot, aim=step.aim, files=files, live=live.take(at.combine_chunks()))
 
 
 def _as_rearranged(removes: pa.Table) -> pa.Table:

@@ -14,6 +14,7 @@ from explorer.errors import DeltaError
 from explorer.log.folder.listing import CheckpointFiles, CheckpointKind
 from explorer.maintenance.plan.step_types import (
     OPTIMIZE,
+    Aim,
     Commit,
     CommitBasis,
     CommitParameters,
@@ -88,6 +89,7 @@ def _render_arguments(  # noqa: C901, PLR0911, PLR0912  # a case for each kind
                 "operation": OPTIMIZE,
                 "transaction_id": step.transaction_id,
                 "parameters": dict(step.parameters),
+                "aim": step.aim.parameters,
                 "batch": step.batch,
                 "num_groups": step.num_groups,
                 "groups_sha256": step.groups_sha256,
@@ -193,6 +195,7 @@ def _parse_step(  # noqa: C901, PLR0911, PLR0912  # a case for each kind
                 **shared,
                 transaction_id=_of(str, body["transaction_id"]),
                 parameters=_parse_parameters(body["parameters"]),
+                aim=_parse_aim(body["aim"]),
                 batch=_of(int, body["batch"]),
                 num_groups=_of(int, body["num_groups"]),
                 groups_sha256=_of(str, body["groups_sha256"]),
@@ -307,6 +310,19 @@ def _parse_deletion(body: Body, earlier: Mapping[str, Step]) -> dict[str, Any]:
         ),
         "announced_by": None if start is None else _step(Commit, start, earlier),
     }
+
+
+def _parse_aim(body: Body) -> Aim:
+    where = body["where"]
+    return Aim(
+        where=None if where is None else _of(str, where),
+        target_size=_of(int, body["target_size"]),
+        purge=_of(bool, body["purge"]),
+        columns=tuple(_texts(path) for path in body["columns"]),
+        names=_texts(body["names"]),
+        is_clustering=_of(bool, body["is_clustering"]),
+        batch_size=_of(int, body["batch_size"]),
+    )
 
 
 def _parse_parameters(body: Body) -> CommitParameters:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 from uuid import UUID
 
 from explorer.log.folder.listing import CheckpointFiles
@@ -143,13 +143,44 @@ class Commit(StepFields):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """What an optimize is asked for, with everything that the table says about it.
+
+    `columns` are physical field paths, empty where rows keep their order; `is_clustering`
+    says that the table names them, and not the caller.
+    """
+
+    where: str | None
+    target_size: int
+    purge: bool
+    columns: tuple[tuple[str, ...], ...] = ()
+    names: tuple[str, ...] = ()
+    is_clustering: bool = False
+    batch_size: int
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The same as JSON, for the plan's parameters and its document."""
+        return {
+            "where": self.where,
+            "target_size": self.target_size,
+            "purge": self.purge,
+            "columns": [list(path) for path in self.columns],
+            "names": list(self.names),
+            "is_clustering": self.is_clustering,
+            "batch_size": self.batch_size,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteFiles(StepFields):
-    """Write the files of one batch again and commit them. `groups_sha256` is the digest of
-    the files and their groups, `seed` names the new files."""
+    """Write the files of one batch again and commit them. `aim` is what chooses them;
+    `groups_sha256` is the digest of the files and their groups, `seed` names the new files."""
 
     kind: ClassVar[StepKind] = "rewrite_files"
     transaction_id: str
     parameters: CommitParameters
+    aim: Aim
     batch: int
     num_groups: int
     groups_sha256: str

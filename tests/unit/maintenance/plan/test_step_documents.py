@@ -15,6 +15,7 @@ from explorer.log.folder.listing import CheckpointFiles
 from explorer.maintenance import Plan
 from explorer.maintenance.plan._step_documents import parse_steps, render_step
 from explorer.maintenance.plan.step_types import (
+    Aim,
     Commit,
     CommitBasis,
     CommitRecord,
@@ -87,6 +88,14 @@ REWRITE = RewriteFiles(
     reason="r",
     transaction_id="t3",
     parameters={"predicate": "[]"},
+    aim=Aim(
+        where="id > 0",
+        target_size=9,
+        purge=False,
+        columns=(("a", "b"),),
+        names=("a.b",),
+        batch_size=7,
+    ),
     batch=0,
     num_groups=2,
     groups_sha256="0" * 64,

@@ -12,7 +12,7 @@ import pytest
 
 from explorer.maintenance import StateFolder, plan_checkpoint
 from explorer.maintenance.plan.plan import Plan
-from explorer.maintenance.plan.step_types import DeleteFiles, RewriteFiles, WriteChecksum
+from explorer.maintenance.plan.step_types import Aim, DeleteFiles, RewriteFiles, WriteChecksum
 from explorer.progress import Progress
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders
@@ -108,6 +108,7 @@ def test_progress_says_what_is_done_and_of_what(plan: Plan) -> None:
         reason="6 groups; one commit.",
         transaction_id="t",
         parameters={},
+        aim=Aim(where=None, target_size=9, purge=False, batch_size=9),
         batch=0,
         num_groups=6,
         groups_sha256="",
