@@ -131,7 +131,8 @@ def _describe_next(step: OlderStep, progress: _Progress, commit_of: CommitOf | N
             return f"Whether {step.title} was committed then can no longer be told from the log."
         if made is not None:
             return f"Then {step.title} was committed as version {made}."
-        return f"The next one, {step.title}, was not committed."
+        left = _LEFT if progress.batch is not None else ""
+        return f"The next one, {step.title}, was not committed.{left}"
     if step.num_files > 1 or progress.batch is not None:
         return (
             f"The next one, {step.title}, had finished {progress.num_done:,} of "
@@ -139,6 +140,12 @@ def _describe_next(step: OlderStep, progress: _Progress, commit_of: CommitOf | N
             "finished more."
         )
     return f"The next one, {step.title}, may have been finished."
+
+
+_LEFT = (
+    " Files that it may have written belong to no version: vacuum deletes them once they are older "
+    "than the retention."
+)
 
 
 def _number(value: object) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from explorer.errors import Problem
 
 FORMAT = 2
-"""Of the document; those of format 1 have the same fields, and are read as they are."""
+"""Of the document; in those of format 1, which are read as they are, steps have no `id`."""
 
 _READABLE = frozenset({1, FORMAT})
 
@@ -46,9 +46,10 @@ class StepReceipt:
     were `refused` because they are no longer what was planned, or `failed`.
 
     `num_bytes` counts what was done. `result` is what the step made known, such as the
-    version of its commit.
+    version of its commit. `id` is that of the step in its plan, empty in format 1.
     """
 
+    id: str = ""
     kind: str
     status: StepStatus
     planned: int
@@ -138,7 +139,7 @@ def _parse_step(document: Mapping[str, Any]) -> StepReceipt:
     _check(list | tuple, document["exceptions"])
     exceptions = tuple(_parse_exception(found) for found in document["exceptions"])
     step = StepReceipt(**{**document, "exceptions": exceptions})
-    _check(str, step.kind)
+    _check(str, step.id, step.kind)
     _check(int, *(getattr(step, name) for name in COUNTS))
     _check(dict | None, step.result)
     _check_word(step.status, get_args(StepStatus))

@@ -74,6 +74,7 @@ class Tally:
     def receipt(self, step: Step, status: StepStatus) -> StepReceipt:
         """The same for the receipt."""
         return StepReceipt(
+            id=step.id,
             kind=step.kind,
             status=status,
             **self.counts(),

@@ -20,6 +20,7 @@ from explorer.maintenance.documents.older_plan import describe_run
 from explorer.maintenance.plan.plan import digest_document
 from tests.unit.maintenance.lake import Lake, start
 from widgets.served._unfinished import find_unfinished
+from widgets.session.maintenance import Maintenance
 
 SAVED = Path(__file__).parent / "format_1"
 SHELF = "/format-1"
@@ -84,8 +85,14 @@ def test_every_plan_is_listed_with_all_that_it_says(state: StateFolder) -> None:
 
 
 def test_every_receipt_is_whole(state: StateFolder) -> None:
-    found = {receipt.id: {**receipt.document, "format": 1} for receipt in state.list_receipts()}
-    assert json.loads(json.dumps(found)) == saved("receipts")
+    found = {one.id: json.loads(json.dumps(one.document)) for one in state.list_receipts()}
+    for document in found.values():
+        assert document.pop("format") == 2
+        assert {step.pop("id") for step in document["steps"]} <= {""}
+    assert found == {
+        name: {key: value for key, value in receipt.items() if key != "format"}
+        for name, receipt in saved("receipts").items()
+    }
     for identifier in found:
         assert state.load_receipt(identifier).id == identifier
 
@@ -125,7 +132,9 @@ TOLD = {
     "5 files by the last line of the journal, and may have finished more.",
     "checkpoint-killed-more": "0 of 1 step done. The next one, write checkpoint, may have been "
     "finished.",
-    "optimize-killed-2": "0 of 3 steps done. The next one, OPTIMIZE, was not committed.",
+    "optimize-killed-2": "0 of 3 steps done. The next one, OPTIMIZE, was not committed. Files "
+    "that it may have written belong to no version: vacuum deletes them once they are older than "
+    "the retention.",
     "optimize-killed-2-more": "0 of 3 steps done. Then OPTIMIZE was committed as version 1.",
     "repair-statistics-killed-more": "0 of 3 steps done. Then repair statistics was committed as "
     "version 1.",
@@ -255,6 +264,12 @@ def test_server_tells_of_each_execution_that_was_cut_off(state: StateFolder) -> 
     killed = [plan for plan in saved("plans").values() if "-killed" in plan["subject"]["uri"]]
     assert len(said) == len(killed)
     assert all("made by another release. Its execution was cut off" in text for text in said)
+
+
+def test_page_undoes_properties_that_an_older_release_has_set(state: StateFolder) -> None:
+    (receipt,) = (one for one in state.list_receipts() if one.digest == plan_of("set-done"))
+    answers = Maintenance(state=state).undo_properties(receipt)
+    assert answers == {"set": "", "unset": "owner"}
 
 
 def test_plan_of_a_later_release_is_listed_and_not_carried_out(
