@@ -68,15 +68,19 @@ def older_plan(
     )
 
 
+_EXECUTIONS = ("begun", "ended")
+"""An execution that was cancelled may have been resumed, and cut off then."""
+
+
 def describe_run(
     document: Mapping[str, Any], journal: Journal, commit_of: CommitOf | None = None
 ) -> str:
     """How far the execution of such a plan came, in sentences."""
     if not journal:
         return "It was not begun: nothing was changed by it."
-    ended = [line for line in journal if line.get("event") == "ended"]
-    if ended:
-        status, receipt = ended[-1].get("status"), ended[-1].get("receipt")
+    last = next((line for line in reversed(journal) if line.get("event") in _EXECUTIONS), {})
+    if last.get("event") == "ended":
+        status, receipt = last.get("status"), last.get("receipt")
         return f"Its execution ended as {status}; the receipt {receipt} says what became of it."
     steps = [
         (step, _Progress(done=_last(journal, at, "done"), batch=_last(journal, at, "batch")))

@@ -178,6 +178,16 @@ def test_plan_that_was_not_begun_and_one_that_ended_are_told(state: StateFolder)
     assert state.load_receipt(receipt).operation == "upgrade"
 
 
+def test_execution_that_was_cancelled_resumed_and_cut_off_is_told_as_cut_off() -> None:
+    digest = plan_of("cancelled")
+    lines = (SAVED / "state" / "runs" / f"{digest}.journal").read_text().splitlines()
+    journal = [json.loads(line) for line in lines]
+    plan = saved("plans")[digest]
+    assert describe_run(plan, journal).startswith("Its execution ended as cancelled; the receipt")
+    told = describe_run(plan, [*journal, journal[0]])
+    assert told.startswith("Its execution was cut off with 3 of 7 steps done: VACUUM START")
+
+
 STRANGE: list[Any] = [None, 1, -1, True, "x", [], {}, [1], [None], {"a": 1}]
 
 
