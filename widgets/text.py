@@ -11,7 +11,6 @@ import html
 import math
 import re
 import shlex
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 UNKNOWN = "unknown"
@@ -200,9 +199,3 @@ def csv_cell(value: object) -> str:
     if any(mark in text for mark in ',"\r\n'):
         text = '"' + text.replace('"', '""') + '"'
     return text
-
-
-def render_csv(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A CSV document with CRLF line ends (RFC 4180), every cell neutralised."""
-    lines: list[Sequence[object]] = [names, *rows]
-    return "".join(",".join(csv_cell(cell) for cell in line) + "\r\n" for line in lines)

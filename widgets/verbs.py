@@ -9,38 +9,38 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
+from explorer.cli.help_pages import Group, add_verb
 from explorer.cli.options import parse_storage_options
 from explorer.errors import InvalidArgumentError, StorageError
 from explorer.storage.local_file import read_local_text
 
 SECRET = "DELTA_EXPLORER_COOKIE_SECRET"
 
-_EXAMPLE = "Example: delta-explorer serve ./orders s3://bucket/events --option anon=true"
-_PASSWORD_EXAMPLE = "Example: delta-explorer password anna --maintenance >> users.txt"
-
 _Many = list[str] | None
-_SERVED = "Served to others"
+_GROUP: Final[Group] = "Page and installation"
+_SERVED = "Options of a server for others"
 
 
 def register_serve(app: typer.Typer) -> None:
     """Add the verbs `serve` and `password` to the command line."""
-    app.command(name="serve", epilog=_EXAMPLE)(_serve)
-    app.command(name="password", epilog=_PASSWORD_EXAMPLE)(_password)
+    add_verb(app, "serve", _GROUP, _serve)
+    add_verb(app, "password", _GROUP, _password)
 
 
 def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
-    uris: Annotated[_Many, typer.Argument(metavar="[URI]...", help="Tables to offer.")] = None,
+    uris: Annotated[_Many, typer.Argument(metavar="URI...", help="Tables to show.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 5006,
     address: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     show: Annotated[  # noqa: FBT002 - typer turns it into --open and --no-open
         bool, typer.Option("--open/--no-open", help="Open a browser on the page.")
     ] = True,
     option: Annotated[
-        _Many, typer.Option("--option", metavar="KEY=VALUE", help="A storage option; repeatable.")
+        _Many,
+        typer.Option("--option", metavar="KEY=VALUE", help="A storage option; may be repeated."),
     ] = None,
     maintenance: Annotated[  # noqa: FBT002 - a flag of the command line
         bool,
@@ -50,11 +50,18 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
             "that opens the link.",
         ),
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who changes tables where nobody signs in: receipts and commits carry the name.",
+        ),
+    ] = None,
     catalog: Annotated[
         str | None, typer.Option(metavar="FILE", help="Offer the tables of a YAML or TOML file.")
     ] = None,
     scan: Annotated[
-        _Many, typer.Option(metavar="FOLDER", help="Offer the tables below it; repeatable.")
+        _Many, typer.Option(metavar="FOLDER", help="Offer the tables below it; may be repeated.")
     ] = None,
     state_dir: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Where plans and receipts are kept.")
@@ -66,7 +73,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         _Many,
         typer.Option(
             metavar="PLACE",
-            help="Let what lies below it be opened, and let logs lead there; repeatable.",
+            help="Let what lies below it be opened, and let logs lead there; may be repeated.",
             rich_help_panel=_SERVED,
         ),
     ] = None,
@@ -102,7 +109,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         _Many,
         typer.Option(
             metavar="HOST[:PORT]",
-            help="A name that browsers know the page by; repeatable.",
+            help="A name that browsers know the page by; may be repeated.",
             rich_help_panel=_SERVED,
         ),
     ] = None,
@@ -115,11 +122,13 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         ),
     ] = False,
 ) -> None:
-    """Show tables in a browser: versions, files, protocol and log.
+    """Show tables in a browser.
 
     Listens on this machine only unless --address says otherwise; then only
     the tables named here can be opened. Nothing can be changed unless
     --maintenance is given. See docs/serving.md for a server for a team.
+
+    Example: delta-explorer serve ./orders s3://bucket/events --option anon=true
     """  # fmt: skip
     serve_tables(
         uris or [],
@@ -128,6 +137,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         open_browser=show,
         storage_options=parse_storage_options(option),
         maintenance=maintenance,
+        by=by,
         catalog=catalog,
         scan=scan or (),
         state_dir=state_dir,
@@ -151,10 +161,12 @@ def _password(
         bool, typer.Option("--stdin", help="Read the password from standard input.")
     ] = False,
 ) -> None:
-    """Print the line of one person for a users file.
+    """Print a line for the users file of `serve --users`.
 
     Asks for the password twice and shows it nowhere. The line holds the name,
     the role and a salted scrypt hash.
+
+    Example: delta-explorer password anna --maintenance >> users.txt
     """
     from widgets.session.people import render_user  # noqa: PLC0415  # loads with the package
 

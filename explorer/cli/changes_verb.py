@@ -10,12 +10,13 @@ import typer
 import explorer
 import explorer.inspect as look
 from explorer.cli.json_lines import plain_rows, print_document
-from explorer.cli.listings import Column, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
-from explorer.cli.row_listing import list_rows
+from explorer.cli.row_listing import list_changes
 from explorer.cli.row_values import row_objects
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import render_count, render_size, render_time
+from explorer.cli.wording import render_count, render_size
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,16 +26,16 @@ if TYPE_CHECKING:
 
 _SCREENFUL = 50
 
-From = Annotated[int, typer.Argument(metavar="FROM", help="The first version of the range.")]
+From = Annotated[int, typer.Argument(metavar="FROM", help="The first version.")]
 To = Annotated[
-    int | None, typer.Argument(metavar="[TO]", help="The last one; by default the latest.")
+    int | None, typer.Argument(metavar="TO", help="The last version; the newest by default.")
 ]
 
 
 Counts = Annotated[
     bool,
     typer.Option(
-        "--count", help="How many rows of each kind changed, version by version, without rows."
+        "--count", help="Count inserted, updated and deleted rows of each version; list no rows."
     ),
 ]
 
@@ -49,7 +50,9 @@ def changes(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which rows came, went and changed between two versions, both inclusive.
+    """The change data feed: rows inserted, updated and deleted.
+
+    Both versions are included. --count counts the rows of each version instead.
 
     Example: delta-explorer changes ./orders 12 15 --limit 100
     """
@@ -116,21 +119,18 @@ def _tell_problems(problems: tuple[Problem, ...]) -> None:
 
 def _print(rows: pa.Table, *, is_cut: bool) -> None:
     console = build_console(sys.stdout)
-    names = rows.column_names
-    # what happened comes first: the screen may be narrow
-    hidden = list_rows(console, rows.select([*names[-3:], *names[:-3]]))
+    hidden = list_changes(console, rows)
     if not rows.num_rows:
-        print_note(console, "no row changed")
+        print_note(console, "no changes")
     if is_cut:
-        shown = rows.num_rows
-        print_note(console, f"the first {shown:,} changes; there are more: --limit N shows N")
+        print_note(console, f"first {count(rows.num_rows, 'change')}; more with --limit N")
     if hidden:
-        print_note(console, f"{hidden:,} more columns; --json shows all")
+        print_note(console, f"{count(hidden, 'more column')}; --json shows all")
 
 
 _COUNTS = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
-    Column(title="time", render=lambda row: render_time(row["timestamp"]), from_width=100),
+    TimeColumn(title="time", moment=lambda row: row["timestamp"], from_width=100),
     Column(title="inserted", render=lambda row: render_count(row["insert"]), align="right"),
     Column(
         title="updated", render=lambda row: render_count(row["update_postimage"]), align="right"

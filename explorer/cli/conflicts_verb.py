@@ -13,10 +13,10 @@ import typer
 import explorer.inspect as look
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import UNKNOWN, render_count, render_time
+from explorer.cli.wording import UNKNOWN, render_count
 from explorer.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ Where = Annotated[
     str | None,
     typer.Option(
         metavar="WHERE",
-        help="Only these rows were read, as \"region = 'emea'\"; without it, all of them.",
+        help="Which rows it read, such as \"region = 'emea'\"; all by default.",
     ),
 ]
 Kind = Annotated[
     str,
     typer.Option(
         metavar="KIND",
-        help="change: it changes rows that it read, as DELETE, UPDATE and MERGE do; or append: "
-        "it adds rows and reads none.",
+        help="change: it changes rows that it read, like DELETE, UPDATE and MERGE; append: it "
+        "adds rows and reads none.",
     ),
 ]
 Level = Annotated[
@@ -51,7 +51,7 @@ Level = Annotated[
     typer.Option(
         "--isolation-level",
         metavar="LEVEL",
-        help="Serializable, WriteSerializable or SnapshotIsolation; by default the table's own.",
+        help="Serializable, WriteSerializable or SnapshotIsolation; the table's own by default.",
     ),
 ]
 
@@ -67,14 +67,17 @@ def conflicts(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which commits since a version a transaction that read it would conflict with.
+    """Which commits a transaction would conflict with.
+
+    The transaction read the table at --read-version. Each commit since is checked by the
+    conflict rules of the isolation level.
 
     Example: delta-explorer conflicts ./orders --read-version 12 --where "country = 'DE'"
     """
     if operation not in _OPERATIONS:
         raise InvalidArgumentError(
-            f"{operation[:60]!r} is no kind of operation.",
-            reason=f"It is one of {', '.join(_OPERATIONS)}.",
+            f"{operation[:60]!r} is not a valid --operation.",
+            reason=f"It can be {' or '.join(_OPERATIONS)}.",
             remedy="Leave it out for an operation that changes rows.",
         )
     table = open_named(uri, option)
@@ -140,11 +143,9 @@ def _who(row: Row) -> str:
 
 _COLUMNS = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
-    Column(
-        title="time", render=lambda row: render_time(row["commit"]["timestamp"]), from_width=100
-    ),
+    TimeColumn(title="time", moment=lambda row: row["commit"]["timestamp"], from_width=100),
     Column(title="operation", render=lambda row: row["commit"]["operation"] or UNKNOWN),
     Column(title="rule", render=lambda row: row["rule"], style=lambda _: "bold"),
-    Column(title="by", render=_who, shrinks=True, limit=60, from_width=120),
+    Column(title="user", render=_who, shrinks=True, limit=60, from_width=120),
     Column(title="both touch", render=_render_overlap, shrinks=True),
 )

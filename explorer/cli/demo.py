@@ -21,16 +21,18 @@ _PORT = 5006
 
 Folder = Annotated[
     Path | None,
-    typer.Argument(metavar="[FOLDER]", help="An empty or new folder; by default a temporary one."),
+    typer.Argument(metavar="FOLDER", help="An empty or new folder; a temporary one by default."),
 ]
 Now = Annotated[
     str | None,
-    typer.Option(metavar="T", help="The time from which its history counts back; now by default."),
+    typer.Option(metavar="T", help="When its history ends; now by default."),
 ]
-Seed = Annotated[int, typer.Option(metavar="N", help="Another seed, another table.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="Where the page listens; 0 picks one.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="The seed of its random values.")]
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, help="The port of the page; 0 takes a free one.")
+]
 Open = Annotated[bool, typer.Option("--open/--no-open", help="Open a browser on the page.")]
-WriteOnly = Annotated[bool, typer.Option("--write-only", help="Write the table, show no page.")]
+WriteOnly = Annotated[bool, typer.Option("--write-only", help="Write the table and open no page.")]
 
 
 def demo(  # the options of a command
@@ -42,7 +44,9 @@ def demo(  # the options of a command
     show: Open = True,
     write_only: WriteOnly = False,
 ) -> None:
-    """Write a table with a history of its own (an online shop's orders) and open the page on it.
+    """Write a demo table and open the page on it.
+
+    The table holds the orders of an online shop, with a history of some weeks.
 
     Example: delta-explorer demo ./orders --seed 7
     """

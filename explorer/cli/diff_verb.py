@@ -20,6 +20,7 @@ from explorer.cli.wording import (
     UNKNOWN,
     printable,
     render_count,
+    render_partition,
     render_size,
     render_size_change,
     render_wide_bounds,
@@ -31,7 +32,8 @@ Older = Annotated[int, typer.Argument(metavar="OLDER", help="The version to star
 Newer = Annotated[
     int,
     typer.Argument(
-        metavar="NEWER", help="The version to arrive at; an older one shows what RESTORE would do."
+        metavar="NEWER",
+        help="The version to compare with; an older one shows what RESTORE would do.",
     ),
 ]
 Layers = Annotated[
@@ -39,8 +41,8 @@ Layers = Annotated[
     typer.Option(
         "--layer",
         metavar="LAYER",
-        help="Only this layer: files, rows, statistics (all of them are read, so only "
-        "where it is asked for), schema, properties or protocol; may be given several times.",
+        help="Only this layer: files, rows, schema, properties, protocol, or statistics (not "
+        "shown by default, since all of them are read); may be repeated.",
     ),
 ]
 
@@ -55,7 +57,9 @@ def diff(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What differs between two versions: files, rows, schema, properties, protocol.
+    """What differs between two versions, layer by layer.
+
+    The layers are files, rows, statistics, schema, properties and protocol.
 
     Example: delta-explorer diff ./orders 12 15 --layer schema
     """
@@ -98,14 +102,14 @@ def _print_files(console: Console, files: Mapping[str, Any]) -> None:
 
 def _print_rows(console: Console, rows: Mapping[str, Any]) -> None:
     words = {
-        "added": "in files that came",
-        "removed": "in files that went",
-        "hidden": "more hidden by deletion vectors",
-        "restored": "no longer hidden",
-        "recounted": "by other counts of the same files",
+        "added": "in added files",
+        "removed": "in removed files",
+        "hidden": "newly deleted by deletion vectors",
+        "restored": "no longer deleted",
+        "recounted": "by other row counts of the same files",
     }
     net = rows["net"]
-    console.print(Text("unknown" if net is None else f"{net:+,} in all"))
+    console.print(Text("unknown" if net is None else f"{net:+,} in total"))
     for name, text in words.items():
         if rows[name] != 0:
             print_note(console, f"{render_count(rows[name])} {text}")
@@ -121,14 +125,14 @@ def _print_statistics(console: Console, rows: list[Row]) -> None:
 
 
 def _print_schema(console: Console, rows: list[Row]) -> None:
-    _print_rows_or_same(console, _SCHEMA, rows, "the same")
+    _print_rows_or_same(console, _SCHEMA, rows, "no changes")
     for text in dict.fromkeys(row["meaning"] for row in rows if row["meaning"]):
         kinds = dict.fromkeys(row["kind"] for row in rows if row["meaning"] == text)
         print_note(console, f"{', '.join(kinds)}: {text}")
 
 
 def _print_properties(console: Console, rows: list[Row]) -> None:
-    _print_rows_or_same(console, _SETTINGS, rows, "the same")
+    _print_rows_or_same(console, _SETTINGS, rows, "no changes")
 
 
 def _print_protocol(console: Console, protocol: Mapping[str, Any]) -> None:
@@ -145,7 +149,7 @@ def _print_protocol(console: Console, protocol: Mapping[str, Any]) -> None:
     )
     for key, before, after in features:
         rows.extend({"name": name, "before": before, "after": after} for name in protocol[key])
-    _print_rows_or_same(console, _SETTINGS, rows, "the same")
+    _print_rows_or_same(console, _SETTINGS, rows, "no changes")
 
 
 def _print_rows_or_same(
@@ -191,11 +195,6 @@ def _hidden(row: Row) -> str:
     return "" if vector is None else render_count(vector["cardinality"])
 
 
-def _partition(row: Row) -> str:
-    values = row["partition_values"] or {}
-    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in values.items())
-
-
 def _arrow(before: str | None, after: str | None) -> str:
     return f"{'-' if before is None else before} -> {'-' if after is None else after}"
 
@@ -229,9 +228,13 @@ _FILES = (
     Column(
         title="rows", render=lambda row: render_count(_either(row, "num_records")), align="right"
     ),
-    Column(title="hidden", render=_hidden, align="right"),
-    Column(title="what", render=lambda row: ", ".join(row.get("changes", ())), shrinks=True),
-    Column(title="partition", render=_partition, shrinks=True),
+    Column(title="deleted", render=_hidden, align="right"),
+    Column(title="change", render=lambda row: ", ".join(row.get("changes", ())), shrinks=True),
+    Column(
+        title="partition",
+        render=lambda row: render_partition(row["partition_values"]),
+        shrinks=True,
+    ),
 )
 _SCHEMA = (
     Column(title="change", render=lambda row: row["kind"], style=lambda _: "bold"),
@@ -248,8 +251,8 @@ _SETTINGS = (
 )
 _STATISTICS = (
     Column(title="column", render=lambda row: row["path"], shrinks=True),
-    Column(title="files with a range", render=_coverage),
-    Column(title="least", render=lambda row: _sides(row, "minimum"), shrinks=True),
-    Column(title="greatest", render=lambda row: _sides(row, "maximum"), shrinks=True),
-    Column(title="nulls", render=lambda row: _sides(row, "null_count"), align="right"),
+    Column(title="files with min/max", render=_coverage),
+    Column(title="min", render=lambda row: _sides(row, "minimum"), shrinks=True),
+    Column(title="max", render=lambda row: _sides(row, "maximum"), shrinks=True),
+    Column(title="null count", render=lambda row: _sides(row, "null_count"), align="right"),
 )

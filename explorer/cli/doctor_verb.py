@@ -28,14 +28,14 @@ _PARTS = (
         title="state", render=lambda row: row["status"], style=lambda row: _COLOURS[row["status"]]
     ),
     Column(title="found", render=lambda row: row["found"] or "", limit=200, shrinks=True),
-    Column(title="wanted", render=lambda row: row["wanted"]),
-    Column(title="for", render=lambda row: row["purpose"], shrinks=True, limit=80),
+    Column(title="needed", render=lambda row: row["wanted"]),
+    Column(title="used for", render=lambda row: row["purpose"], shrinks=True, limit=80),
     Column(title="what to do", render=lambda row: row["remedy"], shrinks=True, limit=400),
 )
 
 
 def doctor(*, as_json: AsJson = False) -> None:
-    """What is installed, what is missing for what, and how to get it.
+    """What is installed, what is missing and how to get it.
 
     Example: delta-explorer doctor
     """

@@ -23,7 +23,9 @@ _COLOURS = {"yes": "green", "no": "red", "conditional": "yellow"}
 def engines(
     uri: Uri, *, version: Version = None, option: StorageOptions = None, as_json: AsJson = False
 ) -> None:
-    """Which engines can read and write the table, since which release, what stops the others.
+    """Which engines can read and write the table.
+
+    For each engine: since which release, or which table feature stops it.
 
     Example: delta-explorer engines ./orders --json
     """
@@ -44,7 +46,7 @@ def _print_matrix(frame: pa.Table) -> None:
     console = build_console(sys.stdout)
     console.print(Text(printable(engines_sentence(frame)), style="bold"))
     print_listing(console, _ENGINES, _shown(list(plain_rows(frame))))
-    print_note(console, f"{UNKNOWN} means that no source says; --json has sources and notes")
+    print_note(console, f"{UNKNOWN} means that no source says; --json shows sources and notes")
 
 
 def _shown(rows: list[Row]) -> list[Row]:
@@ -59,7 +61,7 @@ def _can(row: Row) -> set[str]:
 
 
 def _word(verdict: str) -> str:
-    return {"unknown": UNKNOWN, "conditional": "if"}.get(verdict, verdict)
+    return {"unknown": UNKNOWN, "conditional": "yes, if"}.get(verdict, verdict)
 
 
 def _since(release: str | None, exact: bool | None) -> str:  # noqa: FBT001  # a cell of the frame
@@ -127,7 +129,7 @@ _ENGINES = (
     *_columns_of("reads", "can_read", "readable_since"),
     *_columns_of("writes", "can_write", "writable_since"),
     Column(title="evidence", render=_evidence),
-    Column(title="because of", render=_why, shrinks=True, limit=2000),
+    Column(title="reason", render=_why, shrinks=True, limit=2000),
     Column(title="as of", render=lambda row: row["as_of"] or "", limit=12, from_width=140),
     Column(title="source", render=lambda row: row["source"] or "", shrinks=True, from_width=180),
 )

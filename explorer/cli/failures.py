@@ -75,7 +75,7 @@ def describe_usage(message: str) -> Fields:
     return {
         "kind": "invalid_argument",
         "problem": message,
-        "reason": "The command line does not fit what the verb takes.",
+        "reason": "The verb does not take these arguments.",
         "remedy": "Run delta-explorer --help, or delta-explorer VERB --help.",
         "spec": None,
     }
@@ -87,16 +87,16 @@ def describe_cancelled() -> Fields:
         "kind": "cancelled",
         "problem": "Cancelled.",
         "reason": "The command was interrupted.",
-        "remedy": "Start it again if it is still wanted.",
+        "remedy": "Run it again if you still need it.",
         "spec": None,
     }
 
 
 def describe_out_of_memory() -> Fields:
-    """The fields for a machine that is too small for the question."""
+    """The fields for a question that needs more memory than there is."""
     return {
         "kind": "limit_exceeded",
-        "problem": "There is not enough memory for this.",
+        "problem": "There is not enough memory.",
         "reason": "The table's log holds more than this process may keep in memory.",
         "remedy": "Ask for less (--limit), or run this on a machine with more memory.",
         "spec": None,

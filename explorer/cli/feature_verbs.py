@@ -14,43 +14,44 @@ from explorer.progress import ProgressCallback
 
 Action = Annotated[
     str | None,
-    typer.Argument(metavar="add|drop", help="What becomes of the constraint."),
+    typer.Argument(metavar="add|drop", help="Add or drop the constraint."),
 ]
 Name = Annotated[str | None, typer.Argument(metavar="NAME", help="The constraint's name.")]
 Expression = Annotated[
     str | None,
-    typer.Argument(metavar="[EXPR]", help="What must be true for every row, as SQL."),
+    typer.Argument(metavar="EXPR", help="What must be true for every row, as SQL."),
 ]
 IfExists = Annotated[
-    bool, typer.Option("--if-exists", help="A constraint that is not there is no error.")
+    bool, typer.Option("--if-exists", help="Succeed where the table has no such constraint.")
 ]
 
 Features = Annotated[
-    list[str] | None, typer.Argument(metavar="[FEATURE]...", help="Features to enable.")
+    list[str] | None, typer.Argument(metavar="FEATURE...", help="Features to enable.")
 ]
 ReaderVersion = Annotated[
-    int | None, typer.Option("--reader-version", metavar="N", help="At least this reader version.")
+    int | None,
+    typer.Option("--reader-version", metavar="N", help="Raise the reader version to at least N."),
 ]
 WriterVersion = Annotated[
-    int | None, typer.Option("--writer-version", metavar="N", help="At least this writer version.")
+    int | None,
+    typer.Option("--writer-version", metavar="N", help="Raise the writer version to at least N."),
 ]
 
 OnlyUsed = Annotated[
     bool,
     typer.Option(
         "--only-used",
-        help="Of features that came with a version's number, list those alone that were used.",
+        help="Leave out features of the old protocol version that no version ever used.",
     ),
 ]
 
-Feature = Annotated[
-    str | None, typer.Argument(metavar="[FEATURE]", help="The feature that is to go.")
-]
+Feature = Annotated[str | None, typer.Argument(metavar="FEATURE", help="The feature to drop.")]
 TruncateHistory = Annotated[
     bool,
     typer.Option(
         "--truncate-history",
-        help="Only once no log file speaks of it; without it the history stays, protected.",
+        help="Also remove the history that names the feature; without it, the history stays "
+        "and is protected by a checkpoint.",
     ),
 ]
 
@@ -68,7 +69,9 @@ def plan_constraint(  # noqa: PLR0913  # the options of a command
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to add or drop a CHECK constraint, or do it; adding holds every row against it.
+    """Add or drop a CHECK constraint.
+
+    Before one is added, every row of the table is checked against it.
 
     Example: delta-explorer constraint ./orders add amount_is_positive 'amount > 0'
     """
@@ -83,8 +86,8 @@ def plan_constraint(  # noqa: PLR0913  # the options of a command
     if action == "drop" and name is not None and expression is None:
         return plan_drop_constraint(table, name, if_exists, progress=progress)
     raise InvalidArgumentError(
-        "It is not clear what should become of which constraint.",
-        reason="A constraint is added by its name and a condition, and dropped by its name.",
+        "The arguments do not name a constraint to add or drop.",
+        reason="Adding takes a name and a condition, dropping only a name.",
         remedy="Write add NAME EXPR, or drop NAME, or --apply DIGEST.",
     )
 
@@ -99,7 +102,9 @@ def plan_upgrade_of(  # noqa: PLR0913  # the options of a command
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to enable features, or do it; the plan says first who can no longer use the table.
+    """Enable table features, or raise the protocol versions.
+
+    The plan says which engines can no longer use the table afterwards.
 
     Example: delta-explorer upgrade ./orders deletionVectors
     """
@@ -126,7 +131,9 @@ def plan_drop_of(
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to drop a feature, or do it; the plan says which of its two steps it is.
+    """Drop a table feature.
+
+    Some features take two steps; the plan says which of them it is.
 
     Example: delta-explorer drop-feature ./orders deletionVectors
     """

@@ -1,4 +1,4 @@
-"""`foreign`: what lies in a table's folder that Delta does not manage, and where its bytes go."""
+"""`foreign`: files in a table's folder that Delta does not manage, and where its bytes go."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 def foreign(
     uri: Uri, *, limit: Limit = None, option: StorageOptions = None, as_json: AsJson = False
 ) -> None:
-    """What lies in the folder that Delta does not manage, and whether VACUUM would delete it.
+    """Files in the table's folder that Delta does not manage.
+
+    With the size of each part of the folder, and whether VACUUM would delete these files.
 
     Example: delta-explorer foreign ./orders --limit 20
     """
@@ -43,6 +45,8 @@ def _document(found: Folder, limit: int | None) -> Row:
         "version": found.version,
         "sentence": found.sentence,
         "sizes": list(plain_rows(found.sizes)),
+        "reference_keeps": found.reference_keeps,
+        "reference_keeps_until": found.reference_keeps_until,
         "num_files": found.files.num_rows,
         "files": list(plain_rows(files)),
     }
@@ -58,18 +62,20 @@ def _print(found: Folder, limit: int) -> None:
         print_cut(console, len(rows), found.files.num_rows, "files")
 
 
-def _ours(row: Row) -> str:
+def _deletable_from(row: Row) -> str:
     if row["vacuum_deletes"]:
-        return "deletes it"
+        return "now"
     since = row["deletable_from"]
     if since is None:  # what is not foreign waits for a retention that can be read
         return "never" if row["reason"].startswith("foreign") else "unknown"
-    return f"from {render_time(since)}"
+    return render_time(since)
 
 
-def _theirs(row: Row) -> str:
-    deletes = row["reference_deletes"]
-    return "" if deletes is None else "deletes it" if deletes else "no"
+def _in_delta_spark(row: Row) -> str:
+    deletes, since = row["reference_deletes"], row["reference_from"]
+    if deletes is None or deletes:
+        return "now" if deletes else ""
+    return "no" if since is None else f"from {render_time(since)}"
 
 
 _SIZES = (
@@ -82,7 +88,7 @@ _FILES = (
     Column(title="path", render=lambda row: row["path"], shrinks=True),
     Column(title="kind", render=lambda row: row["kind"]),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(title="our vacuum", render=_ours),
-    Column(title="the reference's, now", render=_theirs),
+    Column(title="deletable from", render=_deletable_from),
+    Column(title="in Delta Spark", render=_in_delta_spark),
     Column(title="why", render=lambda row: row["reason"], shrinks=True, from_width=140),
 )

@@ -1,4 +1,4 @@
-"""`health`: whether the log is sound, what opening the table costs, and what would mend it."""
+"""`health`: whether the log is sound, what opening the table costs, and what would repair it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rich.text import Text
 import explorer.inspect as look
 from explorer.cli.answering import Answer
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_count, render_size, render_time
+from explorer.cli.wording import printable, render_count, render_size
 
 if TYPE_CHECKING:
     from explorer.inspect.health.table_health import Health
@@ -27,8 +27,8 @@ WithFiles = Annotated[
     bool,
     typer.Option(
         "--files",
-        help="Read the whole checkpoint, and list the files, to see which are gone, and which "
-        "have nulls in NOT NULL columns.",
+        help="Also read the whole checkpoint and list the data files: which are missing, and "
+        "which have nulls in NOT NULL columns; compare checkpoints and checksums with the commits.",
     ),
 ]
 
@@ -41,7 +41,10 @@ def health(  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Whether the log is sound: gaps, checkpoints, hint, checksums, clocks; and what mends it.
+    """What is wrong with the log, and what repairs it.
+
+    Checks for gaps, and checks checkpoints, the hint, checksums and clocks. Also shows what
+    opening the table costs. --files also finds missing data files.
 
     Example: delta-explorer health ./orders --files
     """
@@ -65,6 +68,7 @@ def _document(found: Health, limit: int | None) -> Row:
         "version": found.version,
         "sentence": found.sentence,
         "opens": found.opens,
+        "readable_version": found.readable_version,
         "cost": found.cost,
         "is_checkpoint_read": found.is_checkpoint_read,
         "findings": list(plain_rows(found.findings)),
@@ -91,9 +95,11 @@ def _print(found: Health, limit: int) -> None:
         print_listing(console, _NULLS, list(plain_rows(found.nulls.files.slice(0, limit))))
         print_cut(console, min(limit, total), total, "files")
     if not found.has_listed:
-        print_note(console, "the files were not looked at; --files does")
+        print_note(console, "the data files were not checked; --files checks them")
     if found.opens and not found.is_checkpoint_read:
-        print_note(console, "the checkpoint is large and was not read whole; --files does")
+        print_note(
+            console, "the checkpoint is large and was only partly read; --files reads all of it"
+        )
 
 
 def _repair(row: Row) -> str:
@@ -108,26 +114,26 @@ _FINDINGS = (
     ),
     Column(title="finding", render=lambda row: row["problem"], shrinks=True, limit=600),
     Column(title="evidence", render=lambda row: row["evidence"] or "", shrinks=True),
-    Column(title="mended by", render=_repair),
+    Column(title="repair", render=_repair),
     Column(title="why", render=lambda row: row["reason"], shrinks=True, limit=600, from_width=160),
 )
 _BYTES = (
     Column(title="log files", render=lambda row: row["kind"], style=lambda _: "bold"),
-    Column(title="number", render=lambda row: render_count(row["num_files"]), align="right"),
+    Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(title="oldest (UTC)", render=lambda row: render_time(row["oldest"])),
-    Column(title="newest (UTC)", render=lambda row: render_time(row["newest"])),
+    TimeColumn(title="oldest", moment=lambda row: row["oldest"]),
+    TimeColumn(title="newest", moment=lambda row: row["newest"]),
 )
 _MISSING = (
     Column(title="missing", render=lambda row: row["what"]),
     Column(title="file", render=lambda row: row["file"], shrinks=True),
-    Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
+    Column(title="rows", render=lambda row: render_count(row["num_rows"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
 )
 _NULLS = (
-    Column(title="null where none may be", render=lambda row: row["column"]),
+    Column(title="NOT NULL column", render=lambda row: row["column"]),
     Column(title="file", render=lambda row: row["path"], shrinks=True),
     Column(title="nulls", render=lambda row: render_count(row["num_nulls"]), align="right"),
     Column(title="known by", render=lambda row: row["known_by"]),
-    Column(title="", render=lambda row: "or deleted" if row["may_be_deleted"] else ""),
+    Column(title="", render=lambda row: "or in deleted rows" if row["may_be_deleted"] else ""),
 )

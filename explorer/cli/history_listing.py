@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 from rich.console import Console
 
-from explorer.cli.listings import Column, Row, print_listing, print_note
-from explorer.cli.wording import UNKNOWN, render_change, render_size_change, render_time
+from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
+from explorer.cli.wording import UNKNOWN, render_change, render_size_change
 
 _COLOURS = {
     "CREATE": "magenta",
@@ -33,15 +33,23 @@ _SAYS_NOTHING = ("", "[]", "{}", "null", None)
 def list_versions(console: Console, rows: list[dict[str, Any]]) -> None:
     """Rows of `explorer.inspect.timeline`, each with the `operation_parameters` of history."""
     if not rows:
-        print_note(console, "no commit is left in the log, only a checkpoint")
+        print_note(console, "no commits remain in the log, only a checkpoint")
     print_listing(console, _COLUMNS, rows)
     if any(row["is_checkpoint"] for row in rows):
-        print_note(console, "* a checkpoint stands at this version")
-    for newer, older in pairwise(rows):
-        if newer["version"] - older["version"] > 1:
-            first, last = older["version"] + 1, newer["version"] - 1
+        print_note(console, "* this version has a checkpoint")
+
+
+def list_gaps(console: Console, newest_first: list[int]) -> None:
+    """The versions between these whose commits are missing."""
+    for newer, older in pairwise(newest_first):
+        if newer - older > 1:
+            first, last = older + 1, newer - 1
             gap = f"version {first} is" if first == last else f"versions {first} to {last} are"
             print_note(console, f"! {gap} missing from the log")
+
+
+def list_unreadable(console: Console, rows: list[dict[str, Any]]) -> None:
+    """Why commits could not be read."""
     for row in rows:
         if row["problem"]:
             print_note(console, f"! version {row['version']}: {row['problem']}")
@@ -91,7 +99,7 @@ def _readable(value: str) -> str:
 
 _COLUMNS = (
     Column(title="version", render=_version, align="right", style=lambda _: "bold"),
-    Column(title="time (UTC)", render=lambda row: render_time(row["timestamp"])),
+    TimeColumn(title="time", moment=lambda row: row["timestamp"]),
     Column(
         title="operation",
         render=_operation,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from rich.text import Text
 import explorer.inspect as look
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_document
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import (
     AsJson,
     Limit,
@@ -22,7 +23,7 @@ from explorer.cli.options import (
     check_one_point_in_time,
 )
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_time
+from explorer.cli.wording import UNKNOWN, printable, render_count, render_partition, render_size
 from explorer.table.target_size import parse_target
 
 _SCREENFUL = 20
@@ -34,9 +35,7 @@ Target = Annotated[
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option(
-        "--column", "-c", metavar="NAME", help="Look at this column; may be given several times."
-    ),
+    typer.Option("--column", "-c", metavar="NAME", help="Only this column; may be repeated."),
 ]
 
 
@@ -51,7 +50,9 @@ def layout(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Sizes of the files, small ones by partition, overlap by column, and what OPTIMIZE did.
+    """File sizes, small files by partition, and clustering.
+
+    Also shows how much files overlap in each column, and what each OPTIMIZE did.
 
     Example: delta-explorer layout ./orders --target 128mb --column amount
     """
@@ -101,7 +102,7 @@ def _print(document: Row) -> None:
     if document["optimize"]:
         print_listing(console, _EFFECTS, document["optimize"])
     else:
-        print_note(console, "the log that is left knows no OPTIMIZE")
+        print_note(console, "no OPTIMIZE in the remaining log")
 
 
 def _bar(row: Row) -> str:
@@ -109,13 +110,13 @@ def _bar(row: Row) -> str:
     return "▪" * length
 
 
-def _partition(row: Row) -> str:
-    pairs = row["partition"].items()
-    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in pairs)
-
-
 def _depth(row: Row) -> str:
-    return UNKNOWN if row["mean_depth"] is None else f"{row['mean_depth']:,.1f}"
+    mean, whole = row["mean_depth"], row["mean_partition_files"]
+    return UNKNOWN if mean is None else f"{mean:,.1f} of {whole:,.1f}"
+
+
+def _before_and_after(fact: str, render: Callable[[int | None], str]) -> Callable[[Row], str]:
+    return lambda row: f"{render(row[f'{fact}_before'])} -> {render(row[f'{fact}_after'])}"
 
 
 _SIZES = (
@@ -126,37 +127,47 @@ _SIZES = (
     Column(title="", render=_bar),
 )
 _PARTITIONS = (
-    Column(title="partition", render=_partition, style=lambda _: "bold", shrinks=True),
+    Column(
+        title="partition",
+        render=lambda row: render_partition(row["partition"]),
+        style=lambda _: "bold",
+        shrinks=True,
+    ),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(title="small", render=lambda row: render_count(row["small_files"]), align="right"),
-    Column(title="would be", render=lambda row: render_count(row["files_after"]), align="right"),
-    Column(title="rewrites", render=lambda row: render_size(row["small_bytes"]), align="right"),
-    Column(title="saves per GiB", render=lambda row: f"{row['saved_per_gib']:,.1f}", align="right"),
+    Column(title="small files", render=lambda row: render_count(row["small_files"]), align="right"),
+    Column(title="files after", render=lambda row: render_count(row["files_after"]), align="right"),
+    Column(title="rewritten", render=lambda row: render_size(row["small_bytes"]), align="right"),
+    Column(title="saved per GiB", render=lambda row: f"{row['saved_per_gib']:,.1f}", align="right"),
 )
 _COLUMNS = (
     Column(title="column", render=lambda row: row["column"], style=lambda _: "bold"),
     Column(title="", render=lambda row: "clustered by" if row["is_clustering"] else ""),
     Column(title="files per value", render=_depth, align="right"),
-    Column(title="at most", render=lambda row: render_count(row["max_depth"]), align="right"),
-    Column(title="alone", render=lambda row: render_count(row["files_alone"]), align="right"),
+    Column(title="most", render=lambda row: render_count(row["max_depth"]), align="right"),
+    Column(title="no overlap", render=lambda row: render_count(row["files_alone"]), align="right"),
     Column(
-        title="without bounds",
+        title="no bounds",
         render=lambda row: render_count(row["files_without_bounds"]),
         align="right",
     ),
 )
 _EFFECTS = (
     Column(title="OPTIMIZE", render=lambda row: f"version {row['version']}"),
-    Column(title="time (UTC)", render=lambda row: render_time(row["timestamp"])),
-    Column(title="files", render=lambda row: render_count(row["files_before"]), align="right"),
-    Column(title="after", render=lambda row: render_count(row["files_after"]), align="right"),
-    Column(title="mean size", render=lambda row: render_size(row["mean_before"]), align="right"),
-    Column(title="after", render=lambda row: render_size(row["mean_after"]), align="right"),
-    Column(title="written", render=lambda row: render_size(row["bytes_after"]), align="right"),
+    TimeColumn(title="time", moment=lambda row: row["timestamp"]),
+    Column(title="files", render=_before_and_after("files", render_count), align="right"),
+    Column(title="mean size", render=_before_and_after("mean", render_size), align="right"),
+    Column(
+        title="written",
+        render=lambda row: render_size(row["bytes_after"]),
+        align="right",
+        from_width=100,
+    ),
+    Column(title="verdict", render=lambda row: row["verdict"] or UNKNOWN, shrinks=True),
     Column(
         title="vectors removed",
         render=lambda row: render_count(row["deletion_vectors_removed"]),
         align="right",
+        from_width=140,
     ),
 )

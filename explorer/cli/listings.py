@@ -6,17 +6,24 @@ the terminal obeys what a table says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from explorer.cli.wording import printable
+from explorer.cli.wording import UNKNOWN, printable
+from explorer.protocol.utc_times import render_times
 
 Row = Mapping[str, Any]
+
+_GAP = 2
+"""Blanks between columns."""
+_LEAST = 12
+"""Characters of a column's text that a narrow terminal still shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +31,8 @@ class Column:
     """One column of a listing.
 
     `render` gives the cell's text; `style` may look at the row for a colour.
-    `shrinks` says that the text may be cut where the terminal is narrow; below
-    `from_width` columns of the terminal the column is left out. `limit` is the
+    `shrinks` says that the text may be cut where the terminal is narrow, but not below the
+    title; below `from_width` columns of the terminal the column is left out. `limit` is the
     longest text: a path may be longer than any screen.
     """
 
@@ -37,25 +44,95 @@ class Column:
     limit: int = 400
     from_width: int = 0
 
-    def cell(self, row: Row) -> Text:
-        """The cell of one row, inert."""
-        style = "" if self.style is None else self.style(row)
-        text = printable(self.render(row), self.limit)
-        return Text(text, style=style, no_wrap=True, overflow="ellipsis")
+    def texts(self, rows: Sequence[Row]) -> list[str]:
+        """The cells' texts."""
+        return [self.render(row) for row in rows]
+
+    def cells(self, rows: Sequence[Row]) -> list[Text]:
+        """The cells, inert."""
+        return [
+            Text(
+                printable(text, self.limit),
+                style="" if self.style is None else self.style(row),
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+            for row, text in zip(rows, self.texts(rows), strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeColumn(Column):
+    """A column of times, to the second only where two of them could be confused.
+
+    `moment` gives the time of a row, `unknown` stands where there is none.
+    """
+
+    render: Callable[[Row], str] = str
+    moment: Callable[[Row], datetime | None]
+    unknown: str = UNKNOWN
+
+    def texts(self, rows: Sequence[Row]) -> list[str]:
+        """The times."""
+        return render_times([self.moment(row) for row in rows], self.unknown)
 
 
 def print_listing(console: Console, columns: Iterable[Column], rows: Iterable[Row]) -> None:
     """All rows, one a line; columns without any text are left out."""
-    shown = [column for column in columns if console.width >= column.from_width]
-    cells = [[column.cell(row) for column in shown] for row in rows]
-    used = [at for at in range(len(shown)) if any(line[at] for line in cells)]
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for at in used:
-        column = shown[at]
-        grid.add_column(Text(column.title), justify=column.align, no_wrap=not column.shrinks)
-    for line in cells:
-        grid.add_row(*(line[at] for at in used))
+    held = list(rows)
+    made = [
+        (column, cells)
+        for column in columns
+        if console.width >= column.from_width and any(cells := column.cells(held))
+    ]
+    wanted = [_width(column, cells) for column, cells in made]
+    least = [_least_width(column, cells) for column, cells in made]
+    grid = Grid(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="dim")
+    room = console.width - _GAP * (len(made) - 1)
+    for (column, _), width in zip(made, _fitted(wanted, least, room), strict=True):
+        title = Text(column.title, no_wrap=True, overflow="ellipsis")
+        grid.add_column(title, justify=column.align, no_wrap=True, width=width)
+    for at in range(len(held)):
+        grid.add_row(*(cells[at] for _, cells in made))
     print_grid(console, grid)
+
+
+def count_fitting(console: Console, columns: Sequence[Column], rows: Sequence[Row]) -> int:
+    """How many of the first columns fit beside each other with titles that are whole; at
+    least one."""
+    used, found = -_GAP, 0
+    for column in columns:
+        used += _GAP + _least_width(column, column.cells(rows))
+        if used > console.width and found:
+            break
+        found += 1
+    return found
+
+
+def _width(column: Column, cells: Sequence[Text]) -> int:
+    return max([Text(column.title).cell_len, *(cell.cell_len for cell in cells)])
+
+
+def _least_width(column: Column, cells: Sequence[Text]) -> int:
+    wanted = _width(column, cells)
+    if not column.shrinks:
+        return wanted
+    return min(wanted, max(Text(column.title).cell_len, _LEAST))
+
+
+def _fitted(wanted: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """The widths of columns: the widest ones give way first, none below its least."""
+    widths = list(wanted)
+    while sum(widths) > room:
+        loose = [at for at, width in enumerate(widths) if width > least[at]]
+        if not loose:
+            break
+        widest = max(loose, key=lambda at: widths[at])
+        second = max((widths[at] for at in loose if at != widest), default=0)
+        over = sum(widths) - room
+        step = max(1, min(over, widths[widest] - max(second, least[widest])))
+        widths[widest] -= step
+    return widths
 
 
 def print_grid(console: Console, grid: Grid) -> None:

@@ -53,7 +53,7 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_PROBLEM
     except UnicodeEncodeError as error:
         odd = any("\ud800" <= letter <= "\udfff" for text in arguments for letter in text)
-        report(describe_usage("An argument is no UTF-8 text.") if odd else describe_bug(error))
+        report(describe_usage("An argument is not UTF-8 text.") if odd else describe_bug(error))
         return EXIT_USAGE if odd else EXIT_PROBLEM
     except Exception as error:  # noqa: BLE001 - the outermost place: a bug must not end in a traceback
         report(describe_bug(error))
@@ -70,9 +70,7 @@ def _run_verb(arguments: Sequence[str], report: Report) -> int:
         report(error.as_dict())
         return exit_code_of(error)
     except typer.TyperException as usage:
-        # without a verb the help has been shown, and there is nothing to add
-        if message := usage.format_message():
-            report(describe_usage(message))
+        report(describe_usage(usage.format_message()))
         return usage.exit_code
     except typer.Abort:
         report(describe_cancelled())

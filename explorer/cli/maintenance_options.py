@@ -3,7 +3,6 @@ printed page, or an approval a receipt."""
 
 from __future__ import annotations
 
-import getpass
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -35,7 +34,6 @@ from explorer.cli.options import (
 from explorer.cli.plan_arguments import check_arguments
 from explorer.cli.terminal import show_progress
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.unicode_text import replace_unencodable
 
 if TYPE_CHECKING:
     from explorer.maintenance.documents.receipt import Receipt
@@ -49,25 +47,35 @@ Apply = Annotated[
     typer.Option(
         "--apply",
         metavar="DIGEST",
-        help="Carry out exactly the plan with this digest; without it nothing is changed.",
+        help="Carry out exactly the plan with this digest. Without it nothing is changed.",
     ),
 ]
 Confirm = Annotated[
     str | None,
-    typer.Option(
-        "--confirm", metavar="NAME", help="The table's name, where a guard asks for it, typed."
-    ),
+    typer.Option("--confirm", metavar="NAME", help="The table's name, where a guard asks for it."),
 ]
 Reason = Annotated[
     str | None,
-    typer.Option("--reason", metavar="TEXT", help="Why, where a guard asks; the receipt keeps it."),
+    typer.Option(
+        "--reason",
+        metavar="TEXT",
+        help="The reason, where a guard asks for it; it is kept in the receipt.",
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="NAME",
+        help="Who does it: the receipt and the commits carry the name, and none without it.",
+    ),
 ]
 StateDirectory = Annotated[
     Path | None,
     typer.Option(
         "--state-dir",
         metavar="DIR",
-        help="Where plans and receipts are kept; by default your own state folder.",
+        help="The folder of plans and receipts; your own state folder by default.",
     ),
 ]
 Retention = Annotated[
@@ -75,7 +83,8 @@ Retention = Annotated[
     typer.Option(
         "--retention",
         metavar="DURATION",
-        help="How long, such as '14 days' or '36 hours'; by default as the table says.",
+        help="How long to keep, such as '14 days' or '36 hours'; by default what the table's "
+        "properties say.",
     ),
 ]
 
@@ -94,7 +103,7 @@ Planner = Callable[..., "Plan"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a person asked of a verb that changes a table."""
+    """What a person asked a verb to do that changes a table."""
 
     operation: Operation
     uri: str
@@ -102,6 +111,7 @@ class Request:
     apply: str | None
     confirm: str | None
     reason: str | None
+    by: str | None
     state_dir: Path | None
     limit: int | None
     as_json: bool
@@ -113,6 +123,7 @@ def _shared(  # noqa: PLR0913  # the options that every such verb has
     apply: Apply = None,
     confirm: Confirm = None,
     reason: Reason = None,
+    by: By = None,
     state_dir: StateDirectory = None,
     limit: Limit = None,
     option: StorageOptions = None,
@@ -173,15 +184,19 @@ def _plan(request: Request, table: explorer.Table, planner: Planner) -> int:
     if request.as_json:
         print_plan_document(plan, request.limit)
     else:
-        further = repeated_options(request.state_dir, request.option)
+        further = repeated_options(request.state_dir, request.option, request.by)
         print_plan(plan, request.limit or SCREENFUL, further)
     return EXIT_REFUSED if plan.refusals else 0
 
 
-def repeated_options(state_dir: Path | None, pairs: list[str] | None = None) -> list[str]:
+def repeated_options(
+    state_dir: Path | None, pairs: list[str] | None = None, by: str | None = None
+) -> list[str]:
     """The options that have to be given again where a plan is applied, as words of the shell:
-    where it is kept, and the storage options by their keys, because a value may be a secret."""
-    words = [] if state_dir is None else ["--state-dir", shlex.quote(str(state_dir))]
+    who does it, where it is kept, and the storage options by their keys, because a value may be
+    a secret."""
+    words = [] if by is None else ["--by", shlex.quote(by)]
+    words += [] if state_dir is None else ["--state-dir", shlex.quote(str(state_dir))]
     for pair in pairs or ():
         words += ["--option", f"{shlex.quote(pair.partition('=')[0])}=…"]
     return words
@@ -206,13 +221,15 @@ def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> i
     plan = state.load_plan(_named(request.apply), table)
     if plan.operation != request.operation:
         raise InvalidArgumentError(
-            f"The plan {plan.digest[:12]} is none of this verb.",
+            f"The plan {plan.digest[:12]} belongs to another verb.",
             reason=f"It was made for the operation {plan.operation}.",
             remedy="Apply it with the verb that made it.",
         )
     check_arguments(plan, own, table)
     earlier = completed_run(state, plan.digest)
-    approval = Approval(plan.digest, by=_user(), table_name=request.confirm, reason=request.reason)
+    approval = Approval(
+        plan.digest, by=request.by or None, table_name=request.confirm, reason=request.reason
+    )
     with show_progress() as progress:
         running = start(
             plan,
@@ -236,7 +253,7 @@ def _named(digest: str | None) -> str:
     if not digest:
         raise InvalidArgumentError(
             "No plan is named.",
-            reason="--apply takes the digest of a plan, and got an empty text.",
+            reason="--apply takes the digest of a plan, not an empty text.",
             remedy="`delta-explorer plans` lists the plans with their digests.",
         )
     return digest
@@ -250,12 +267,5 @@ def _wait(running: Any) -> Receipt:
             receipt = running.result()
         except KeyboardInterrupt:
             running.cancel()
-            sys.stderr.write("Stopping between two changes...\n")
+            sys.stderr.write("Stopping after this step...\n")
     return receipt
-
-
-def _user() -> str | None:
-    try:
-        return replace_unencodable(getpass.getuser())
-    except (OSError, KeyError):  # no name for this user
-        return None

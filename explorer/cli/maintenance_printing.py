@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from explorer.cli.failures import report_as_text
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
@@ -28,21 +29,21 @@ _VERBS = {"set-properties": "set"}
 _LEFTOVERS = 10
 """Files named in a receipt; the document has up to a thousand."""
 
-_SIGNS = {"warn": "!", "refuse": "x"}
-_STYLES = {"warn": "yellow", "refuse": "bold red"}
-
 
 def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
-    """What a plan does and what becomes impossible, then guards, steps and files, and how it
-    is applied; `further` are words that belong to the command then."""
+    """What blocks a plan, what it does and what becomes impossible, then warnings, steps and
+    files, and how it is applied; `further` are words that belong to the command then."""
     console = build_console(sys.stdout)
-    # a refused plan must not read as if it could still be done
-    before = "Refused by a guard. Planned was: " if plan.refusals else ""
-    console.print(Text(f"{before}{printable(plan.summary, 2000)}", style="bold"))
+    # a blocked plan must not read as if it could still be done
+    for verdict in plan.refusals:
+        text = f"Blocked: {verdict.message} {verdict.remedy}".rstrip()
+        console.print(Text(printable(text, 2000), style="bold red"))
+    before, style = ("The plan: ", "dim") if plan.refusals else ("", "bold")
+    console.print(Text(f"{before}{printable(plan.summary, 2000)}", style=style))
     for verdict in plan.verdicts:
-        if verdict.outcome != "allow":
-            text = f"{_SIGNS[verdict.outcome]} {verdict.message} {verdict.remedy}".rstrip()
-            console.print(Text(printable(text, 2000), style=_STYLES[verdict.outcome]))
+        if verdict.outcome == "warn":
+            text = f"! {verdict.message} {verdict.remedy}".rstrip()
+            console.print(Text(printable(text, 2000), style="yellow"))
     if plan.steps:
         console.print()
         print_listing(console, _STEPS, [_step(number, step) for number, step in _counted(plan)])
@@ -58,8 +59,7 @@ def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
 def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
     print_note(console, f"plan {plan.digest}")
     if plan.refusals:
-        text = "A guard refuses this plan: nothing was changed, and it cannot be carried out."
-        print_note(console, text)
+        print_note(console, "Nothing was changed. A blocked plan cannot be applied.")
         return
     if not plan.steps:
         return
@@ -70,7 +70,7 @@ def _print_way_on(console: Console, plan: Plan, further: Sequence[str]) -> None:
     if plan.asks_for_name:
         words += ["--confirm", "NAME", "--reason", "TEXT"]
     command = " ".join((*words, *further))
-    print_note(console, f"Nothing was changed. To do it: delta-explorer {command}")
+    print_note(console, f"Nothing was changed. To apply this plan: delta-explorer {command}")
 
 
 def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
@@ -83,9 +83,11 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
     style = "bold" if is_done else "bold red"
     console.print(Text(f"{receipt.operation}: {receipt.status}", style=style))
     if was_done_before:
-        when = _time(receipt.ended_at)
-        text = f"This plan was carried out before, at {when} UTC; nothing was done now."
+        when = render_time(_moment(receipt.ended_at))
+        text = f"This plan was already carried out at {when}; nothing was changed now."
         console.print(Text(text, style="yellow"))
+    if receipt.approved_by:
+        print_note(console, printable(f"approved by {receipt.approved_by}", 400))
     # a summary speaks as if it had happened
     planned = "" if is_done else "Planned: "
     print_note(console, printable(f"{planned}{receipt.summary}", 2000))
@@ -112,10 +114,10 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
             print_note(console, f"{found.outcome}: {found.path} ({found.reason})")
     _print_leftovers(console, receipt)
     for check in receipt.checks:
-        sign = "ok" if check.holds else "x"
+        sign = "OK" if check.holds else "Failed"
         print_note(console, f"{sign} {check.what}: {check.detail}")
     if receipt.undo is not None:
-        print_note(console, f"The way back: {receipt.undo}")
+        print_note(console, f"Undo: {receipt.undo}")
     print_note(console, f"receipt {receipt.id}")
     if receipt.problem is not None:
         report_as_text(receipt.problem.as_dict())
@@ -130,7 +132,7 @@ def _print_leftovers(console: Console, receipt: Receipt) -> None:
         print_note(console, printable(found.sentence, 2000))
     for word, paths, number in (
         ("left", found.left, found.num_left),
-        ("may begin with", found.unlisted, found.num_unlisted),
+        ("name may begin with", found.unlisted, found.num_unlisted),
     ):
         for path in paths[:_LEFTOVERS]:
             print_note(console, f"{word}: {path}")
@@ -210,14 +212,10 @@ def _counted_files(row: Row, key: str) -> str:
     return render_count(row[key]) if has_files else ""
 
 
-def _time(milliseconds: int) -> str:
+def _moment(milliseconds: int | None) -> datetime | None:
     from explorer.table.times import render_time as time_of  # noqa: PLC0415  # after Arrow
 
-    return render_time(time_of(milliseconds))
-
-
-def _time_or_nothing(milliseconds: int | None) -> str:
-    return "" if milliseconds is None else _time(milliseconds)
+    return None if milliseconds is None else time_of(milliseconds)
 
 
 _STEPS = (
@@ -243,11 +241,10 @@ _FILES = (
         style=lambda row: "dim" if row["action"] == "leave" else "bold",
     ),
     Column(title="size", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(
-        title="may go from",
-        render=lambda row: (
-            "" if row["deletable_from"] is None else render_time(row["deletable_from"])
-        ),
+    TimeColumn(
+        title="deletable from",
+        moment=lambda row: row["deletable_from"],
+        unknown="",
         from_width=90,
     ),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),
@@ -260,7 +257,7 @@ _STEP_RECEIPTS = (
     Column(title="status", render=lambda row: row["status"]),
     Column(title="planned", render=lambda row: _counted_files(row, "planned"), align="right"),
     Column(title="done", render=lambda row: _counted_files(row, "done"), align="right"),
-    Column(title="gone before", render=lambda row: _counted_files(row, "gone"), align="right"),
+    Column(title="already gone", render=lambda row: _counted_files(row, "gone"), align="right"),
     Column(title="refused", render=lambda row: _counted_files(row, "refused"), align="right"),
     Column(title="failed", render=lambda row: _counted_files(row, "failed"), align="right"),
     Column(
@@ -272,7 +269,7 @@ _STEP_RECEIPTS = (
 
 _PLANS = (
     Column(title="plan", render=lambda row: row["digest"][:12]),
-    Column(title="made", render=lambda row: _time_or_nothing(row["planned_at"])),
+    TimeColumn(title="made", moment=lambda row: _moment(row["planned_at"]), unknown=""),
     Column(title="operation", render=lambda row: row["operation"]),
     Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
     Column(title="what", render=_noted_summary, shrinks=True),
@@ -280,7 +277,7 @@ _PLANS = (
 
 _RECEIPTS = (
     Column(title="receipt", render=lambda row: row["id"]),
-    Column(title="ended", render=lambda row: _time_or_nothing(row.get("ended_at"))),
+    TimeColumn(title="ended", moment=lambda row: _moment(row.get("ended_at")), unknown=""),
     Column(title="operation", render=lambda row: row.get("operation", "")),
     Column(
         title="status",
@@ -290,7 +287,7 @@ _RECEIPTS = (
     Column(title="table", render=lambda row: row.get("uri", ""), shrinks=True),
     Column(
         title="what",
-        render=lambda row: row.get("summary", "The document is not what was saved."),
+        render=lambda row: row.get("summary", "The document was changed after it was saved."),
         shrinks=True,
     ),
 )

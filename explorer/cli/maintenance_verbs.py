@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 RestoredVersion = Annotated[
     int | None,
-    typer.Option("--version", "-v", metavar="N", help="Make this version the newest one again."),
+    typer.Option("--version", "-v", metavar="N", help="Restore this version."),
 ]
 RestoredTimestamp = Annotated[
     str | None,
@@ -53,18 +53,17 @@ RestoredTimestamp = Annotated[
         "--timestamp",
         "-t",
         metavar="T",
-        help="Make the version that was current then, such as 2026-11-01T00:00:00Z, the newest "
-        "one again.",
+        help="Restore the version that was current at this time, such as 2026-11-01T00:00:00Z.",
     ),
 ]
 Lite = Annotated[
-    bool, typer.Option("--lite", help="Only files that the log names; no folder is listed.")
+    bool, typer.Option("--lite", help="Only files that the log names; the folder is not listed.")
 ]
 First = Annotated[int | None, typer.Option("--from", metavar="N", help="The first version.")]
 Last = Annotated[int | None, typer.Option("--to", metavar="N", help="The last version.")]
 Pairs = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE]...", help="Properties to set."),
+    typer.Argument(metavar="KEY=VALUE...", help="Properties to set."),
 ]
 Unset = Annotated[
     list[str] | None, typer.Option("--unset", metavar="KEY", help="A property to unset.")
@@ -74,11 +73,9 @@ What = Annotated[
     typer.Argument(metavar="WHAT", help="hint, checkpoint, files or statistics."),
 ]
 Digest = Annotated[
-    str | None, typer.Argument(metavar="[DIGEST]", help="Show this plan instead of listing all.")
+    str | None, typer.Argument(metavar="DIGEST", help="Show only this plan, with its files.")
 ]
-ReceiptId = Annotated[
-    str | None, typer.Argument(metavar="[ID]", help="Show this receipt instead of listing all.")
-]
+ReceiptId = Annotated[str | None, typer.Argument(metavar="ID", help="Show only this receipt.")]
 
 
 # The planners import theirs inside: `--help` does without Arrow.
@@ -87,7 +84,7 @@ ReceiptId = Annotated[
 def _checkpoint(
     table: explorer.Table, *, progress: ProgressCallback | None, state_dir: Path | None
 ) -> Any:
-    """Plan a checkpoint of the newest version, or write the one that was planned.
+    """Write a checkpoint of the newest version.
 
     Example: delta-explorer checkpoint ./orders
     """
@@ -105,7 +102,7 @@ def _compact_log(
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan one file in the place of many commits for readers, or write it.
+    """Write a log compaction: one file for a range of commits.
 
     Example: delta-explorer compact-log ./orders --from 10 --to 19
     """
@@ -123,7 +120,7 @@ def _vacuum(
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to delete files that no promised version needs, or delete the planned ones.
+    """Delete files that no version within the retention needs.
 
     Example: delta-explorer vacuum ./orders --retention '14 days'
     """
@@ -145,7 +142,7 @@ def _clean_log(
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to delete commits and checkpoints that are past their retention, or delete them.
+    """Delete commits and checkpoints beyond the log retention.
 
     Example: delta-explorer clean-log ./orders
     """
@@ -163,7 +160,7 @@ def _restore(
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to make an earlier version the newest one again, or do it.
+    """Restore an earlier version as the newest one.
 
     Example: delta-explorer restore ./orders --version 12
     """
@@ -182,7 +179,7 @@ def _set(
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to set and unset table properties, or do it.
+    """Set and unset table properties.
 
     Example: delta-explorer set ./orders delta.checkpointInterval=20 --unset owner
     """
@@ -201,8 +198,11 @@ def _repair(
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to repair the hint, broken checkpoints, references to missing files, or missing
-    statistics, or do it.
+    """Repair the hint, a checkpoint, missing files or statistics.
+
+    hint: _last_checkpoint names the newest readable checkpoint. checkpoint: broken ones are
+    replaced. files: files that are missing are removed from the newest version. statistics:
+    missing ones are computed.
 
     Example: delta-explorer repair ./orders checkpoint
     """
@@ -212,8 +212,7 @@ def _repair(
     if what not in {"hint", "checkpoint", "files", "statistics"}:
         raise InvalidArgumentError(
             f"{what[:60]!r} cannot be repaired.",
-            reason="What can be is the hint, a checkpoint, references to missing files, or "
-            "statistics.",
+            reason="Only the hint, a checkpoint, missing files or statistics can be repaired.",
             remedy="Write hint, checkpoint, files or statistics.",
         )
     return plan_repair(table, cast("Broken", what), progress=progress)
@@ -226,7 +225,7 @@ def plans(
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
-    """The plans that were made, newest first, or one of them with its files.
+    """List plans, newest first, or show one with its files.
 
     Example: delta-explorer plans
     """
@@ -273,7 +272,9 @@ def receipts(
     limit: Limit = None,
     as_json: AsJson = False,
 ) -> None:
-    """What became of the plans that were carried out, newest first, or of one of them.
+    """List receipts, newest first, or show one.
+
+    A receipt says what a plan did when it was carried out.
 
     Example: delta-explorer receipts --limit 5
     """
@@ -298,19 +299,18 @@ def receipts(
         print_document(document)
 
 
-MAINTENANCE_VERBS = {
-    "checkpoint": changing_verb("checkpoint")(_checkpoint),
-    "clean-log": changing_verb("clean-log")(_clean_log),
-    "compact-log": changing_verb("compact-log")(_compact_log),
-    "constraint": changing_verb("constraint")(plan_constraint),
+CHANGING_VERBS = {
     "optimize": changing_verb("optimize")(plan_optimize_verb),
-    "drop-feature": changing_verb("drop-feature")(plan_drop_of),
-    "plans": plans,
-    "receipts": receipts,
-    "repair": changing_verb("repair")(_repair),
-    "restore": changing_verb("restore")(_restore),
-    "set": changing_verb("set-properties")(_set),
-    "upgrade": changing_verb("upgrade")(plan_upgrade_of),
     "vacuum": changing_verb("vacuum")(_vacuum),
+    "checkpoint": changing_verb("checkpoint")(_checkpoint),
+    "compact-log": changing_verb("compact-log")(_compact_log),
+    "clean-log": changing_verb("clean-log")(_clean_log),
+    "restore": changing_verb("restore")(_restore),
+    "repair": changing_verb("repair")(_repair),
+    "set": changing_verb("set-properties")(_set),
+    "constraint": changing_verb("constraint")(plan_constraint),
+    "upgrade": changing_verb("upgrade")(plan_upgrade_of),
+    "drop-feature": changing_verb("drop-feature")(plan_drop_of),
 }
-"""By the name under which the command line has them."""
+DOCUMENT_VERBS = {"plans": plans, "receipts": receipts}
+"""Both by the names under which the command line has them."""

@@ -1,4 +1,4 @@
-"""The verb that writes data files again: fewer, without deleted rows, or in an order."""
+"""The verb that rewrites data files: fewer, without deleted rows, or sorted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from explorer.progress import ProgressCallback
 Where = Annotated[
     str | None,
     typer.Option(
-        "--where", metavar="SQL", help="Only files that may hold a matching row, by the log."
+        "--where", metavar="SQL", help="Only files that may hold a row for which this is true."
     ),
 ]
 TargetSize = Annotated[
@@ -21,7 +21,8 @@ TargetSize = Annotated[
     typer.Option(
         "--target-size",
         metavar="SIZE",
-        help="How large files become, such as 128mb; by default as the table says, else 1gb.",
+        help="The size of the new files, such as 128mb; by default what the table's properties "
+        "say, else 1gb.",
     ),
 ]
 ZOrder = Annotated[
@@ -29,12 +30,14 @@ ZOrder = Annotated[
     typer.Option(
         "--zorder",
         metavar="COLUMN",
-        help="Order rows by this column; once more for each further one.",
+        help="Z-order rows by this column; may be repeated.",
     ),
 ]
 Purge = Annotated[
     bool,
-    typer.Option("--purge", help="Only files with a deletion vector, without its rows."),
+    typer.Option(
+        "--purge", help="Only files with a deletion vector: rewrite them without the deleted rows."
+    ),
 ]
 
 
@@ -48,9 +51,11 @@ def plan_optimize_verb(  # noqa: PLR0913  # the options of a command
     progress: ProgressCallback | None,
     state_dir: Path | None,
 ) -> Any:
-    """Plan to write small files again as few, or rows in an order, or do it: much on Spark.
+    """Compact small files, sort rows, or purge deleted rows.
 
-    Example: delta-explorer optimize ./orders --where "day >= '2026-01-01'" --zorder customer
+    Large rewrites run on Spark.
+
+    Example: delta-explorer optimize ./orders --where "day > '2026-01-01'" --zorder shop
     """
     from explorer.maintenance.optimize.optimize import plan_optimize  # noqa: PLC0415  # brings Arrow
 

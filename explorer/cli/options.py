@@ -16,7 +16,7 @@ Uri = Annotated[
     typer.Argument(metavar="URI", help="The table: a folder, or a URL such as s3://bucket/orders."),
 ]
 AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON (one document, or one per line for lists).")
+    bool, typer.Option("--json", help="Print JSON: one document, or one per line for lists.")
 ]
 StorageOptions = Annotated[
     list[str] | None,
@@ -24,11 +24,12 @@ StorageOptions = Annotated[
         "--option",
         "-o",
         metavar="KEY=VALUE",
-        help="A storage option, such as anon=true; may be given several times.",
+        help="A storage option, such as anon=true; may be repeated.",
     ),
 ]
 Version = Annotated[
-    int | None, typer.Option("--version", "-v", metavar="N", help="Look at this version.")
+    int | None,
+    typer.Option("--version", "-v", metavar="N", help="This version instead of the newest."),
 ]
 Timestamp = Annotated[
     str | None,
@@ -36,7 +37,7 @@ Timestamp = Annotated[
         "--timestamp",
         "-t",
         metavar="T",
-        help="Look at the version that was current then, such as 2026-11-01T00:00:00Z.",
+        help="The version that was current at this time, such as 2026-11-01T00:00:00Z.",
     ),
 ]
 
@@ -70,7 +71,7 @@ def parse_storage_options(pairs: list[str] | None) -> dict[str, Any] | None:
         key, equals, value = pair.partition("=")
         if not key or not equals:
             raise InvalidArgumentError(
-                "A storage option is not readable.",
+                "A storage option is not valid.",
                 reason="--option takes KEY=VALUE, with a key before the first equals sign.",
                 remedy="Write it as --option anon=true, once for each option.",
             )
@@ -87,8 +88,8 @@ def _parse_value(key: str, value: str) -> Any:
         return orjson.loads(value)
     except orjson.JSONDecodeError as error:
         raise InvalidArgumentError(
-            f"The storage option {key} is not readable.",
-            reason="Its value begins like JSON but is none.",
+            f"The storage option {key} is not valid.",
+            reason="Its value begins like JSON but is not valid JSON.",
             remedy="Quote it for the shell, as in --option 'client_kwargs={\"verify\": false}'.",
         ) from error
 
@@ -101,14 +102,14 @@ def parse_pairs(pairs: list[str]) -> dict[str, str]:
         name, equals, value = pair.partition("=")
         if not name or not equals:
             raise InvalidArgumentError(
-                f"The property {pair[:60]!r} is not readable.",
+                f"{pair[:60]!r} is not a valid property.",
                 reason="A property is KEY=VALUE, with a key before the first equals sign.",
                 remedy="Write it as delta.checkpointInterval=20.",
             )
         if name in found:
             raise InvalidArgumentError(
                 f"The property {name[:60]} is given twice.",
-                reason="A property has one value, and which one is meant cannot be told.",
+                reason="A property can only have one value.",
                 remedy="Leave out one of them.",
             )
         found[name] = value
@@ -123,7 +124,7 @@ def parse_duration(text: str | None) -> timedelta | None:
         return parse_interval(text)
     except ValueError as error:
         raise InvalidArgumentError(
-            f"The duration {text[:60]!r} is not readable.",
+            f"{text[:60]!r} is not a valid duration.",
             reason=f"As a duration, {error}.",
             remedy="Write it as '14 days' or '36 hours'.",
         ) from error
@@ -133,8 +134,8 @@ def check_one_point_in_time(version: int | None, timestamp: str | None) -> None:
     """Refuse a version together with a timestamp."""
     if version is not None and timestamp is not None:
         raise InvalidArgumentError(
-            "Both a version and a timestamp were given.",
-            reason="Each of them alone names one state of the table.",
+            "Both a version and a timestamp are given.",
+            reason="Each of them alone names a version.",
             remedy="Leave out --version or --timestamp.",
         )
 
@@ -152,7 +153,7 @@ def parse_instant(text: str) -> datetime:
 
 def _unreadable_instant(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"The time {text[:60]!r} is not readable.",
-        reason="A time is written by ISO 8601 with its zone.",
+        f"{text[:60]!r} is not a valid time.",
+        reason="A time is written as ISO 8601 with a time zone.",
         remedy="Write it as 2026-11-01T12:00:00Z.",
     )

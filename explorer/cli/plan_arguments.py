@@ -1,4 +1,4 @@
-"""An argument that stands beside `--apply` has to be what the plan says: a plan is carried out
+"""An argument beside `--apply` must be what the plan says: a plan is carried out
 as it was made, and no argument changes it.
 
 What is needed of the engine is imported inside: `--help` does without Arrow.
@@ -47,10 +47,10 @@ class _Argument:
         if not self.says:
             return f"The plan was made without {self.option}."
         if kept is None or kept in ({}, []):
-            first = "The plan says nothing of it"
+            first = "The plan does not have it"
         else:
             first = f"The plan {self.says.format(self.shown(kept)[:_SHOWN])}"
-        return f"{first}, and {self.option} says {self.shown(meant)[:_SHOWN]}."
+        return f"{first}, but {self.option} says {self.shown(meant)[:_SHOWN]}."
 
 
 def check_arguments(plan: Plan, given: Mapping[str, Any], table: Table) -> None:
@@ -63,7 +63,7 @@ def check_arguments(plan: Plan, given: Mapping[str, Any], table: Table) -> None:
         argument = ARGUMENTS[plan.operation][name]
         if (text := argument.difference(plan, value, table)) is not None:
             raise InvalidArgumentError(
-                f"The plan {plan.digest[:12]} was made for something else.",
+                f"The plan {plan.digest[:12]} does not match the arguments.",
                 reason=text,
                 remedy="Leave it out, or plan again.",
             )

@@ -23,6 +23,7 @@ from explorer.cli.options import (
 from explorer.cli.row_listing import list_rows
 from explorer.cli.row_values import row_objects
 from explorer.cli.terminal import build_console, show_progress
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.rows.read import Preview
@@ -51,9 +52,9 @@ def preview(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """The first rows of a version, and whether there are more.
+    """The first rows of a version.
 
-    Example: delta-explorer preview ./orders --where "region = 'emea'" --column id --limit 10
+    Example: delta-explorer preview ./orders --where "country = 'DE'" --column id --limit 9
     """
     from explorer.rows.read import (  # noqa: PLC0415  # `--help` does without Arrow
         PREVIEW_ROWS,
@@ -90,7 +91,7 @@ def _print_rows(found: Preview) -> None:
     if not found.rows.num_rows:
         print_note(console, "no rows")
     if found.is_cut:
-        shown = found.rows.num_rows
-        print_note(console, f"the first {shown:,} rows; there are more: --limit N shows N")
+        print_note(console, f"first {count(found.rows.num_rows, 'row')}; more with --limit N")
     if hidden:
-        print_note(console, f"{hidden:,} more columns; --column NAME shows one, --json all")
+        text = f"{count(hidden, 'more column')}; --column NAME shows one, --json all"
+        print_note(console, text)

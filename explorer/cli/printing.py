@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from explorer.cli.frame_listings import list_features, list_fields, list_files, list_log_files
-from explorer.cli.history_listing import list_versions
+from explorer.cli.history_listing import list_gaps, list_unreadable, list_versions
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import print_cut
+from explorer.cli.listings import print_cut, print_note
 from explorer.cli.summary import summarise
 from explorer.cli.terminal import build_console
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,15 +26,34 @@ def print_inspect(document: Mapping[str, Any]) -> None:
 
 
 def print_history(figures: pa.Table, history: pa.Table, total: int) -> None:
-    """The timeline, with the parameters that the history knows of each version, and
-    how many versions the log holds."""
+    """The newest commits of the timeline, with the parameters that the history knows of each,
+    and how many commits the log holds."""
+    console = build_console(sys.stdout)
+    rows = _with_parameters(figures, history)
+    list_versions(console, rows)
+    list_gaps(console, [row["version"] for row in rows])
+    list_unreadable(console, rows)
+    print_cut(console, len(rows), total, "commits")
+
+
+def print_some_history(figures: pa.Table, history: pa.Table) -> None:
+    """The commits of the timeline that were asked for; `history` has more where they are cut."""
+    console = build_console(sys.stdout)
+    rows = _with_parameters(figures, history)
+    if not rows:
+        print_note(console, "no matching commits")
+        return
+    list_versions(console, rows)
+    list_unreadable(console, rows)
+    if history.num_rows > len(rows):
+        print_note(console, f"newest {count(len(rows), 'matching commit')}; more with --limit N")
+
+
+def _with_parameters(figures: pa.Table, history: pa.Table) -> list[dict[str, Any]]:
     details = {row["version"]: row["operation_parameters"] for row in plain_rows(history)}
-    rows = [
+    return [
         {**row, "operation_parameters": details.get(row["version"])} for row in plain_rows(figures)
     ]
-    console = build_console(sys.stdout)
-    list_versions(console, rows)
-    print_cut(console, len(rows), total, "versions")
 
 
 def print_files(page: FilesPage) -> None:

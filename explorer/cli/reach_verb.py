@@ -11,10 +11,11 @@ from rich.text import Text
 import explorer.inspect as look
 from explorer.cli.answering import Answer
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, Row, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_time
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.inspect.reach.reachability import Reachability
@@ -30,9 +31,18 @@ _COLOURS = {
     "not enabled": "dim",
 }
 
+_STATES = {
+    "promised": "kept",
+    "unprotected": "not kept",
+    "readable, unprotected": "readable",
+}
+"""How states are called beside a time until which versions are kept."""
+
 WithFiles = Annotated[
     bool,
-    typer.Option("--files", help="Read every commit and list the files, to see which are gone."),
+    typer.Option(
+        "--files", help="Also read every commit and list the data files: which are missing."
+    ),
 ]
 
 
@@ -44,7 +54,9 @@ def reach(  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """How far time travel and the change feed go, what stops them, and until when the rest stays.
+    """How far back time travel and the change data feed go.
+
+    With what ends each of them, and how long the versions that can be read are kept.
 
     Example: delta-explorer reach ./orders --files
     """
@@ -66,6 +78,8 @@ def _document(found: Reachability, limit: int | None) -> Row:
         "has_listed": found.has_listed,
         "files_outside": found.files_outside,
         "problem": found.problem,
+        "notes": list(found.notes),
+        "refusal": found.refusal,
         "windows": list(plain_rows(found.windows)),
         "num_ranges": found.ranges.num_rows,
         "ranges": list(plain_rows(ranges)),
@@ -82,11 +96,20 @@ def _print(found: Reachability, limit: int) -> None:
     if found.files_outside:
         print_note(
             console,
-            f"{found.files_outside:,} actions name files outside of the table's folder: "
-            "nobody looked there",
+            f"{_names_files(found.files_outside)} outside the table's folder, which were not "
+            "checked",
         )
-    if not found.has_listed:
-        print_note(console, "the files were not looked at; --files does")
+    if not found.has_listed and found.problem is None:
+        print_note(console, "the data files were not checked; --files checks them")
+
+
+def _names_files(actions: int) -> str:
+    return f"{count(actions, 'action')} {'names' if actions == 1 else 'name'} files"
+
+
+def _state(row: Row) -> str:
+    state: str = row["state"]
+    return _STATES.get(state, state)
 
 
 def _versions(row: Row) -> str:
@@ -98,10 +121,11 @@ def _until(row: Row) -> str:
     if row["state"] in {"unprotected", "readable, unprotected"}:
         return "the next vacuum"
     if first is None:
-        return "" if "gone" in row["state"] or row["state"] == "not enabled" else "no end"
+        ends = "gone" in row["state"] or row["state"] in {"not enabled", "refused"}
+        return "" if ends else "forever"
     if first == last:
         return render_time(first)
-    return f"{render_time(first)} to {'no end' if last is None else render_time(last)}"
+    return f"{render_time(first)} to {'forever' if last is None else render_time(last)}"
 
 
 _RANGES = (
@@ -109,16 +133,16 @@ _RANGES = (
     Column(title="versions", render=_versions, align="right"),
     Column(
         title="state",
-        render=lambda row: row["state"],
+        render=_state,
         style=lambda row: _COLOURS.get(row["state"], "red"),
     ),
-    Column(title="stays at least until (UTC)", render=_until),
+    Column(title="kept until at least", render=_until),
 )
 _WINDOWS = (
     Column(title="retention", render=lambda row: row["property"]),
-    Column(title="is", render=lambda row: row["value"], limit=60),
-    Column(title="by", render=lambda row: row["source"]),
-    Column(title="reaches back to (UTC)", render=lambda row: render_time(row["cutoff"])),
+    Column(title="value", render=lambda row: row["value"], limit=60),
+    Column(title="set by", render=lambda row: row["source"]),
+    TimeColumn(title="reaches back to", moment=lambda row: row["cutoff"]),
     Column(
         title="from version",
         render=lambda row: "" if row["first_version"] is None else str(row["first_version"]),

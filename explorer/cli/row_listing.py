@@ -8,26 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from explorer.cli.listings import Column, Row, print_listing
-from explorer.cli.row_values import row_objects
+from explorer.cli.listings import Column, Row, count_fitting, print_listing
+from explorer.cli.row_values import row_objects, write_plain
 from explorer.cli.wording import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_CELL = 10
-"""A column of a listing needs at least this many characters of the terminal."""
+_MOST_COLUMNS = 100
 _NULL = "null"
+_CHANGE_COLUMNS = ("_change_type", "_commit_version")
 
 
 def list_rows(console: Console, rows: pa.Table) -> int:
-    """All rows with as many columns as fit, the first ones; how many columns do not."""
-    names = rows.column_names
-    shown = names[: max(console.width // _CELL, 1)]
-    found = list(row_objects(rows.select(shown)))
+    """All rows with as many of the first columns as fit with their whole names; how many do
+    not."""
+    names = rows.column_names[:_MOST_COLUMNS]
+    found = list(row_objects(rows.select(names), write_plain))
+    columns = [_column(name, found) for name in names]
+    fitting = count_fitting(console, columns, found)
     if found:
-        print_listing(console, [_column(name, found) for name in shown], found)
-    return len(names) - len(shown)
+        print_listing(console, columns[:fitting], found)
+    return int(rows.num_columns) - fitting
+
+
+def list_changes(console: Console, rows: pa.Table) -> int:
+    """`list_rows` of changed rows: what happened and in which version comes first, the time of
+    that last, because the screen may be narrow."""
+    others = [name for name in rows.column_names if name not in _CHANGE_COLUMNS]
+    others.sort(key="_commit_timestamp".__eq__)
+    return list_rows(console, rows.select([*_CHANGE_COLUMNS, *others]))
 
 
 def _column(name: str, rows: Sequence[Row]) -> Column:

@@ -24,58 +24,71 @@ _Render = Callable[[Any], Any]
 _BATCH_ROWS = 1000
 
 
-def row_objects(rows: pa.Table) -> Iterator[dict[str, Any]]:
+WriteTime = Callable[[int, str, bool], str]
+"""A time as text: its number since 1970, the unit of that (`us`), and whether it is an instant."""
+
+
+def write_iso(number: int, unit: str, is_instant: bool) -> str:  # noqa: FBT001  # of the type
+    """`2026-11-01T10:22:03.000000Z`, with all digits that the unit has."""
+    clock, digits = _clock_of(number, unit, "T")
+    return f"{clock}{f'.{digits}' if digits else ''}{'Z' if is_instant else ''}"
+
+
+def write_plain(number: int, unit: str, is_instant: bool) -> str:  # noqa: FBT001  # of the type
+    """`2026-11-01 10:22:03 UTC`, with a fraction only where there is one."""
+    clock, digits = _clock_of(number, unit, " ")
+    fraction = digits.rstrip("0")
+    return f"{clock}{f'.{fraction}' if fraction else ''}{' UTC' if is_instant else ''}"
+
+
+def row_objects(rows: pa.Table, write_time: WriteTime = write_iso) -> Iterator[dict[str, Any]]:
     """Each row as an object by column name."""
     names = rows.column_names
     for batch in rows.to_batches(max_chunksize=_BATCH_ROWS):
-        columns = [_values(batch.column(at)) for at in range(len(names))]
+        columns = [_values(batch.column(at), write_time) for at in range(len(names))]
         for at in range(batch.num_rows):
             yield {name: column[at] for name, column in zip(names, columns, strict=True)}
 
 
-def _values(column: pa.Array) -> list[Any]:
+def _values(column: pa.Array, write_time: WriteTime) -> list[Any]:
     from explorer.rows.python_values import plain_values  # noqa: PLC0415  # as below
 
-    render = _renderer(column.type)
+    render = _renderer(column.type, write_time)
     plain = plain_values(column)
     return [None if value is None else render(value) for value in plain]
 
 
-def _renderer(kind: pa.DataType) -> _Render:
+def _renderer(kind: pa.DataType, write_time: WriteTime) -> _Render:
     import pyarrow as pa  # noqa: PLC0415  # `--help` does without Arrow
 
     types = pa.types
     if types.is_timestamp(kind):
-        return _time_renderer(kind.unit, "Z" if kind.tz else "")
+        return lambda value: write_time(value, kind.unit, kind.tz is not None)
     if types.is_date32(kind):
         return render_day
     if types.is_struct(kind):
-        fields = {item.name: _maybe(_renderer(item.type)) for item in kind}
+        fields = {item.name: _maybe(_renderer(item.type, write_time)) for item in kind}
         return lambda value: {name: render(value[name]) for name, render in fields.items()}
     if types.is_map(kind):
-        return _map_renderer(kind)
+        return _map_renderer(kind, write_time)
     if types.is_list(kind):
-        inner = _maybe(_renderer(kind.value_type))
+        inner = _maybe(_renderer(kind.value_type, write_time))
         return lambda value: [inner(item) for item in value]
     return _plain
 
 
-def _map_renderer(kind: pa.DataType) -> _Render:
-    key, value = _maybe(_renderer(kind.key_type)), _maybe(_renderer(kind.item_type))
+def _map_renderer(kind: pa.DataType, write_time: WriteTime) -> _Render:
+    key, value = (_maybe(_renderer(side, write_time)) for side in (kind.key_type, kind.item_type))
     if kind.key_type == "string":
         return lambda pairs: {name: value(item) for name, item in pairs}
     return lambda pairs: [{"key": key(name), "value": value(item)} for name, item in pairs]
 
 
-def _time_renderer(unit: str, zone: str) -> _Render:
+def _clock_of(number: int, unit: str, separator: str) -> tuple[str, str]:
+    """Day and time of day, and the digits of the fraction of a second."""
     digits = {"s": 0, "ms": 3, "us": 6, "ns": 9}[unit]
-
-    def render(value: int) -> str:
-        seconds, fraction = divmod(value, 10**digits)
-        shown = f".{fraction:0{digits}}" if digits else ""
-        return f"{render_moment(seconds * SECOND_US, 'T')}{shown}{zone}"
-
-    return render
+    seconds, fraction = divmod(number, 10**digits)
+    return render_moment(seconds * SECOND_US, separator), f"{fraction:0{digits}}" if digits else ""
 
 
 def _maybe(render: _Render) -> _Render:

@@ -11,12 +11,13 @@ from rich.text import Text
 import explorer
 import explorer.inspect as look
 from explorer.cli.json_lines import plain_rows, print_document
-from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
+from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
-from explorer.cli.row_listing import list_rows
+from explorer.cli.row_listing import list_changes
 from explorer.cli.row_values import row_objects
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import printable, render_count, render_time
+from explorer.cli.wording import printable, render_count
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.inspect.rows.row_search import RowHistory
@@ -25,15 +26,17 @@ _SCREENFUL = 50
 
 Where = Annotated[
     str,
-    typer.Argument(metavar="WHERE", help='Which rows, as "order_id = 4711".'),
+    typer.Argument(metavar="WHERE", help='Which rows, such as "order_id = 4711".'),
 ]
 From = Annotated[
     int | None,
-    typer.Option("--from", metavar="N", help="Begin with this version, not with the oldest."),
+    typer.Option("--from", metavar="N", help="The first version to search; the oldest by default."),
 ]
 MostFiles = Annotated[
     int | None,
-    typer.Option("--files", min=1, metavar="N", help="Read at most N data files; 1,000 else."),
+    typer.Option(
+        "--files", min=1, metavar="N", help="Read at most N data files; 1,000 by default."
+    ),
 ]
 
 
@@ -47,7 +50,9 @@ def rows(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """When rows were written, changed or deleted: a search that reads what may hold them.
+    """When rows were written, changed or deleted.
+
+    Searches every version; data files that cannot hold such rows are skipped.
 
     Example: delta-explorer rows ./orders "order_id = 4711"
     """
@@ -94,29 +99,27 @@ def _print(found: RowHistory, limit: int) -> None:
     console.print(Text(printable(found.sentence), style="bold"))
     if found.versions.num_rows:
         print_listing(console, _VERSIONS, list(plain_rows(found.versions)))
-        names = found.rows.column_names
-        # what happened comes first: the screen may be narrow
-        shown = found.rows.select([*names[-3:], *names[:-3]]).slice(0, limit)
-        hidden = list_rows(console, shown)
+        shown = found.rows.slice(0, limit)
+        hidden = list_changes(console, shown)
         print_cut(console, shown.num_rows, found.rows.num_rows, "changed rows")
         if hidden:
-            print_note(console, f"{hidden:,} more columns; --json shows all")
+            print_note(console, f"{count(hidden, 'more column')}; --json shows all")
     if found.unread.num_rows:
         print_listing(console, _UNREAD, list(plain_rows(found.unread.slice(0, limit))))
 
 
 _VERSIONS = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
-    Column(title="time (UTC)", render=lambda row: render_time(row["timestamp"])),
+    TimeColumn(title="time", moment=lambda row: row["timestamp"]),
     Column(title="operation", render=lambda row: row["operation"] or "", limit=40),
-    Column(title="wrote", render=lambda row: render_count(row["inserted"]), align="right"),
-    Column(title="changed", render=lambda row: render_count(row["updated"]), align="right"),
+    Column(title="inserted", render=lambda row: render_count(row["inserted"]), align="right"),
+    Column(title="updated", render=lambda row: render_count(row["updated"]), align="right"),
     Column(title="deleted", render=lambda row: render_count(row["deleted"]), align="right"),
-    Column(title="by", render=lambda row: row["user_name"] or "", shrinks=True, limit=60),
+    Column(title="user", render=lambda row: row["user_name"] or "", shrinks=True, limit=60),
     Column(title="log file", render=lambda row: row["log_file"], from_width=120),
 )
 _UNREAD = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
-    Column(title="could not be read", render=lambda row: row["path"], shrinks=True),
+    Column(title="not readable", render=lambda row: row["path"], shrinks=True),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),
 )

@@ -32,8 +32,8 @@ WithFiles = Annotated[
     bool,
     typer.Option(
         "--files",
-        help="Also read the footers of the data files (--limit N of them, 1000 by default): "
-        "which hold each column, by what name, and which not.",
+        help="Also read the footers of the data files (at most --limit N, 1,000 by default): "
+        "which files have each column, and under which name.",
     ),
 ]
 
@@ -47,7 +47,9 @@ def schema(  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """The columns, nested ones too, with types, rules and names in files; why some are NULL.
+    """Columns with their types, rules and names in data files.
+
+    --files also reads the footers of data files: which files lack a column, so that it is NULL.
 
     Example: delta-explorer schema ./orders --version 3 --files
     """
@@ -114,23 +116,27 @@ def _id(row: Row) -> str:
 
 _COLUMNS = (
     Column(title="column", render=lambda row: row["path"], shrinks=True),
-    Column(title="in files", render=lambda row: row["name_in_files"], shrinks=True),
+    Column(title="name in files", render=lambda row: row["name_in_files"], shrinks=True),
     Column(title="id", render=_id, align="right"),
-    Column(title="with it", render=lambda row: _count(row, "files_with"), align="right"),
+    Column(title="files with it", render=lambda row: _count(row, "files_with"), align="right"),
     Column(title="without it", render=lambda row: _count(row, "files_without"), align="right"),
     Column(title="all null", render=lambda row: _count(row, "files_all_null"), align="right"),
 )
 _ABSENT = (
     Column(title="column", render=lambda row: row["column"], shrinks=True),
-    Column(title="is not in", render=lambda row: row["file"], shrinks=True),
+    Column(title="missing in", render=lambda row: row["file"], shrinks=True),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),
 )
 _UNUSED = (
-    Column(title="in files, not read", render=lambda row: row["name_in_files"], shrinks=True),
+    Column(title="only in files", render=lambda row: row["name_in_files"], shrinks=True),
     Column(title="id", render=_id, align="right"),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
 )
-_UNRELATED = (Column(title="no column of the table", render=lambda row: row["file"], shrinks=True),)
+_UNRELATED = (
+    Column(
+        title="files without any column of the table", render=lambda row: row["file"], shrinks=True
+    ),
+)
 _UNREAD = (
     Column(title="not read", render=lambda row: row["file"], shrinks=True),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_document
@@ -20,18 +21,22 @@ from explorer.cli.options import (
     check_one_point_in_time,
 )
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import render_count, render_size
+from explorer.cli.wording import printable, render_count, render_size
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from explorer.scan.plan import ScanPlan
+    from explorer.scan.plan import ReasonGroup, ScanPlan
 
-_SCREENFUL = 50
+_FILES_OF_A_GROUP = 10
+"""Files that are shown of each reason unless `--limit` says otherwise."""
 
 Where = Annotated[
     str,
-    typer.Argument(metavar="WHERE", help="A condition, as \"region = 'emea' AND amount > 10\"."),
+    typer.Argument(
+        metavar="WHERE", help="A condition, such as \"region = 'emea' AND amount > 10\"."
+    ),
 ]
 
 
@@ -45,7 +50,7 @@ def skip(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Which files a query with this condition has to read, and why the others not.
+    """Which files a query must read, and why it skips the others.
 
     Example: delta-explorer skip ./orders "day >= '2026-11-01' AND amount > 100"
     """
@@ -60,7 +65,7 @@ def skip(  # noqa: PLR0913  # the options of a command
     if as_json:
         print_document(_document(plan, plan.reasons(limit=limit)))
     else:
-        _print_plan(plan, limit or _SCREENFUL)
+        _print_plan(plan, limit or _FILES_OF_A_GROUP)
 
 
 def _document(plan: ScanPlan, files: pa.Table) -> dict[str, Any]:
@@ -72,6 +77,15 @@ def _document(plan: ScanPlan, files: pa.Table) -> dict[str, Any]:
         "num_skipped": plan.num_skipped,
         "bytes_kept": plan.bytes_kept,
         "bytes_skipped": plan.bytes_skipped,
+        "reasons": [
+            {
+                "kept": group.kept,
+                "reason": group.reason,
+                "num_files": group.num_files,
+                "bytes": group.size_in_bytes,
+            }
+            for group in plan.by_reason(0)
+        ],
         "problems": [problem.as_dict() for problem in plan.problems],
         "files": list(plain_rows(files)),
     }
@@ -79,24 +93,48 @@ def _document(plan: ScanPlan, files: pa.Table) -> dict[str, Any]:
 
 def _print_plan(plan: ScanPlan, limit: int) -> None:
     console = build_console(sys.stdout)
-    kept = f"{render_count(plan.num_kept)} of {render_count(plan.num_files)} files"
     total = render_size(plan.bytes_kept + plan.bytes_skipped)
-    print_note(console, f"{kept} have to be read, {render_size(plan.bytes_kept)} of {total}")
-    rows = list(plain_rows(plan.reasons(limit=limit)))
-    if rows:
+    many = count(plan.num_files, "file")
+    text = f"{render_count(plan.num_kept)} of {many} must be read"
+    console.print(Text(f"{text}: {render_size(plan.bytes_kept)} of {total}", style="bold"))
+    groups = plan.by_reason(limit)
+    print_listing(console, _GROUPS, [_as_row(group) for group in groups])
+    for group in groups:
+        console.print()
+        console.print(Text(f"{_fate(group)}: {printable(group.reason)}", style="bold"))
+        rows = [{**row, "reason": _facts(row, group)} for row in plain_rows(group.files)]
         print_listing(console, _FILES, rows)
-    print_cut(console, len(rows), plan.num_files, "files")
+        print_cut(console, len(rows), group.num_files, "files")
     for problem in plan.problems:
         print_note(console, f"! {problem.problem} {problem.reason}")
 
 
-def _fate(row: Row) -> str:
-    return "read" if row["kept"] else "skipped"
+def _as_row(group: ReasonGroup) -> Row:
+    return {
+        "fate": _fate(group),
+        "num_files": group.num_files,
+        "size": group.size_in_bytes,
+        "reason": group.reason,
+    }
 
 
-_FILES = (
-    Column(title="", render=_fate, style=lambda row: "bold" if row["kept"] else "dim"),
+def _fate(group: ReasonGroup) -> str:
+    return "read" if group.kept else "skipped"
+
+
+def _facts(row: Row, group: ReasonGroup) -> str:
+    """What the file holds, without what is said of the whole group."""
+    return str(row["reason"]).removeprefix(group.reason).removeprefix(": ")
+
+
+_GROUPS = (
+    Column(title="", render=lambda row: row["fate"], style=lambda _: "bold"),
+    Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
     Column(title="why", render=lambda row: row["reason"], shrinks=True),
+)
+_FILES = (
+    Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
     Column(title="path", render=lambda row: row["path"], shrinks=True),
+    Column(title="holds", render=lambda row: row["reason"], shrinks=True),
 )

@@ -20,6 +20,7 @@ from explorer.cli.options import (
 )
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count, render_wide_bounds
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.inspect.files.statistics import StatisticsReport
@@ -39,7 +40,7 @@ def stats(
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What the files' statistics cover: range, nulls and files without, by column.
+    """Statistics by column: min, max, null count and coverage.
 
     Example: delta-explorer stats ./orders --column amount --column address.city
     """
@@ -67,8 +68,9 @@ def _print_report(report: StatisticsReport) -> None:
     else:
         print_note(console, "no column has statistics")
     if report.files_without_count:
-        missing = f"{report.files_without_count:,} of {report.num_files:,} files"
-        print_note(console, f"{missing} do not say how many rows they have")
+        missing = f"{report.files_without_count:,} of {count(report.num_files, 'file')}"
+        verb = "has" if report.files_without_count == 1 else "have"
+        print_note(console, f"{missing} {verb} no row count")
     if report.files_with_wide_bounds:
         print_note(console, render_wide_bounds(report.files_with_wide_bounds, report.num_files))
     for problem in report.problems:
@@ -86,8 +88,8 @@ def _covered(row: Row) -> str:
 _COLUMNS = (
     Column(title="column", render=lambda row: row["path"], shrinks=True),
     Column(title="type", render=lambda row: row["type"], shrinks=True, limit=60),
-    Column(title="files", render=_covered, align="right"),
-    Column(title="least", render=lambda row: row["min"] or "", shrinks=True),
-    Column(title="greatest", render=lambda row: row["max"] or "", shrinks=True),
-    Column(title="nulls", render=lambda row: render_count(row["null_count"]), align="right"),
+    Column(title="files with min/max", render=_covered, align="right"),
+    Column(title="min", render=lambda row: row["min"] or "", shrinks=True),
+    Column(title="max", render=lambda row: row["max"] or "", shrinks=True),
+    Column(title="null count", render=lambda row: render_count(row["null_count"]), align="right"),
 )

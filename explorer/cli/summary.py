@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -11,7 +12,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from explorer.cli.listings import print_grid
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_size
+from explorer.cli.wording import UNKNOWN, printable, render_count, render_size, render_time
+from explorer.table.counts import count
 
 _MAX_PROPERTIES = 12
 _MAX_RULES = 12
@@ -34,7 +36,7 @@ def summarise(console: Console, document: Document) -> None:
 
 
 def print_problems(console: Console, problems: Sequence[Document]) -> None:
-    """Each problem with its reason, its remedy and where it stands."""
+    """Each problem with its place, its reason and its remedy."""
     for problem in problems:
         place = f" ({problem['place']})" if problem.get("place") else ""
         text = printable(problem["problem"] + place, _PROBLEM_LIMIT)
@@ -52,7 +54,9 @@ def _title(document: Document) -> Text:
 
 def _facts(document: Document) -> Iterator[tuple[str, Text]]:
     version = render_count(document["version"])
-    behind = "   as published; its catalog may know newer ones"
+    if (newer := document["unreadable_version"]) is not None:
+        version += f", the newest that can be read; the log names version {render_count(newer)}"
+    behind = "   published; the catalog may have newer versions"
     time = _time(document["timestamp"])
     yield "version", Text(f"{version}   {time}{behind if document['may_be_behind'] else ''}")
     yield "protocol", Text(_protocol(document["protocol"]))
@@ -102,18 +106,20 @@ def _rows(document: Document) -> str:
     text = render_count(document["num_rows"])
     vectors = document["num_deletion_vectors"]
     if vectors:
-        hidden = render_count(document["num_deleted_rows"])
-        plural = "" if vectors == 1 else "s"
-        text += f"   ({hidden} more hidden by {render_count(vectors)} deletion vector{plural})"
+        deleted = render_count(document["num_deleted_rows"])
+        text += f"   ({deleted} more deleted by {count(vectors, 'deletion vector')})"
     return text
 
 
 def _checkpoint(document: Document) -> str:
     commits = document["commits_since_checkpoint"]
-    since = "1 commit" if commits == 1 else f"{render_count(commits)} commits"
+    since = f"{UNKNOWN} commits" if commits is None else count(commits, "commit")
+    if compactions := document["compactions_read"]:
+        since += f" ({render_count(document['commits_read'])} read one by one, "
+        since += f"{count(compactions, 'log compaction')} for others)"
     checkpoint = document["checkpoint"]
     if checkpoint is None:
-        return f"none, {since}"
+        return f"none, {since} in the log"
     return f"version {render_count(checkpoint['version'])} ({checkpoint['kind']}), {since} since"
 
 
@@ -127,7 +133,7 @@ def _properties(configuration: Mapping[str, str]) -> Iterator[tuple[str, Text]]:
 
 
 def _rules(rules: Sequence[Document]) -> Iterator[tuple[str, Text]]:
-    label = "for writers"
+    label = "write rules"
     for rule in rules[:_MAX_RULES]:
         parts = (rule["rule"], rule["name"], rule["column"], rule["text"])
         text = ": ".join(_safe(part) for part in parts if part)
@@ -135,7 +141,7 @@ def _rules(rules: Sequence[Document]) -> Iterator[tuple[str, Text]]:
         if mark is not None and rule["start"] is None:
             text += f" (highest id {render_count(mark)})"
         if not rule["binds"]:
-            text += " (means nothing: the protocol does not support it)"
+            text += " (has no effect: the protocol does not support it)"
         yield label, Text(text)
         label = ""
     if len(rules) > _MAX_RULES:
@@ -145,7 +151,7 @@ def _rules(rules: Sequence[Document]) -> Iterator[tuple[str, Text]]:
 def _time(timestamp: str | None) -> str:
     if timestamp is None:
         return "at an unknown time"
-    return timestamp.replace("T", " ").partition(".")[0].rstrip("Z") + " UTC"
+    return render_time(datetime.fromisoformat(timestamp))
 
 
 def _safe(text: str) -> str:

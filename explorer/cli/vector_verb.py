@@ -1,4 +1,4 @@
-"""`dv`: which files have a deletion vector, and which rows one of them hides."""
+"""`dv`: which files have a deletion vector, and which rows one of them deletes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from explorer.cli.options import (
 )
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count, render_size
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +32,7 @@ _SCREENFUL = 50
 
 DataFilePath = Annotated[
     str | None,
-    typer.Option("--file", "-f", metavar="PATH", help="List the rows hidden in this data file."),
+    typer.Option("--file", "-f", metavar="PATH", help="List the deleted rows of this data file."),
 ]
 
 
@@ -45,7 +46,9 @@ def dv(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Deletion vectors: which files have one and how many rows it hides; with --file, which.
+    """Deletion vectors: which files have one, and what it deletes.
+
+    --file lists the deleted rows of one data file.
 
     Example: delta-explorer dv ./orders --file part-00000.parquet
     """
@@ -91,15 +94,20 @@ def _print_vectors(listed: pa.Table, total: int) -> None:
 def _print_ranges(hidden: HiddenRows) -> None:
     console = build_console(sys.stdout)
     rows = list(plain_rows(hidden.ranges))
-    known = "" if hidden.num_records is None else f" of {hidden.num_records:,}"
-    print_note(console, f"{hidden.cardinality:,}{known} rows are hidden")
+    print_note(console, _deleted_rows(hidden.cardinality, hidden.num_records))
     if rows:
         print_listing(console, _RANGES, rows)
         print_cut(console, len(rows), hidden.total, "ranges")
 
 
+def _deleted_rows(number: int, of: int | None) -> str:
+    verb = "is" if number == 1 else "are"
+    rows = count(number, "row") if of is None else f"{number:,} of {count(of, 'row')}"
+    return f"{rows} {verb} deleted"
+
+
 def _stored(row: Row) -> str:
-    kinds = {"i": "in the log", "u": "below the table", "p": "by absolute path"}
+    kinds = {"i": "in the log", "u": "in a file", "p": "at an absolute path"}
     return kinds.get(row["storage_type"], UNKNOWN)
 
 
@@ -110,7 +118,7 @@ def _fraction(row: Row) -> str:
 
 _VECTORS = (
     Column(title="path", render=lambda row: row["path"], shrinks=True),
-    Column(title="hidden", render=lambda row: render_count(row["cardinality"]), align="right"),
+    Column(title="deleted", render=lambda row: render_count(row["cardinality"]), align="right"),
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
     Column(title="share", render=_fraction, align="right"),
     Column(title="stored", render=_stored),

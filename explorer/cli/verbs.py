@@ -6,6 +6,7 @@ for people.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -18,12 +19,14 @@ from explorer.cli.demo import demo
 from explorer.cli.diff_verb import diff
 from explorer.cli.doctor_verb import doctor
 from explorer.cli.engines_verb import engines
+from explorer.cli.failures import EXIT_PROBLEM
 from explorer.cli.foreign_verb import foreign
 from explorer.cli.health_verb import health
+from explorer.cli.help_pages import Group, VerbList, add_verb
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document, print_rows
 from explorer.cli.layout_verb import layout
-from explorer.cli.maintenance_verbs import MAINTENANCE_VERBS
+from explorer.cli.maintenance_verbs import CHANGING_VERBS, DOCUMENT_VERBS
 from explorer.cli.options import (
     AsJson,
     Limit,
@@ -56,8 +59,27 @@ SortBy = Annotated[
     ),
 ]
 Descending = Annotated[bool, typer.Option("--descending", help="Largest first.")]
+Operations = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--operation",
+        metavar="NAME",
+        help="Only this operation, by its name or its first words, such as delete; may be "
+        "repeated.",
+    ),
+]
+User = Annotated[
+    str | None,
+    typer.Option("--user", metavar="TEXT", help="Only commits with this text in the user's name."),
+]
+Since = Annotated[
+    str | None,
+    typer.Option(
+        "--since", metavar="T", help="Only commits from this time on, such as 2026-11-01T00:00:00Z."
+    ),
+]
 Contains = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Only files with this text in their path.")
+    str | None, typer.Option(metavar="TEXT", help="Only files with this text in the path.")
 ]
 
 
@@ -65,33 +87,19 @@ def build_app() -> typer.Typer:
     """The command line with the verbs of this package."""
     app = typer.Typer(
         name="delta-explorer",
+        cls=VerbList,
         help="git log, git diff and EXPLAIN for a Delta Lake table.",
-        no_args_is_help=True,
+        epilog="delta-explorer VERB --help shows what a verb takes, with an example.",
+        options_metavar="",
+        subcommand_metavar="VERB [ARGUMENTS] [OPTIONS]",
+        invoke_without_command=True,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,
     )
     app.callback()(about)
-    looking = (inspect, history, files, schema, features, log)
-    answering = (
-        changes,
-        conflicts,
-        diff,
-        doctor,
-        dv,
-        engines,
-        foreign,
-        health,
-        layout,
-        preview,
-        reach,
-        rows,
-        skip,
-        stats,
-        why,
-    )
-    for verb in (*looking, *answering, demo):
-        app.command(verb.__name__)(reader_may_leave()(verb))
-    for name, changing in MAINTENANCE_VERBS.items():
-        app.command(name)(reader_may_leave()(changing))
+    for group, verbs in _VERBS.items():
+        for name, verb in verbs.items():
+            add_verb(app, name, group, reader_may_leave()(verb))
     return app
 
 
@@ -103,7 +111,13 @@ def inspect(
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """What the table is: version, protocol, features, files, rows, problems.
+    """Version, protocol, features, files, rows and problems.
+
+    Where the newest version cannot be read, the newest that can be is shown below the error, and
+    the exit code is 1.
+
+    Where the newest version cannot be read, the newest that can be is shown below the error, and
+    the exit code is 1.
 
     Example: delta-explorer inspect s3://bucket/orders --version 12 --option anon=true
     """
@@ -115,26 +129,46 @@ def inspect(
         print_document(document)
     else:
         printing.print_inspect(document)
+    if document["unreadable_version"] is not None:
+        raise typer.Exit(EXIT_PROBLEM)  # a script must not take it for the newest version
 
 
-def history(
-    uri: Uri, *, limit: Limit = None, option: StorageOptions = None, as_json: AsJson = False
+def history(  # noqa: PLR0913  # the options of a command
+    uri: Uri,
+    *,
+    operation: Operations = None,
+    user: User = None,
+    since: Since = None,
+    limit: Limit = None,
+    option: StorageOptions = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Who changed what, when: one line per version, newest first.
+    """Commits, newest first: who changed what, and when.
 
-    Example: delta-explorer history ./orders --limit 20
+    --operation, --user and --since show only the commits that fit all of them.
+
+    Example: delta-explorer history ./orders --operation delete --limit 20
     """
     table = _open(uri, option)
     commits = table.listing().commits
     if not commits:
         table.latest_version()  # says that the log is empty, unless a checkpoint is left
+    asked: dict[str, Any] = {"operation": operation, "user": user, "since": since}
     if as_json:
-        print_rows(look.history(table, limit))
+        print_rows(look.history(table, limit, **asked))
         return
-    shown = commits[-(limit or SCREENFUL) :]
+    most = limit or SCREENFUL
+    if not any(value is not None for value in asked.values()):
+        shown = commits[-most:]
+        with show_progress() as progress:
+            figures = look.timeline(table, first=min(shown, default=0), progress=progress)
+        printing.print_history(figures, look.history(table, len(shown)), len(commits))
+        return
+    found = look.history(table, most + 1, **asked)
+    fitting = found.column("version").to_pylist()[:most]
     with show_progress() as progress:
-        figures = look.timeline(table, first=min(shown, default=0), progress=progress)
-    printing.print_history(figures, look.history(table, len(shown)), len(commits))
+        figures = look.timeline(table, only=frozenset(fitting), progress=progress)
+    printing.print_some_history(figures, found)
 
 
 def files(  # noqa: PLR0913  # the options of a command
@@ -149,7 +183,7 @@ def files(  # noqa: PLR0913  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """The data files of a version with size, rows, partition and deletion vector.
+    """Data files with size, rows, partition and deletion vector.
 
     Example: delta-explorer files ./orders --sort size --descending --limit 10
     """
@@ -175,7 +209,7 @@ def files(  # noqa: PLR0913  # the options of a command
 def features(
     uri: Uri, *, version: Version = None, option: StorageOptions = None, as_json: AsJson = False
 ) -> None:
-    """Table features: supported, active, since which version and by which commit.
+    """Table features: supported, active, and since which commit.
 
     Example: delta-explorer features ./orders
     """
@@ -191,7 +225,9 @@ def features(
 def log(
     uri: Uri, *, limit: Limit = None, option: StorageOptions = None, as_json: AsJson = False
 ) -> None:
-    """What lies in the log folder, newest first: commits, checkpoints, foreign files.
+    """Files of the log folder, newest first.
+
+    Commits, checkpoints, sidecars, checksums, and files that are not of the log.
 
     Example: delta-explorer log ./orders --json
     """
@@ -205,3 +241,37 @@ def log(
 
 def _open(uri: str, options: list[str] | None) -> Any:
     return open_named(uri, options)
+
+
+_VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {
+    "Look at a table": {
+        "inspect": inspect,
+        "preview": preview,
+        "schema": schema,
+        "features": features,
+        "engines": engines,
+        "health": health,
+        "log": log,
+    },
+    "Versions and changes": {
+        "history": history,
+        "diff": diff,
+        "changes": changes,
+        "rows": rows,
+        "reach": reach,
+        "conflicts": conflicts,
+    },
+    "Files and queries": {
+        "files": files,
+        "layout": layout,
+        "skip": skip,
+        "stats": stats,
+        "dv": dv,
+        "why": why,
+        "foreign": foreign,
+    },
+    "Change a table": CHANGING_VERBS,
+    "Plans and receipts": DOCUMENT_VERBS,
+    "Page and installation": {"demo": demo, "doctor": doctor},
+}
+"""By group and name, in the order of the help."""

@@ -1,4 +1,4 @@
-"""`--version`: which release this is."""
+"""The command without a verb: `--version`, else the help."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
+
+from explorer.cli.failures import EXIT_USAGE
 
 
 def _print_version(asked: bool) -> None:  # noqa: FBT001  # Typer hands the flag over
@@ -20,6 +22,7 @@ def _print_version(asked: bool) -> None:  # noqa: FBT001  # Typer hands the flag
 
 
 def about(
+    context: typer.Context,
     *,
     _version: Annotated[
         bool,
@@ -28,4 +31,7 @@ def about(
         ),
     ] = False,
 ) -> None:
-    """What the command answers without a verb."""
+    """What the command answers without a verb: its help, as wrong usage."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(EXIT_USAGE)

@@ -11,10 +11,10 @@ from rich.text import Text
 import explorer.inspect as look
 from explorer.cli.answering import Answer
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, print_cut, print_listing
+from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
-from explorer.cli.wording import printable, render_time
+from explorer.cli.wording import printable
 
 if TYPE_CHECKING:
     from explorer.inspect.files.file_fates import FileReason
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 File = Annotated[
     str,
     typer.Argument(
-        metavar="FILE", help="A path below the table, as it lies there or as the log has it."
+        metavar="FILE", help="A path below the table, as in the folder or as in the log."
     ),
 ]
 
@@ -38,7 +38,9 @@ def why(  # the options of a command
     option: StorageOptions = None,
     as_json: AsJson = False,
 ) -> None:
-    """Why a file is still here: which versions need it, and from when on it may be deleted.
+    """Why a file is still in the folder.
+
+    Which versions need it, and from when on VACUUM may delete it.
 
     Example: delta-explorer why ./orders part-00000.parquet
     """
@@ -79,11 +81,8 @@ def _print(found: FileReason, limit: int) -> None:
 _LINES = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
     Column(title="action", render=lambda row: row["action"], style=lambda _: "bold"),
-    Column(title="names it as", render=lambda row: row["role"]),
-    Column(
-        title="time (UTC)",
-        render=lambda row: "" if row["time"] is None else render_time(row["time"]),
-    ),
+    Column(title="as", render=lambda row: row["role"]),
+    TimeColumn(title="time", moment=lambda row: row["time"], unknown=""),
     Column(title="log file", render=lambda row: f"{row['log_file']}:{row['line']}"),
     Column(title="data file", render=lambda row: row["data_file"], shrinks=True, from_width=120),
 )

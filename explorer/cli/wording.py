@@ -7,13 +7,15 @@ hold one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.utc_times import render_minute
+from explorer.table.counts import count
 
 UNKNOWN = "?"
-"""What stands where the log does not say; never 0."""
+"""Shown where the log does not say; never 0."""
 
 _CUT = "..."
 
@@ -38,9 +40,9 @@ def _escaped(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def render_count(count: int | None) -> str:
+def render_count(number: int | None) -> str:
     """`1234567` as `1,234,567`."""
-    return UNKNOWN if count is None else f"{count:,}"
+    return UNKNOWN if number is None else f"{number:,}"
 
 
 def render_size(size: int | None) -> str:
@@ -49,12 +51,18 @@ def render_size(size: int | None) -> str:
 
 
 def render_time(time: datetime | None) -> str:
-    """A UTC time to the second, without the zone: `2026-11-01 10:22:03`."""
-    return UNKNOWN if time is None else f"{time:%Y-%m-%d %H:%M:%S}"
+    """A time to the minute: `2026-11-01 10:22 UTC`."""
+    return UNKNOWN if time is None else render_minute(time)
+
+
+def render_partition(values: Mapping[str, str | None] | None) -> str:
+    """Partition values as `country=de, day=null`."""
+    pairs = (values or {}).items()
+    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in pairs)
 
 
 def render_change(added: int | None, removed: int | None) -> str:
-    """What came and went: `+3 -2`; nothing for two zeros, `?` for what is unknown."""
+    """Added and removed: `+3 -2`; nothing for two zeros, `?` for what is unknown."""
     return _render_pair(added, removed, render_count)
 
 
@@ -74,10 +82,8 @@ def _render_pair(
     return " ".join(parts)
 
 
-def render_wide_bounds(count: int, num_files: int) -> str:
+def render_wide_bounds(number: int, num_files: int) -> str:
     """What it means that so many of the files have wide bounds."""
-    have = "has" if count == 1 else "have"
-    return (
-        f"{count:,} of {num_files:,} files {have} wide bounds: least, greatest and nulls there "
-        "may be those of hidden rows"
-    )
+    of = f"{number:,} of {count(num_files, 'file')}"
+    have = "has" if number == 1 else "have"
+    return f"{of} {have} wide bounds: min, max and null count there may be of deleted rows"

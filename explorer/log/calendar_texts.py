@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_column, int64_scalar, string_column, string_scalar
 from explorer.protocol.calendar_days import (
     DAY_US,
     LEAST_US,
@@ -34,7 +34,7 @@ _MILLISECOND_US: Final = 1_000
 _DAY_SECONDS: Final = 86_400
 _FIRST_DAY, _END_DAY = days_of(0, 1, 1), days_of(10_000, 1, 1)
 # a scalar by way of an array: a plain value would make pyarrow import pandas
-_NO_TEXT = string_column([None])[0]
+_NO_TEXT = string_scalar(None)
 
 _DAY: Final = r"(?P<year>[+-]?[0-9]{4,9})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
 _CLOCK: Final = r"[T ](?P<clock>[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)"
@@ -57,7 +57,7 @@ def render_calendar(values: pa.Array) -> pa.Array:
     is_date = pa.types.is_date32(kind)
     per_day = 1 if is_date else _DAY_SECONDS * _PER_SECOND[kind.unit]
     numbers = pc.cast(pc.cast(values, pa.int32() if is_date else pa.int64()), pa.int64())
-    first, end = (int64_column([day * per_day])[0] for day in (_FIRST_DAY, _END_DAY))
+    first, end = (int64_scalar(day * per_day) for day in (_FIRST_DAY, _END_DAY))
     beyond = pc.or_(pc.less(numbers, first), pc.greater_equal(numbers, end))
     if not pc.any(beyond).as_py():
         return pc.cast(values, pa.string())

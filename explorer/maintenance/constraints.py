@@ -17,7 +17,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -34,6 +34,7 @@ from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.sql.expressions import check_expression
 from explorer.table.counts import count
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.staged import ValidatedRule
 
 _FEATURE: Final = "checkConstraints"

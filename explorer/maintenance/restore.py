@@ -14,7 +14,6 @@ from uuid import UUID, uuid4, uuid5
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
@@ -29,7 +28,7 @@ from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -40,7 +39,7 @@ from explorer.maintenance.plan.step_types import (
 from explorer.maintenance.steps.commit_files import restoring, without_other_ids
 from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.maintenance.steps.differing_files import differing_files
-from explorer.maintenance.steps.files_coming_back import missing_files, vacuum_under_way
+from explorer.maintenance.steps.files_coming_back import gone_among, vacuum_under_way
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
 from explorer.protocol.actions import DomainMetadata, Metadata
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
@@ -49,8 +48,10 @@ from explorer.protocol.features.registry import supported_features
 from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION, COLUMN_MAPPING_MAX_ID
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
+from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.clustering_rules import (
     known_columns,
@@ -164,9 +165,9 @@ def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID)
         effect={
             **moves.effect,
             "files_added_again": back.num_rows,
-            "bytes_added_again": _sum(back),
+            "bytes_added_again": sum_of(back.column("size")),
             "files_removed": gone.num_rows,
-            "bytes_removed": _sum(gone),
+            "bytes_removed": sum_of(gone.column("size")),
             "changes_metadata": any(isinstance(action, Metadata) for action in actions),
             "undo": f"restore to version {newest.version}",
         },
@@ -196,8 +197,8 @@ def _commit(
         "numOfFilesAfterRestore": target.num_files,
         "numRemovedFiles": gone.num_rows,
         "numRestoredFiles": back.num_rows,
-        "removedFilesSize": _sum(gone),
-        "restoredFilesSize": _sum(back),
+        "removedFilesSize": sum_of(gone.column("size")),
+        "restoredFilesSize": sum_of(back.column("size")),
     }
     return Commit(
         id="commit",
@@ -329,7 +330,7 @@ def _judge_files(look: Look, target: Snapshot) -> Verdict:
             remedy="Wait until it has ended, or for a day where it was broken off.",
         )
     files = target.physical_files("add", ["path", "deletion_vector"])
-    missing = missing_files(look.store, files, look.watch)
+    missing = gone_among(look.store, files, look.watch)
     if len(missing):
         return Verdict(
             guard="files",
@@ -346,10 +347,6 @@ def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
     return build_files(
         files.column("path"), action=action, reason=reason, bytes=files.column("size")
     )
-
-
-def _sum(files: pa.Table) -> int:
-    return int(pc.sum(files.column("size")).as_py() or 0)
 
 
 def _summary(newest: int, target: int, files: _Files, moves: Moves, *, has_steps: bool) -> str:

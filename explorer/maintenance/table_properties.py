@@ -16,7 +16,7 @@ from explorer.maintenance.features.upgrade_rules import pointing_to_upgrade
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, look_at, system_clock
+from explorer.maintenance.plan.planning import look_at
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -31,6 +31,7 @@ from explorer.protocol.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
 from explorer.protocol.properties import PROPERTIES
 from explorer.protocol.unicode_text import check_unicode
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 
 _PREFIX = "delta."

@@ -16,9 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from explorer.errors import CorruptLogError, brief
+
+FieldPath: TypeAlias = tuple[str, ...]
+"""The names from the root of a schema, or of an action, to a field inside it."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DEPTH = 100

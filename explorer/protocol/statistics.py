@@ -12,13 +12,14 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.calendar_days import SECOND_US, render_day, render_moment
 
 DEFAULT_INDEXED_COLUMNS = 32
@@ -29,9 +30,6 @@ DEFAULT_STRING_PREFIX = 32
 
 _IN_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _LAST_CODE_POINT = "\U0010ffff"
-
-
-FieldPath: TypeAlias = tuple[str, ...]
 
 
 def build_statistics(table: pa.Table, indexed_columns: int = DEFAULT_INDEXED_COLUMNS) -> str:

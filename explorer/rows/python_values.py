@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column
+from explorer.log.actions.columns import int64_scalar
 from explorer.protocol.calendar_days import Day, Moment, days_of
 
 _DAY_SECONDS: Final = 86_400
@@ -73,7 +73,7 @@ def ordinal_of(value: Any) -> Any:
 
 
 def _calendar(column: Any, numbers: Any, per_day: int) -> list[Any]:
-    first, end = (int64_column([day * per_day])[0] for day in (_FIRST_DAY, _END_DAY))
+    first, end = (int64_scalar(day * per_day) for day in (_FIRST_DAY, _END_DAY))
     beyond = pc.or_(pc.less(numbers, first), pc.greater_equal(numbers, end))
     usual = pc.if_else(beyond, pa.nulls(1, column.type)[0], column)
     found: list[Any] = usual.to_pylist()

@@ -47,7 +47,7 @@ class RowScan:
     ) -> Iterator[pa.RecordBatch]:
         """The rows, at most `limit`, file by file; of one file a row group's needed
         bytes and a batch are held at a time, and none is opened that is not needed; where
-        requests take long, the first bytes of the next files too (see `read_ahead`).
+        requests take long, the first bytes of the next files too (see `open_ahead`).
 
         Raises `CancelledError` between two batches.
         """

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from explorer.errors import Problem
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.state.file_columns import FileColumns
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.predicate.predicate import Predicate, SqlCondition
 from explorer.scan.statistics.bounds import ColumnRange, range_of_statistics

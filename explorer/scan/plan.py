@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,17 +16,17 @@ from explorer.log.actions.columns import (
     ADD_COLUMNS,
     empty_table,
     int32_column,
-    int64_column,
     string_column,
 )
 from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import ZERO, Numbers, build_array
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan._asked_partitions import ask_partitions
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.predicate.predicate import Predicate
-from explorer.scan.reasons import KEPT, evidence_of, render_reasons
+from explorer.scan.reasons import KEPT, evidence_of, render_reasons, render_verdict
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.scan.statistics.partition_answers import Evaluate
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
@@ -52,6 +51,18 @@ _MAX_PROBLEMS: Final = 20
 """Of partition values that cannot be read; a hostile table may have any number."""
 
 Which = Literal["all", "kept", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonGroup:
+    """The files that one condition decided: `reason` says what it is. `files` are the first of
+    them, with path, size, kept and the reason of each, which also has what the file holds."""
+
+    kept: bool
+    reason: str
+    num_files: int
+    size_in_bytes: int
+    files: pa.Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +124,23 @@ class ScanPlan:
         wanted = pc.indices_nonzero(stays if which == "kept" else pc.invert(stays))
         return self._reasons_at(wanted.to_numpy().astype(np.int64)[first:end])
 
+    def by_reason(self, limit: int | None = None) -> tuple[ReasonGroup, ...]:
+        """The files by what decided, those that have to be read first, each group with its
+        first `limit` files, all of them where None."""
+        codes = self.evidence.column("code")
+        sizes = self.files.column("size")
+        return tuple(
+            ReasonGroup(
+                kept=code == KEPT,
+                reason=render_verdict(self.predicate, self.question, code),
+                num_files=len(positions),
+                size_in_bytes=sum_of(sizes.take(positions)),
+                files=self._reasons_at(positions.to_numpy().astype(np.int64)[:limit]),
+            )
+            for code in sorted(pc.unique(codes).to_pylist())
+            for positions in [pc.indices_nonzero(pc.equal(codes, int32_column([code])[0]))]
+        )
+
     def explain(self, path: str) -> pa.Table:
         """Path, size, kept and reason of the files with one path, as in the log: one,
         or, under different deletion vectors, more; none raises `InvalidArgumentError`."""
@@ -126,7 +154,7 @@ class ScanPlan:
             )
         return self._reasons_at(positions.to_numpy().astype(np.int64))
 
-    def _reasons_at(self, positions: npt.NDArray[np.int64]) -> pa.Table:
+    def _reasons_at(self, positions: Numbers) -> pa.Table:
         files, known = _rows_at(self.files, positions), _rows_at(self.evidence, positions)
         kept, reasons = render_reasons(self.predicate, self.question, known)
         return files.append_column("kept", kept).append_column("reason", reasons)
@@ -247,7 +275,7 @@ def physical_counts(files: FileColumns, wanted: pa.ChunkedArray | None) -> pa.Ch
         parsed = parsed.filter(wanted)
     if parsed is not None and pa.types.is_integer(parsed.type) and not parsed.null_count:
         counts = pc.cast(parsed, pa.int64(), safe=False)  # beyond 63 bits: less than none
-        if not pc.any(pc.less(counts, int64_column([0])[0])).as_py():
+        if not pc.any(pc.less(counts, ZERO)).as_py():
             return counts
     texts = files.column("stats")
     return record_counts(texts if wanted is None else texts.filter(wanted), parsed)
@@ -276,7 +304,7 @@ def _logical(snapshot: Snapshot, files: pa.Table) -> pa.Table:
     return with_logical_names(files, names)
 
 
-def _rows_at(table: pa.Table, positions: npt.NDArray[np.int64]) -> pa.Table:
+def _rows_at(table: pa.Table, positions: Numbers) -> pa.Table:
     """The rows at ascending positions; only chunks between the first and the last of them are
     copied, and none where they follow one another."""
     if not len(positions):
@@ -285,5 +313,4 @@ def _rows_at(table: pa.Table, positions: npt.NDArray[np.int64]) -> pa.Table:
     near = table.slice(first, last - first + 1)
     if near.num_rows == len(positions):
         return near
-    at = pa.py_buffer(positions - first)
-    return near.take(pa.Array.from_buffers(pa.int64(), len(positions), [None, at]))
+    return near.take(build_array(positions - first))

@@ -11,8 +11,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
+from explorer.log.actions.columns import int32_column, string_column, string_scalar
 from explorer.log.calendar_texts import render_values
+from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, in_one_piece
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.facts import Answers, Question
 from explorer.scan.possibility import may_be_true
@@ -23,10 +24,6 @@ from explorer.scan.statistics.column_statistics import StatisticsColumn
 KEPT: Final = -1
 """In the column `code`: the file stays. Other codes are the number of the condition
 that ruled it out by itself, or how many there are where it took all of them."""
-
-_ZERO = int64_column([0])[0]
-_NOTHING = string_column([""])[0]
-_TRUE = bool_column([True])[0]
 
 
 def evidence_of(predicate: Predicate | None, answers: Answers, count: int) -> pa.Table:
@@ -51,17 +48,27 @@ def render_reasons(
     codes = _column(evidence, "code")
     kept = pc.equal(codes, int32_column([KEPT])[0])
     if predicate is None:
-        return kept, string_column(["there is no predicate"] * len(codes))
+        return kept, string_column([render_verdict(predicate, question, KEPT)] * len(codes))
     conditions = (*predicate.conjuncts, predicate.condition)
-    unasked = [item.text for item in predicate.sql_conditions if item not in question.answers]
-    left_open = f", {unasked[0][:100]} was not evaluated" if unasked else ""
-    reasons = _sentence(f"may match{left_open}", predicate.condition, question, evidence)
+    start = render_verdict(predicate, question, KEPT)
+    reasons = _sentence(start, predicate.condition, question, evidence)
     for code in pc.unique(codes).to_pylist():
         if code != KEPT:
-            text = f"{render_condition(conditions[code])[:300]} cannot be true"
+            text = render_verdict(predicate, question, code)
             found = _sentence(text, conditions[code], question, evidence)
             reasons = pc.if_else(pc.equal(codes, int32_column([code])[0]), found, reasons)
     return kept, reasons
+
+
+def render_verdict(predicate: Predicate | None, question: Question, code: int) -> str:
+    """What a code of the evidence says of every file that has it."""
+    if predicate is None:
+        return "there is no predicate"
+    if code != KEPT:
+        condition = (*predicate.conjuncts, predicate.condition)[code]
+        return f"{render_condition(condition)[:300]} cannot be true"
+    unasked = [item.text for item in predicate.sql_conditions if item not in question.answers]
+    return f"may match{f', {unasked[0][:100]} was not evaluated' if unasked else ''}"
 
 
 def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Array:
@@ -71,7 +78,7 @@ def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Arra
     conditions = predicate.conjuncts
     known = answers.ranges, count, answers.answers
     every = [may_be_true(condition, *known) for condition in conditions]
-    together = may_be_true(predicate.condition, *known) if len(every) > 1 else _TRUE
+    together = may_be_true(predicate.condition, *known) if len(every) > 1 else TRUE
     codes = pc.if_else(together, codes, int32_column([len(every)])[0])
     for code in reversed(range(len(every))):  # the first that decides is named
         codes = pc.if_else(every[code], codes, int32_column([code])[0])
@@ -97,10 +104,12 @@ def _sentence(text: str, condition: Condition, question: Question, evidence: pa.
 
 def _said_of_partition(path: tuple[str, ...], evidence: pa.Table) -> pa.Array:
     texts = _column(evidence, _key("text", path))
-    null = pc.or_(texts.is_null(), pc.equal(pc.fill_null(texts, _NOTHING), _NOTHING))
+    null = pc.or_(texts.is_null(), pc.equal(pc.fill_null(texts, EMPTY), EMPTY))
     name = render_path(path)[:100]
     return pc.if_else(
-        null, _constant(f"{name} is null"), _join(_constant(f"{name} is "), "", _quoted(texts))
+        null,
+        string_scalar(f"{name} is null"),
+        _join(string_scalar(f"{name} is "), "", _quoted(texts)),
     )
 
 
@@ -109,26 +118,26 @@ def _said_of_values(column: StatisticsColumn, evidence: pa.Table) -> pa.Array:
     least, most = (_shown(_column(evidence, _key(side, path))) for side in ("least", "most"))
     nulls, records = _column(evidence, _key("nulls", path)), _column(evidence, "records")
     name = render_path(path)[:100]
-    none_null = pc.coalesce(pc.equal(nulls, _ZERO), bool_column([False])[0])
-    all_null = pc.and_(
-        pc.coalesce(pc.equal(nulls, records), bool_column([False])[0]), pc.invert(none_null)
-    )
+    none_null = pc.coalesce(pc.equal(nulls, ZERO), FALSE)
+    all_null = pc.and_(pc.coalesce(pc.equal(nulls, records), FALSE), pc.invert(none_null))
     nan = " or NaN" if is_float(column.data_type) else ""
-    one = _join(_constant(f"{name} is "), "", least)
-    span = _join(_join(_constant(f"{name} is between "), "", least), " and ", most)
+    one = _join(string_scalar(f"{name} is "), "", least)
+    span = _join(_join(string_scalar(f"{name} is between "), "", least), " and ", most)
     between = pc.if_else(pc.equal(least, most), one, span)
-    at_least = _join(_constant(f"{name} is at least "), "", least)
-    at_most = _join(_constant(f"{name} is at most "), "", most)
+    at_least = _join(string_scalar(f"{name} is at least "), "", least)
+    at_most = _join(string_scalar(f"{name} is at most "), "", most)
     bounds = pc.coalesce(between, at_least, at_most)
-    bounded = _join(bounds, "", _constant(nan))
-    counted = _join(pc.cast(nulls, pa.string()), "", _constant(" nulls"))
-    with_nulls = _join(bounded, ", ", pc.if_else(none_null, _constant("never null"), counted))
+    bounded = _join(bounds, "", string_scalar(nan))
+    counted = _join(pc.cast(nulls, pa.string()), "", string_scalar(" nulls"))
+    with_nulls = _join(bounded, ", ", pc.if_else(none_null, string_scalar("never null"), counted))
     bare = pc.if_else(
-        none_null, _constant(f"{name} is never null"), _constant(f"{name} has no statistics")
+        none_null,
+        string_scalar(f"{name} is never null"),
+        string_scalar(f"{name} has no statistics"),
     )
     return pc.if_else(
         all_null,
-        _constant(f"{name} is null in every row"),
+        string_scalar(f"{name} is null in every row"),
         pc.coalesce(with_nulls, bounded, bare),
     )
 
@@ -141,15 +150,11 @@ def _shown(values: pa.Array) -> pa.Array:
 
 def _quoted(texts: pa.Array) -> pa.Array:
     cut = pc.utf8_slice_codeunits(texts, 0, 60)
-    return pc.binary_join_element_wise(_constant("'"), cut, _constant("'"), _NOTHING)
+    return pc.binary_join_element_wise(string_scalar("'"), cut, string_scalar("'"), EMPTY)
 
 
 def _join(left: Any, separator: str, right: Any) -> pa.Array:
-    return pc.binary_join_element_wise(left, right, _constant(separator))
-
-
-def _constant(text: str) -> pa.Scalar:
-    return string_column([text])[0]
+    return pc.binary_join_element_wise(left, right, string_scalar(separator))
 
 
 def _key(fact: str, path: tuple[str, ...]) -> str:
@@ -158,4 +163,4 @@ def _key(fact: str, path: tuple[str, ...]) -> str:
 
 def _column(evidence: pa.Table, name: str) -> pa.Array:
     found = evidence.column(evidence.schema.get_field_index(name))
-    return found.chunk(0) if found.num_chunks == 1 else found.combine_chunks()
+    return in_one_piece(found)

@@ -7,13 +7,19 @@ modification time of the commit file, made monotonic.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
-from explorer.log.commits.commit_info import monotonic, read_commit_info
+from explorer.log.commits.commit_info import (
+    in_commit_ms,
+    monotonic,
+    read_commit_info,
+    read_provenance,
+)
 from explorer.log.folder.listing import LogListing
 from explorer.protocol import known_properties as known
 from explorer.protocol.actions import Metadata, Protocol
@@ -30,6 +36,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 CLOCK_TOLERANCE_MS = 5 * 60_000
 """How far a time may lie ahead of this clock before it is odd, and all ages are in doubt."""
+
+Clock = Callable[[], int]
+"""Tells the time in milliseconds since the epoch."""
+
+
+def system_clock() -> int:
+    """The time by this machine, in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def parse_now(now: str | datetime | None) -> int:
+    """The time to judge ages by, in milliseconds since the epoch: this machine's where none is
+    given; raises what `parse_timestamp` raises."""
+    return system_clock() if now is None else parse_timestamp(now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +133,11 @@ def render_time(milliseconds: int) -> datetime:
     return _EPOCH + timedelta(milliseconds=min(max(milliseconds, earliest), latest))
 
 
+def shown_time(milliseconds: int) -> str:
+    """`2026-11-01 10:22:03 UTC`."""
+    return f"{render_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
+
+
 def modification_times(store: ReadStore, listing: LogListing, versions: Sequence[int]) -> list[int]:
     """Modification times of commit files of `listing` as they are, in milliseconds."""
     if listing.stored:
@@ -143,6 +168,23 @@ def commit_time(
         return _in_commit_ms(store, version)
     chain = [number for number in commits if number <= version]
     return monotonic(modification_times(store, listing, chain))[-1]
+
+
+def commit_times(
+    store: ReadStore, listing: LogListing, run: Sequence[int], active: InCommitTimes | None
+) -> list[int]:
+    """The times of `run`, ascending commits without a gap, in milliseconds: of those with
+    in-commit timestamps these, of the others the modification times, made monotonic. A commit
+    that lacks its timestamp counts by its file, and never as older than one before it."""
+    times = monotonic(modification_times(store, listing, run))
+    if active is None:
+        return times
+    recorded = [version for version in run if version >= active.since_version]
+    first = len(run) - len(recorded)
+    for at, (body, _) in enumerate(read_provenance(store, recorded), start=first):
+        found = in_commit_ms(body)
+        times[at] = times[at] if found is None else found
+    return times
 
 
 def version_at(

@@ -7,7 +7,6 @@ what the winners did and either follows them or reports the conflict as a value.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from explorer.errors import (
@@ -24,7 +23,7 @@ from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
-from explorer.table.times import CLOCK_TOLERANCE_MS, render_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, render_time
 from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
     Attempt,
@@ -46,9 +45,6 @@ from explorer.transaction.conflicts import (
 from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import StagedCommit
-
-Clock = Callable[[], int]
-"""The time in milliseconds since the epoch."""
 
 # how often an outcome that stays unknown is looked into before giving up
 _UNKNOWN_LIMIT = 5

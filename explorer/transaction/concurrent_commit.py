@@ -67,7 +67,7 @@ _UNREADABLE_MARK: Final = DomainMetadata(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommitSummary:
+class CommitProvenance:
     """Who made a commit, as its `commitInfo` says; None for what it does not say.
     `timestamp` is in milliseconds."""
 
@@ -91,7 +91,7 @@ class WinningCommit:
     neither, or where what it wrote cannot be read: `changes_…` tells."""
 
     version: int
-    summary: CommitSummary
+    summary: CommitProvenance
     in_commit_timestamp: int | None
     is_blind_append: bool
     changes_protocol: bool
@@ -264,11 +264,11 @@ def _empty(name: str) -> CorruptLogError:
     )
 
 
-def summarise_commit(info: Mapping[str, Any]) -> CommitSummary:
+def summarise_commit(info: Mapping[str, Any]) -> CommitProvenance:
     """Who made a commit, from its `commitInfo`."""
     time = in_commit_ms(info)
     stamp = info.get("timestamp") if time is None else time
-    return CommitSummary(
+    return CommitProvenance(
         operation=_string(info.get("operation")),
         user_name=_string(info.get("userName")),
         engine_info=_string(info.get("engineInfo")),

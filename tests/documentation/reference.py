@@ -11,6 +11,7 @@ from typing import Any
 
 from typer.main import get_command
 
+from explorer.cli.help_pages import spell_option, usage_of
 from explorer.cli.plugins import register_plugin_verbs
 from explorer.cli.verbs import build_app
 
@@ -56,12 +57,12 @@ def _render_verb(name: str, command: Any) -> str:
     text, example = _split_example(inspect.cleandoc(command.help or ""))
     arguments = [p for p in command.params if not p.opts[0].startswith("-")]
     options = [p for p in command.params if p.opts[0].startswith("-")]
-    usage = " ".join(_usage_of(p) for p in arguments)
+    usage = " ".join(usage_of(p) for p in arguments)
     lines = [f"## {name}\n", f"{_plain(text)}\n"]
     lines += [f"    {line}" for line in [f"delta-explorer {name} {usage} [options]", *example]]
     lines += ["", "| | |", "|---|---|"]
-    lines += [f"| `{_usage_of(p)}` | {_cell(p)} |" for p in arguments]
-    lines += [f"| `{_spelled(p)}` | {_cell(p)} |" for p in options if p.name != "help"]
+    lines += [f"| `{usage_of(p)}` | {_cell(p)} |" for p in arguments]
+    lines += [f"| `{spell_option(p)}` | {_cell(p)} |" for p in options if p.name != "help"]
     return "\n".join([*lines, ""])
 
 
@@ -70,16 +71,6 @@ def _split_example(text: str) -> tuple[str, list[str]]:
     before, _, after = text.partition("\n\nExample")
     found = re.findall(r"delta-explorer .+", after)
     return before, [line.strip() for line in found]
-
-
-def _usage_of(parameter: Any) -> str:
-    name = parameter.metavar or parameter.name.upper()
-    return name if parameter.required else f"[{name}]"
-
-
-def _spelled(parameter: Any) -> str:
-    value = "" if parameter.is_flag else f" {parameter.metavar or parameter.name.upper()}"
-    return ", ".join(parameter.opts) + value
 
 
 def _cell(parameter: Any) -> str:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import typer
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
 
 from explorer.cli import verbs
@@ -119,7 +120,12 @@ _VERBS: dict[str, _Verb] = {
         lists=True,
     ),
     "health": _Verb(ask=health, takes=_LIMIT),
-    "history": _Verb(ask=verbs.history, takes=_LIMIT, lists=True),
+    "history": _Verb(
+        ask=verbs.history,
+        takes={"operation": _text, "user": _text, "since": _text, **_LIMIT},
+        repeats=("operation",),
+        lists=True,
+    ),
     "inspect": _Verb(ask=verbs.inspect, takes=_MOMENT),
     "layout": _Verb(
         ask=layout,
@@ -195,7 +201,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         if self.current_user and self._door.visitor(self.request).is_welcome:
             return True
         self._say(
-            401, "Nobody is signed in.", "The cookie of a sign-in is missing, or worth nothing.",
+            401, "Nobody is signed in.", "The cookie of a sign-in is missing or invalid.",
             "Sign in at the page, and ask with the cookie that the browser got.",
         )  # fmt: skip
         return False
@@ -319,7 +325,9 @@ def answer(verb: _Verb, table: str, chosen: Mapping[str, Any], desk: Desk) -> st
             )
         said.append(text)
 
-    with hosted(Host(open_table=lambda uri: desk.open(uri).table, write=write)):
+    host = Host(open_table=lambda uri: desk.open(uri).table, write=write)
+    # an exit code says to a shell what the answer says in words
+    with hosted(host), suppress(typer.Exit):
         verb.ask(table, **chosen, as_json=True)
     return "".join(said)
 
@@ -328,7 +336,7 @@ def _decode(key: str, value: bytes) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
-        raise _wrong(f"{key[:60]!r} cannot be read.", "It is no UTF-8 text.") from None
+        raise _wrong(f"{key[:60]!r} cannot be read.", "It is not UTF-8 text.") from None
 
 
 def _parse(key: str, value: str, parse: Callable[[str], Any]) -> Any:

@@ -6,7 +6,6 @@ unlocked when it was started, and only the plan that it shows; each plan once.
 
 from __future__ import annotations
 
-import getpass
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from explorer.maintenance.documents.receipt import Receipt
 from explorer.maintenance.documents.state_folder import StateFolder
 from explorer.maintenance.plan.plan import Plan
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.protocol.unicode_text import replace_unencodable
 from widgets.session.operations import Operation, needs_name
 from widgets.session.planners import Answers, Request
 from widgets.session.runs import Run, Runs
@@ -46,7 +44,8 @@ class Maintenance:
     """One page's right to look and, where `is_unlocked` says so each time, to change.
 
     `state` is where plans and receipts are kept; None shows and keeps none. `person` is who
-    has signed in, and stands in the receipts; None is the user of this process.
+    has signed in, or was named where the page was started: receipts and commits carry the
+    name, and none where it is None.
     """
 
     def __init__(
@@ -187,7 +186,7 @@ class Maintenance:
     ) -> Callable[[ProgressCallback, Cancel], Receipt]:
         approval = maintenance.Approval(
             plan.digest,
-            by=self._person or _person(),
+            by=self._person or None,
             table_name=consent.table_name or None,
             reason=consent.reason.strip() or None,
         )
@@ -238,10 +237,3 @@ def _unknown() -> DeltaError:
 def _uri_of(document: Mapping[str, Any]) -> str | None:
     subject = document.get("subject")
     return subject.get("uri") if isinstance(subject, Mapping) else None
-
-
-def _person() -> str | None:
-    try:
-        return replace_unencodable(getpass.getuser())
-    except (OSError, KeyError):  # no name for this user
-        return None

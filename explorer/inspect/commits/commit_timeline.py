@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -52,10 +52,12 @@ def timeline(
     *,
     first: int | None = None,
     last: int | None = None,
+    only: Collection[int] | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> pa.Table:
-    """One row per commit file of the versions `first` to `last`, newest first.
+    """One row per commit file of the versions `first` to `last`, newest first; of these
+    versions only those in `only`, where that is given.
 
     What a commit does not record is null, never 0; how files, bytes and rows are
     counted stands in `explorer.inspect.commits.commit_summary`. `timestamp` is the
@@ -68,7 +70,9 @@ def timeline(
     versions = [
         version
         for version in reversed(found.listing.commits)
-        if (first is None or version >= first) and (last is None or version <= last)
+        if (first is None or version >= first)
+        and (last is None or version <= last)
+        and (only is None or version in only)
     ]
     batches = list(_batches(table, found, versions, progress, cancel))
     return pa.Table.from_batches(batches, schema_of(COLUMNS))

@@ -30,7 +30,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.guards import in_words
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -49,6 +49,7 @@ from explorer.protocol.features.evolution import dependents, with_features, with
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import DROP_FEATURE_RETENTION
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 _BARRIERS: Final = 3
 """Checkpoints before the protocol changes: delta-spark tries so many older ones where it
@@ -134,7 +135,10 @@ class _Drop:
             return self._first_step()
         trace = find_newest_trace(self.look, self.name) if self.truncate_history else None
         if trace is not None:
-            least = in_words(DROP_FEATURE_RETENTION.value_of(snapshot.metadata.configuration))
+            configuration = snapshot.metadata.configuration
+            least = in_words(DROP_FEATURE_RETENTION.value_of(configuration))
+            if (unread := DROP_FEATURE_RETENTION.unread_in(configuration)) is not None:
+                least = f"a time that nobody can tell ({unread})"
             obstacles.append(
                 Obstacle(
                     message=f"The history still uses {self.name}: of version {trace.version} "

@@ -26,7 +26,7 @@ from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -54,6 +54,7 @@ from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.protocol.schema import parse_schema
 from explorer.table.counts import count
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 from explorer.transaction.staged import ValidatedRule
 

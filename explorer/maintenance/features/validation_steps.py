@@ -28,7 +28,7 @@ def validate_rows(run: Run, step: ValidateRows, tally: Tally) -> None:
     `InvalidArgumentError` (`plan_refused`) with a few of the rows that break one."""
     if _was_committed(run, step, tally):
         return
-    snapshot = newest_version(run)
+    snapshot = check_newest_version(run)
     tally.planned = snapshot.num_files
     tally.result = {"looked_at": snapshot.version}
     for name, expression in step.expressions.items():
@@ -44,7 +44,7 @@ def validate_traces(run: Run, step: ValidateTraces, tally: Tally) -> None:
     `InvalidArgumentError` (`plan_refused`) where it does."""
     if _was_committed(run, step, tally):
         return
-    snapshot = newest_version(run)
+    snapshot = check_newest_version(run)
     tally.result = {"looked_at": snapshot.version}
     for left in remaining(snapshot, step.feature):
         raise InvalidArgumentError(
@@ -57,7 +57,7 @@ def validate_traces(run: Run, step: ValidateTraces, tally: Tally) -> None:
     tally.result = {"version": snapshot.version}
 
 
-def newest_version(run: Run) -> Snapshot:
+def check_newest_version(run: Run) -> Snapshot:
     """The newest version, where nothing up to it touches what the plan rests on."""
     snapshot = run.table.snapshot()
     run.log.check_ahead()

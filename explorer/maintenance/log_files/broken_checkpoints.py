@@ -1,8 +1,9 @@
 """Planning the repair of checkpoints that cannot be read (spec: Checkpoints).
 
 A checkpoint is broken where reading this very one, sidecars included, finds that its content
-is not sound. That a store fails, or that another checkpoint of the version is preferred, says
-nothing of it. What is broken is read once more before it goes.
+is not sound, and as good as broken where it contradicts the commits up to it. That a store
+fails, or that another checkpoint of the version is preferred, says nothing of it. What is broken
+is read once more before it goes.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from uuid import UUID
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError, UnusableCheckpointError
+from explorer.files.contradictions import contradiction_of, find_contradictions
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.folder.last_checkpoint import read_hint
-from explorer.log.folder.listing import CheckpointFiles
+from explorer.log.folder.listing import CheckpointFiles, list_log
 from explorer.log.reconcile.tail import EMPTY_TAIL
 from explorer.log.state.key_cache import KeyCache
 from explorer.log.state.reconciled_files import LogState
@@ -33,7 +35,7 @@ Lost = tuple[int, int]
 
 
 def broken_checkpoints(look: Look) -> dict[CheckpointFiles, str]:
-    """The complete checkpoints that are broken, oldest first, and why.
+    """The complete checkpoints that are broken, or contradict the commits, oldest first, and why.
 
     Raises what the store does: nobody knows then.
     """
@@ -42,7 +44,9 @@ def broken_checkpoints(look: Look) -> dict[CheckpointFiles, str]:
         look.watch.step(number, len(look.listing.checkpoints), "Reading every checkpoint")
         if (reason := why_broken(look.store, files)) is not None:
             found[files] = reason
-    return found
+    for contradiction in find_contradictions(look.store, look.listing, look.watch):
+        found[contradiction.checkpoint] = f"{contradiction.problem} {contradiction.reason}"
+    return dict(sorted(found.items(), key=lambda item: item[0].version))
 
 
 def why_broken(store: ReadStore, files: CheckpointFiles) -> str | None:
@@ -91,7 +95,7 @@ def repair_steps(
     """Delete the broken ones and write one of the newest version, unless a sound one is there,
     to which the hint is led then; the files that go."""
     files = [
-        log_file(look.store, name, f"it cannot be read as a checkpoint: {reason}"[:300])
+        log_file(look.store, name, f"it cannot be used as a checkpoint: {reason}"[:600])
         for found, reason in broken.items()
         for name in found.names
     ]
@@ -154,6 +158,7 @@ def judge_lost(lost: Sequence[Lost]) -> Verdict:
 
 def check_still_broken(store: ReadStore, broken: Iterable[CheckpointFiles]) -> None:
     """Raise `ConflictError` where a checkpoint that a plan takes for broken is sound now."""
+    listing = list_log(store)
     for files in broken:
-        if why_broken(store, files) is None:
-            raise stale(f"The checkpoint {files.names[0]} can be read by now.")
+        if why_broken(store, files) is None and contradiction_of(store, listing, files) is None:
+            raise stale(f"The checkpoint {files.names[0]} is sound by now.")

@@ -40,12 +40,11 @@ from explorer.maintenance.plan.guards import (
     judge_features,
     judge_log,
     judge_setting,
-    shown_time,
 )
 from explorer.maintenance.plan.independent_check import go_second_route
 from explorer.maintenance.plan.newest_times import newest_commit_times
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import DeleteFiles, NeededFile, Step, WriteHint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
@@ -63,7 +62,7 @@ from explorer.storage.ports import ObjectInfo
 from explorer.table.counts import count
 from explorer.table.retention import DAY_MS
 from explorer.table.table import Table
-from explorer.table.times import render_time
+from explorer.table.times import Clock, render_time, shown_time, system_clock
 
 _MS = timedelta(milliseconds=1)
 

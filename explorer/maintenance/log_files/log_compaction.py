@@ -7,13 +7,14 @@ from explorer.log.checkpoint_writing.compaction_writer import build_lines, check
 from explorer.log.reconcile.tail import replay_commits
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.plan import Plan, Promise
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import WriteCompaction
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
 from explorer.table.counts import count
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 # commits that hold only provenance come in short runs
 _LOOKED_THROUGH = 64

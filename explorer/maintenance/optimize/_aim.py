@@ -10,13 +10,14 @@ import orjson
 from explorer.errors import InvalidArgumentError
 from explorer.log.state.statistics_columns import indexed_places
 from explorer.maintenance.plan.step_types import Aim
-from explorer.pipeline.rewrite.curve import FieldPath, RowOrder
-from explorer.protocol.features.clustering import (
-    CLUSTERING_DOMAIN,
-    clustering_columns,
+from explorer.pipeline.rewrite.curve import RowOrder
+from explorer.protocol.actions import FieldPath
+from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
+from explorer.protocol.features.column_mapping import (
+    column_mapping_mode,
     logical_path,
+    physical_path,
 )
-from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.schema import DecimalType, PrimitiveType
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields
 from explorer.table.snapshot import Snapshot

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.files.store_paths import file_of_each
-from explorer.log.actions.columns import TIME, int32_column, int64_column
+from explorer.log.actions.columns import TIME, int32_column, int64_scalar
 from explorer.maintenance.optimize._aim import build_aim, why_order
 from explorer.maintenance.optimize._groups import (
     DELETED,
@@ -37,13 +37,14 @@ from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files, words
 from explorer.maintenance.plan.newest_times import judge_committing
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import Aim, RewriteFiles, Step
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 BATCH_SIZE: Final = 64 * 2**30
 """Bytes that one commit writes again, so that a run that ends early has not been for nothing."""
@@ -167,7 +168,7 @@ def _listed(look: Look, aim: Aim, files: pa.Table) -> pa.Table:
         PARTLY: "in the right order and small, it takes in further rows",
     }
     codes = pc.add(
-        pc.multiply(files.column("group"), int64_column([len(texts)])[0]), files.column("why")
+        pc.multiply(files.column("group"), int64_scalar(len(texts))), files.column("why")
     )
     coded = pc.dictionary_encode(codes.combine_chunks())
     reasons = [

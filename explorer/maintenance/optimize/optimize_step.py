@@ -23,10 +23,10 @@ from explorer.errors import CancelledError, ConflictError, UnsupportedError
 from explorer.log.actions.columns import (
     ADD_COLUMNS,
     TIME,
-    bool_column,
     string_column,
     string_map_column,
 )
+from explorer.log.plain_arrays import FALSE
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.maintenance.documents.leftovers import Leftovers
 from explorer.maintenance.optimize._aim import mark_of, order_of
@@ -47,7 +47,7 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import FilesOf
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
 
@@ -77,7 +77,7 @@ def rewrite(run: Run, step: RewriteFiles, tally: Tally, noted: Noted) -> None:
         tally.result = {"version": made, "was_there": True}
         tally.done = step.num_files
         return
-    batch = batch_of(Table(run.store), run.plan, step)
+    batch = plan_batch_again(Table(run.store), run.plan, step)
     own = uuid4().hex
     run.note({"event": "batch", "step": step.id, "runs": [*noted.runs, own]})
     named = named_files(batch.snapshot, batch.files, batch.aim, step.seed, own)
@@ -101,18 +101,21 @@ def rewrite(run: Run, step: RewriteFiles, tally: Tally, noted: Noted) -> None:
     }
 
 
-def stage_batch(batch: Batch, step: RewriteFiles, written: pa.Table, now: int) -> StagedCommit:
-    """What a batch commits at `now`, in milliseconds."""
+def stage_batch(
+    batch: Batch, step: RewriteFiles, written: pa.Table, now: int, by: str | None = None
+) -> StagedCommit:
+    """What a batch commits at `now`, in milliseconds, with the name of who approved it."""
     snapshot = batch.snapshot
     removes = _as_rearranged(removes_of(batch.live, now))
     adds = adds_of(batch.aim, batch.files, written)
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(batch.live.column("path")),
+        reads=read_set_of(batch.live.column("path")),
         provenance=Provenance(
             operation=OPTIMIZE,
             transaction_id=step.transaction_id,
             engine_info=engine_info(),
+            user_name=by,
             parameters=step.parameters,
             metrics=_metrics(batch.live, written),
             tags=tags_of_kept_ids(snapshot),
@@ -142,7 +145,7 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
         .take(first.combine_chunks()),
         "size": written.column("size").combine_chunks(),
         "modification_time": written.column("modified").cast(TIME).combine_chunks(),
-        "data_change": pa.repeat(_FALSE, count),
+        "data_change": pa.repeat(FALSE, count),
         "stats": written.column("stats").combine_chunks(),
         "tags": string_map_column([tags] * count),
     }
@@ -174,7 +177,7 @@ def _leaving_nothing(run: Run, named: pa.Table, tally: Tally) -> Iterator[None]:
 def _commit(run: Run, what: _Staged, tally: Tally) -> int:
     paths = _paths(what.written)
     try:
-        staged = stage_batch(what.batch, what.step, what.written, run.clock())
+        staged = stage_batch(what.batch, what.step, what.written, run.clock(), run.by)
         found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
         if not isinstance(found, Committed):
             raise found.as_error()
@@ -193,7 +196,7 @@ def _paths(written: pa.Table) -> list[str]:
     return found
 
 
-def batch_of(table: Table, plan: Plan, step: RewriteFiles) -> Batch:
+def plan_batch_again(table: Table, plan: Plan, step: RewriteFiles) -> Batch:
     """The files of a step, worked out again from the plan's version; raises `ConflictError`
     where they are not those of the plan."""
     snapshot = table.snapshot(version=plan.anchor.version)
@@ -207,7 +210,7 @@ def batch_of(table: Table, plan: Plan, step: RewriteFiles) -> Batch:
 
 def _as_rearranged(removes: pa.Table) -> pa.Table:
     at = removes.schema.get_field_index("data_change")
-    return removes.set_column(at, "data_change", pa.repeat(_FALSE, removes.num_rows))
+    return removes.set_column(at, "data_change", pa.repeat(FALSE, removes.num_rows))
 
 
 def _metrics(live: pa.Table, written: pa.Table) -> dict[str, str]:
@@ -238,6 +241,3 @@ def commit_parameters(aim: Aim) -> CommitParameters:
         "auto": False,
     }
     return parameters | ({"isFull": False} if aim.is_clustering else {})
-
-
-_FALSE = bool_column([False])[0]

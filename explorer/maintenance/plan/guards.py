@@ -19,7 +19,7 @@ from explorer.protocol.features.registry import (
 )
 from explorer.protocol.table_property import TableProperty
 from explorer.table.counts import count
-from explorer.table.times import CLOCK_TOLERANCE_MS, render_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, render_time, shown_time
 
 UNCOMMITTED_AGE = timedelta(hours=24)
 """A file younger than this may belong to a writer that has not yet committed."""
@@ -230,11 +230,6 @@ def _whole_units(span: timedelta) -> str:
     units = (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1))
     unit = next((unit for unit in units if span >= 2 * unit), units[-1])
     return in_words(span // unit * unit)
-
-
-def shown_time(milliseconds: int) -> str:
-    """`2026-11-01 10:22:03 UTC`."""
-    return f"{render_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _range_in_words(versions: range) -> str:

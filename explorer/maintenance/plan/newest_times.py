@@ -15,7 +15,6 @@ from explorer.maintenance.plan.guards import (
     judge_clock,
     judge_features,
     judge_log,
-    shown_time,
 )
 from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.planning import Look
@@ -24,7 +23,7 @@ from explorer.protocol.actions import Metadata
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import parse_commit_version, render_commit_name
 from explorer.storage.ports import ObjectInfo
-from explorer.table.times import CLOCK_TOLERANCE_MS
+from explorer.table.times import CLOCK_TOLERANCE_MS, shown_time
 from explorer.transaction.read_version import has_in_commit_timestamps
 
 _IN_COMMIT: Final = ("inCommitTimestamp", "inCommitTimestamp-preview")

@@ -3,6 +3,7 @@ that are gone, and of statistics that files lack. Each plan says what is lost by
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 from uuid import UUID, uuid4, uuid5
@@ -11,6 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
+from explorer.log.folder.listing import CheckpointFiles
+from explorer.log.load import load_version
+from explorer.log.state.key_cache import KeyCache
 from explorer.maintenance.log_files.broken_checkpoints import (
     broken_checkpoints,
     judge_lost,
@@ -25,7 +29,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files, log_fil
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Ground, Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -47,9 +51,9 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LAST_CHECKPOINT
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.counts import count
-from explorer.table.frames import sum_of
-from explorer.table.row_counts import count_deleted
+from explorer.table.row_counts import count_live
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 What = Literal["hint", "checkpoint", "files", "statistics"]
 
@@ -117,7 +121,23 @@ def _repair_checkpoint(look: Look, seed: UUID) -> Plan:
         plan,
         verdicts=(*plan.verdicts, judge_lost(lost)),
         effect={**plan.effect, "lost_versions": [[*each] for each in lost]},
+        promise=_promise_without(look, broken),
     )
+
+
+def _promise_without(look: Look, broken: Iterable[CheckpointFiles]) -> Promise:
+    """What the newest version holds once these are gone: one that contradicts the commits has
+    other files."""
+    listing = look.listing
+    for files in broken:
+        listing = listing.without(files)
+    if look.snapshot.segment.checkpoint in listing.checkpoints:
+        num_files = look.snapshot.num_files
+    else:
+        version = look.snapshot.version
+        without = load_version(look.store, listing, version, KeyCache(0), watch=look.watch)
+        num_files = without.count("add")
+    return Promise(versions={str(look.snapshot.version): num_files})
 
 
 def _repair_files(look: Look, seed: UUID) -> Plan:
@@ -128,7 +148,7 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     if not gone.num_rows:
         return _plan(look, "files", "Every file of the newest version is there.", (), [])
     paths = pc.unique(gone.column("path")).to_pylist()
-    rows = _count_live(gone)
+    rows = count_live(gone)
     step = Commit(
         id="commit",
         reason="The files are gone, and every query that needs one fails.",
@@ -175,15 +195,6 @@ def _judge_rows(lost: str) -> Verdict:
         remedy="Restore the files from a backup; or type the table's name and give a reason.",
         asks_for_name=True,
     )
-
-
-def _count_live(files: pa.Table) -> int | None:
-    """Their rows without those that were deleted already; None where the log does not say."""
-    counts = files.column("num_records")
-    hidden, wrong = count_deleted(files)
-    if counts.null_count or hidden is None or wrong is not None:
-        return None
-    return sum_of(counts) - hidden
 
 
 def _plan(

@@ -43,7 +43,7 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import FilesOf
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Provenance, StagedCommit
@@ -152,7 +152,7 @@ def repair_statistics(run: Run, step: RepairStatistics, tally: Tally) -> None:
     snapshot = run.table.snapshot(version=run.plan.anchor.version)
     planned = of_action(run.plan.files, "add").slice(step.first, step.num_files)
     adds = _with_statistics(run, snapshot, planned.column("path"))
-    staged = _staged(snapshot, step, tuple(adds.to_batches()))
+    staged = _staged(snapshot, step, tuple(adds.to_batches()), by=run.by)
     found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
     if not isinstance(found, Committed):
         raise found.as_error()
@@ -186,16 +186,20 @@ def _live_files(snapshot: Snapshot, paths: pa.Array) -> pa.Table:
 
 
 def _staged(
-    snapshot: Snapshot, step: RepairStatistics, adds: tuple[pa.RecordBatch, ...]
+    snapshot: Snapshot,
+    step: RepairStatistics,
+    adds: tuple[pa.RecordBatch, ...],
+    by: str | None = None,
 ) -> StagedCommit:
     paths = [batch.column("path") for batch in adds]
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(pa.chunked_array(paths, pa.string())),
+        reads=read_set_of(pa.chunked_array(paths, pa.string())),
         provenance=Provenance(
             operation=_OPERATION,
             transaction_id=step.transaction_id,
             engine_info=engine_info(),
+            user_name=by,
             parameters={"predicate": "[]"},
             metrics={"numFiles": str(step.num_files)},
             tags=tags_of_kept_ids(snapshot, added_again=adds),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import shlex
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,7 +45,7 @@ from explorer.maintenance.run._run_problems import (
 )
 from explorer.maintenance.run._step_kinds import carry_out
 from explorer.maintenance.run._verify_promise import check_promise
-from explorer.maintenance.steps.context import Clock, Run, Tally
+from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.journal import (
     Journal,
     completed_in,
@@ -58,11 +57,7 @@ from explorer.progress import Cancel, Progress, ProgressCallback, Watch
 from explorer.storage.open import open_write_store
 from explorer.storage.ports import ReadStore, WriteStore, offers
 from explorer.table.table import Table
-
-
-def system_clock() -> int:
-    """The time in milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
+from explorer.table.times import Clock, system_clock
 
 
 def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents lie
@@ -117,6 +112,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
             watch=Watch(progress=progress, cancel=cancel),
             log=LogWatch(plan=plan, store=store, own=_own_transactions(plan)),
             spark=spark,
+            by=approval.by,
         )
         return _Execution(run, approval, journal, started_at).carry_out()
 

@@ -17,8 +17,10 @@ from explorer.log.actions.columns import (
     TIME,
     bool_column,
     int64_column,
+    int64_scalar,
     string_column,
 )
+from explorer.log.plain_arrays import FALSE, TRUE
 from explorer.maintenance.plan.file_list import of_action
 from explorer.maintenance.plan.newer_commits import stale
 from explorer.maintenance.plan.plan import Plan
@@ -37,9 +39,6 @@ from explorer.protocol.paths import encode_path
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.row_ids import ID_COLUMNS
-
-_TRUE = bool_column([True])[0]
-_FALSE = bool_column([False])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +119,7 @@ def _without_ids(files: pa.Table) -> pa.Table:
 def restoring(back: pa.Table, gone: pa.Table, deleted_at: int) -> FileBatches:
     """What brings the files `back` and removes those that are `gone` at `deleted_at`."""
     at = back.schema.get_field_index("data_change")
-    adds = back.set_column(at, "data_change", _repeat(_TRUE, back))
+    adds = back.set_column(at, "data_change", _repeat(TRUE, back))
     removes = removes_of(gone, deleted_at)
     return FileBatches(
         adds=tuple(adds.to_batches()), removes=tuple(removes.to_batches()), recommits=True
@@ -130,7 +129,7 @@ def restoring(back: pa.Table, gone: pa.Table, deleted_at: int) -> FileBatches:
 def as_they_are(files: pa.Table) -> pa.Table:
     """Adds of live files whose rows stay what they are."""
     at = files.schema.get_field_index("data_change")
-    return files.set_column(at, "data_change", _repeat(_FALSE, files))
+    return files.set_column(at, "data_change", _repeat(FALSE, files))
 
 
 def _have_row_ids(files: pa.Table) -> pa.ChunkedArray:
@@ -163,9 +162,9 @@ def removes_of(files: pa.Table, deleted_at: int) -> pa.Table:
     arrays: dict[str, Any] = {}
     for name, (_, _, kind) in REMOVE_COLUMNS.items():
         if name == "deletion_timestamp":
-            arrays[name] = _repeat(int64_column([deleted_at])[0], files).cast(TIME)
+            arrays[name] = _repeat(int64_scalar(deleted_at), files).cast(TIME)
         elif name in {"data_change", "extended_file_metadata"}:
-            arrays[name] = _repeat(_TRUE, files)
+            arrays[name] = _repeat(TRUE, files)
         elif name in files.column_names:
             arrays[name] = files.column(name)
         else:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from explorer.maintenance.plan.newer_commits import find_own_commit
 from explorer.maintenance.plan.plan import Plan, Verdict
-from explorer.maintenance.plan.step_types import Commit, MissingFiles, Reads
+from explorer.maintenance.plan.step_types import Commit, MissingFiles, Reads, RestoredFiles
 from explorer.maintenance.steps.commit_files import FileBatches, batches_of
 from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.files_coming_back import check_files_come_back
@@ -26,7 +26,7 @@ from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
-from explorer.transaction.live_files import FilesOf
+from explorer.transaction.live_files import EarlierVersion, FilesOf
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
@@ -61,6 +61,7 @@ def carry_out_commit(run: Run, step: Commit, tally: Tally) -> None:
         _with_true_counts(run, step),
         run.clock(),
         version=None if upon is None else run.version_of(upon),
+        by=run.by,
     )
     if staged.promises.recommits:
         check_files_come_back(run.store, staged, run.clock())
@@ -73,7 +74,7 @@ def carry_out_commit(run: Run, step: Commit, tally: Tally) -> None:
     tally.done = step.num_files
 
 
-def stage(
+def stage(  # noqa: PLR0913  # what, when, by whom, upon which version, and of which files
     table: Table,
     plan: Plan,
     step: Commit,
@@ -81,10 +82,11 @@ def stage(
     *,
     version: int | None = None,
     files: FileBatches | None = None,
+    by: str | None = None,
 ) -> StagedCommit:
     """What a step commits at `now`, in milliseconds; what depends on the table is made upon
     `version`, by default the plan's. `files` are those that the step describes, where
-    somebody has them already."""
+    somebody has them already, and `by` is who is named in the commit."""
     record, reads = step.record, _READS[step.basis.reads]
     if version is None and step.basis.reads != "nothing":
         version = plan.anchor.version
@@ -103,6 +105,7 @@ def stage(
             operation=record.operation,
             transaction_id=record.transaction_id,
             engine_info=engine_info(),
+            user_name=by,
             parameters=record.parameters,
             metrics=record.metrics,
             tags=tags_of_kept_ids(snapshot, actions, files.adds),
@@ -113,7 +116,17 @@ def stage(
         removes=files.removes,
         promises=_promises(step, files),
         live=FilesOf(snapshot=snapshot),
+        goes_back_to=_earlier_version(table, step),
     )
+
+
+def _earlier_version(table: Table, step: Commit) -> EarlierVersion | None:
+    """The version that a restore goes back to, where its metadata come back."""
+    changes_metadata = any(isinstance(action, Metadata) for action in step.actions)
+    if not isinstance(step.files, RestoredFiles) or not changes_metadata:
+        return None
+    target = table.snapshot(version=step.files.version)
+    return EarlierVersion(metadata=target.metadata, files=FilesOf(snapshot=target))
 
 
 def tags_of_kept_ids(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +21,7 @@ from explorer.maintenance.plan.step_types import DeleteFiles, Step
 from explorer.progress import Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
-
-Clock = Callable[[], int]
-"""The time in milliseconds since the epoch."""
+from explorer.table.times import Clock
 
 
 @dataclass(slots=True)
@@ -86,7 +84,8 @@ class Tally:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One execution of one plan. `results` are what earlier steps made known, by the ids of
-    these; `spark` is the session for bulk work, None for the active or a local one."""
+    these; `spark` is the session for bulk work, None for the active or a local one; `by` is who
+    approved it, whose name its commits carry, None where nobody was named."""
 
     plan: Plan
     table: Table
@@ -96,6 +95,7 @@ class Run:
     watch: Watch
     log: LogWatch
     spark: Any = None
+    by: str | None = None
     results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def note(self, line: Mapping[str, Any]) -> None:

@@ -20,8 +20,9 @@ from explorer.errors import InvalidArgumentError
 from explorer.files.kept import KeptFiles, kept_files, names_through_links
 from explorer.files.listed import list_files
 from explorer.files.name_index import NameIndex
-from explorer.files.reachable import Flags, events_of_files
+from explorer.files.reachable import events_of_files
 from explorer.files.unkept import Ages, partition_names, removals_of, young_changes
+from explorer.log.plain_arrays import Flags
 from explorer.maintenance.documents.state_folder import StateDir, StateFolder
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import join_files
@@ -35,7 +36,7 @@ from explorer.maintenance.plan.guards import (
 )
 from explorer.maintenance.plan.independent_check import SecondRoute, go_second_route
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
 from explorer.maintenance.steps.files_coming_back import VACUUM_END, VACUUM_START
 from explorer.maintenance.vacuum._listed_against import ListedAgainst, hold_against, lacking_events
@@ -49,6 +50,7 @@ from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.retention import retention_floor
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 Mode = Literal["full", "lite"]
 
@@ -180,7 +182,8 @@ def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(search.files, size, lost, is_refused=bool(evidence)),
+        summary=_summary(search.files, size, lost, is_refused=bool(evidence))
+        + ("" if evidence or mode == "full" else _not_looked_for(look, lost)),
         parameters={
             "mode": mode,
             "retention_ms": search.ages.retention_ms,
@@ -276,7 +279,21 @@ def _summary(files: Verdicts, size: int, lost: Consequence, *, is_refused: bool)
     number = files.delete.num_rows
     waits = any(part.column("deletable_from").null_count < part.num_rows for part in files.leave)
     if not number and not waits:
+        if files.gone is not None:
+            return "Nothing can be deleted: the log names no file that is out of use."
         return "Nothing can be deleted: no file is out of use."
     if not number:
         return "Nothing can be deleted now; the list says from when each file may go."
     return f"Deletes {count(number, 'file')} ({render_byte_size(size)}) for ever: {lost.in_words}."
+
+
+def _not_looked_for(look: Look, lost: Consequence) -> str:
+    """What a vacuum that lists no folder cannot know."""
+    commits = look.listing.commits
+    text = " Lite mode lists no folder: it finds no orphaned files"
+    if not commits or commits[0]:
+        began = f", which begins with version {commits[0]}" if commits else ""
+        text += f", and no files whose removal is no longer in the log{began}"
+    if lost.versions:
+        text += "; whether these versions can be read now it does not know"
+    return f"{text}."

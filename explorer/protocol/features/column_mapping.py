@@ -11,7 +11,7 @@ from explorer.protocol.actions import Protocol
 from explorer.protocol.features.registry import binds_readers
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE, MappingMode
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
-from explorer.protocol.schema_walk import FieldPlace, walk_fields
+from explorer.protocol.schema_walk import FieldPlace, render_path, walk_fields
 
 PHYSICAL_NAME_KEY: Final = "delta.columnMapping.physicalName"
 FIELD_ID_KEY: Final = "delta.columnMapping.id"
@@ -34,6 +34,21 @@ def physical_name(field: StructField, mode: MappingMode) -> str:
     """The name of a field in partition values, statistics and, in name mode, data files."""
     name = field.metadata.get(PHYSICAL_NAME_KEY)
     return name if mode != "none" and isinstance(name, str) else field.name
+
+
+def logical_path(path: tuple[str, ...], schema: StructType, mode: MappingMode) -> str | None:
+    """A physical field path as the text of the logical one; None where the schema has no
+    such field."""
+    names: list[str] = []
+    fields = schema.fields
+    for step in path:
+        found = next((item for item in fields if physical_name(item, mode) == step), None)
+        if found is None:
+            return None
+        names.append(found.name)
+        inner = found.data_type
+        fields = inner.fields if isinstance(inner, StructType) else ()
+    return render_path(tuple(names))
 
 
 def field_id(field: StructField) -> int | None:

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.actions.columns import int64_scalar, string_scalar
+from explorer.log.plain_arrays import EMPTY, FALSE, ZERO
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.transaction.read_set import logical_keys
@@ -23,8 +24,6 @@ from explorer.transaction.rules.change import (
 )
 
 _SPEC: Final = "Add File and Remove File"
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
-_ZERO = int64_column([0])[0]
 _COUNT = ("numRecords",)
 
 _REQUIRED: Final = {
@@ -42,7 +41,7 @@ def validate_files(change: Change) -> Problems:
         for name in _REQUIRED[action]:
             if count := files.column(name).null_count:
                 yield _wrong(f"{count:,} {action} actions have no {name.replace('_', ' ')}.")
-        if pc.any(pc.less(files.column("size"), _ZERO)).as_py():
+        if pc.any(pc.less(files.column("size"), ZERO)).as_py():
             yield _wrong(f"An {action} action has a size below zero.")
         keys = staged.added_keys if action == "add" else staged.removed_keys
         if (twice := len(keys) - len(pc.unique(keys))) > 0:
@@ -85,7 +84,7 @@ def partition_values_of(after: Described, files: pa.Table) -> Problems:
     maps = files.column("partition_values").combine_chunks()
     if maps.null_count:
         return  # told by `validate_files`
-    right = pc.equal(pc.list_value_length(_lists(maps)), _number(len(names)))
+    right = pc.equal(pc.list_value_length(_lists(maps)), int64_scalar(len(names)))
     for name in names:
         right = pc.and_(right, _has_key(maps, name))
     if not pc.all(right).as_py():
@@ -101,8 +100,8 @@ def partition_values_of(after: Described, files: pa.Table) -> Problems:
         column = PartitionColumn(path=(field.name,), physical=name, data_type=field.data_type)
         facts = read_partition(maps, column)
         yield from facts.problems
-        empty = pc.equal(facts.texts, string_column([""])[0])
-        nothing = pc.or_(facts.texts.is_null(), pc.coalesce(empty, _FALSE))
+        empty = pc.equal(facts.texts, EMPTY)
+        nothing = pc.or_(facts.texts.is_null(), pc.coalesce(empty, FALSE))
         if not field.nullable and pc.any(nothing).as_py():
             yield _wrong(f"A file has no value of the partition column `{field.name[:120]}`.")
 
@@ -125,12 +124,8 @@ def _lists(maps: pa.MapArray) -> pa.Array:
 
 def _has_key(maps: pa.MapArray, name: str) -> pa.Array:
     # a key with a null value is there: what is looked up is the list of its values
-    found = pc.map_lookup(maps, string_column([name])[0], "all")
-    return pc.equal(pc.coalesce(pc.list_value_length(found), _number(0)), _number(1))
-
-
-def _number(value: int) -> pa.Scalar:
-    return int64_column([value])[0]
+    found = pc.map_lookup(maps, string_scalar(name), "all")
+    return pc.equal(pc.coalesce(pc.list_value_length(found), int64_scalar(0)), int64_scalar(1))
 
 
 def _wrong(text: str) -> Problem:

@@ -24,7 +24,7 @@ _ROW_COLUMNS: Final = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
 _SINCE_WHEN: Final = (IN_COMMIT_TIMESTAMP_VERSION, IN_COMMIT_TIMESTAMP_TIME)
 
 
-def validate_properties(change: Change) -> Problems:
+def validate_property_changes(change: Change) -> Problems:
     """Properties that this commit sets to what cannot be read, or to what files and other
     versions contradict."""
     yield from _new_properties(change)

@@ -14,7 +14,7 @@ import pytest
 import explorer
 from explorer.cli.main import run
 from explorer.cli.maintenance_options import _shared
-from explorer.cli.maintenance_verbs import MAINTENANCE_VERBS
+from explorer.cli.maintenance_verbs import CHANGING_VERBS
 from explorer.cli.plan_arguments import ARGUMENTS
 from tests.tables import LogFolder
 from tests.unit.cli.changed_orders import DAY, Command, command_on, write_orders
@@ -43,57 +43,57 @@ def planned(command: Command, verb: str, *arguments: str) -> dict[str, Any]:
             "vacuum",
             ["--retention", "2 days"],
             ["--retention", "30 days"],
-            "The plan keeps files for 2 days, and --retention says 30 days.",
+            "The plan keeps files for 2 days, but --retention says 30 days.",
         ),
         ("vacuum", [], ["--lite"], "The plan was made without --lite."),
         (
             "restore",
             ["--version", "0"],
             ["--version", "1"],
-            "The plan restores version 0, and --version says 1.",
+            "The plan restores version 0, but --version says 1.",
         ),
         (
             "set",
             ["owner=me"],
             ["owner=you"],
-            "The plan sets owner=me, and the command says owner=you.",
+            "The plan sets owner=me, but the command says owner=you.",
         ),
         (
             "set",
             ["owner=me"],
             ["--unset", "a"],
-            "The plan says nothing of it, and --unset says a.",
+            "The plan does not have it, but --unset says a.",
         ),
-        ("repair", ["hint"], ["files"], "The plan repairs the hint, and the command says files."),
+        ("repair", ["hint"], ["files"], "The plan repairs the hint, but the command says files."),
         (
             "compact-log",
             ["--from", "0", "--to", "2"],
             ["--to", "1"],
-            "The plan ends with version 2, and --to says 1.",
+            "The plan ends with version 2, but --to says 1.",
         ),
         (
             "constraint",
             ["add", "positive", "id > 0"],
             ["drop", "positive"],
-            "The plan says add, and the command says drop.",
+            "The plan says add, but the command says drop.",
         ),
         (
             "upgrade",
             ["deletionVectors"],
             ["rowTracking"],
-            "The plan enables deletionVectors, and the command says rowTracking.",
+            "The plan enables deletionVectors, but the command says rowTracking.",
         ),
         (
             "optimize",
             ["--target-size", "128mb"],
             ["--target-size", "1gb"],
-            "The plan makes files of 128.0 MiB, and --target-size says 1.0 GiB.",
+            "The plan makes files of 128.0 MiB, but --target-size says 1.0 GiB.",
         ),
         (
             "clean-log",
             ["--retention", "30 days"],
             ["--retention", "31 days"],
-            "The plan keeps the log for 30 days, and --retention says 31 days.",
+            "The plan keeps the log for 30 days, but --retention says 31 days.",
         ),
     ],
 )
@@ -147,7 +147,7 @@ def test_time_beside_a_plan_is_the_version_that_was_current_then(
              for days in (15, 8.5)]  # fmt: skip
     code, _, err = command("restore", "--timestamp", times[1], "--apply", plan["digest"])
     assert code == 2
-    assert "restores version 0, and --timestamp says version 1" in " ".join(err.split())
+    assert "restores version 0, but --timestamp says version 1" in " ".join(err.split())
     words = ["--confirm", plan["subject"]["name"], "--reason", "a test"]
     assert command("restore", "--timestamp", times[0], "--apply", plan["digest"], *words)[0] == 0
 
@@ -162,7 +162,7 @@ def test_printed_way_on_can_be_typed_as_it_stands(
     command: Command, folder: LogFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out, _ = command("set", "owner=me")
-    words = shlex.split(out.partition("To do it: delta-explorer ")[2])
+    words = shlex.split(out.partition("To apply this plan: delta-explorer ")[2])
     assert run(words) == 0
     assert "completed" in capsys.readouterr().out
     assert explorer.open_table(folder.root).metadata().configuration["owner"] == "me"
@@ -201,8 +201,8 @@ def test_plan_that_was_carried_out_before_says_that_nothing_was_done_now(
     assert "before" not in command("set", "--apply", plan["digest"])[1].partition("step")[0]
     code, out, _ = command("set", "--apply", plan["digest"])
     assert code == 0
-    assert "This plan was carried out before, at 20" in out
-    assert "UTC; nothing was done now." in out
+    assert "This plan was already carried out at 20" in out
+    assert "UTC; nothing was changed now." in out
     code, out, _ = command("set", "--apply", plan["digest"], "--json")
     (receipt,) = command("receipts", "--json")[1].splitlines()
     assert (code, json.loads(out)) == (0, json.loads(receipt))
@@ -216,7 +216,7 @@ def test_receipt_says_the_version_that_was_made_what_was_not_due_and_the_way_bac
     _, out, _ = command("set", "--apply", plan["digest"])
     assert "done (version 3)" in out
     assert "not due" in out
-    way = out.partition("The way back: `delta-explorer ")[2].partition("`")[0]
+    way = out.partition("Undo: `delta-explorer ")[2].partition("`")[0]
     assert shlex.split(way) == [
         "set", str(folder.root), "--unset", "delta.checkpointInterval", "--unset", "owner",
     ]  # fmt: skip
@@ -256,23 +256,49 @@ def test_help_of_restore_says_what_it_does_with_a_version(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["restore", "--help"]) == 0
-    out = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "Make this version the newest one again." in out
-    assert "Look at" not in out
+    out = " ".join(capsys.readouterr().out.split())
+    assert "--version N Restore this version." in out
+    assert "instead of the newest" not in out
 
 
 def test_list_of_a_vacuum_says_from_when_a_file_may_go(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
-    assert "may go from" in command("vacuum", "--retention", "10 days")[1]
+    assert "deletable from" in command("vacuum", "--retention", "10 days")[1]
 
 
 def test_every_argument_of_a_verb_is_held_against_the_plan() -> None:
     shared = set(signature(_shared).parameters)
     asked = {
         {"set": "set-properties"}.get(verb, verb): set(signature(called).parameters) - shared
-        for verb, called in MAINTENANCE_VERBS.items()
-        if verb not in {"plans", "receipts"}
+        for verb, called in CHANGING_VERBS.items()
     }
     assert asked == {operation: set(known) for operation, known in ARGUMENTS.items()}
+
+
+@pytest.mark.parametrize("by", ["ada", None])
+def test_commit_and_receipt_carry_the_name_that_was_given_and_no_other(
+    command: Command, folder: LogFolder, by: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "account-of-the-system")
+    named = [] if by is None else ["--by", by]
+    code, out, _ = command("set", "owner=me", *named)
+    assert code == 0
+    assert ("--by ada" in out) is (by is not None)  # the way on keeps it
+    digest = planned(command, "set", "owner=me")["digest"]
+    code, out, err = command("set", "--apply", digest, *named)
+    assert (code, err) == (0, "")
+    assert ("approved by ada" in out) is (by is not None)
+    newest = explorer.open_table(folder.root).history(1)
+    assert newest.column("user_name").to_pylist() == [by]
+    code, out, _ = command("receipts", "--json")
+    assert json.loads(out.splitlines()[0])["approved_by"] == by
+    assert "account-of-the-system" not in out
+
+
+def test_name_that_is_no_text_is_a_mistake_of_the_caller(command: Command) -> None:
+    digest = planned(command, "set", "owner=me")["digest"]
+    code, _, err = command("set", "--apply", digest, "--by", "caf\udce9")
+    assert code == 2
+    assert "The name of the person in the approval cannot be read." in err

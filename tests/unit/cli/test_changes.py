@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,22 @@ def test_people_see_what_happened_first(
     assert run(["changes", str(corpus / "tables" / TABLE), "4", "4"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0].split()[0] == "_change_type"
-    assert out[1].startswith("update_post")
+    assert out[1].startswith("update_postimage")
     assert max(map(len, out)) <= 60
+
+
+def test_names_of_columns_are_whole_and_those_that_do_not_fit_are_counted(
+    corpus: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = str(corpus / "tables" / TABLE)
+    for width, names in (("80", 6), ("50", 5), ("32", 2)):
+        monkeypatch.setenv("COLUMNS", width)
+        assert run(["changes", place, "4", "4"]) == 0
+        heading, *_, last = capsys.readouterr().out.splitlines()
+        whole = ["_change_type", "_commit_version", "id", "v", "p q", "_commit_timestamp"]
+        assert re.split(r"\s{2,}", heading) == whole[:names]
+        left = {6: "", 5: "1 more column; --json shows all", 2: "4 more columns; --json shows all"}
+        assert last == left[names] or not left[names]
 
 
 def test_a_table_without_the_feed_says_so(corpus: Path, capsys: Capture) -> None:

@@ -79,5 +79,5 @@ def test_an_unknown_layer_or_version_is_told(
 def test_nothing_changed_is_said_so(folder: LogFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["diff", str(folder.root), "1", "1", "--layer", "schema", "--layer", "rows"]) == 0
     out = capsys.readouterr().out
-    assert "the same" in out
-    assert "+0 in all" in out
+    assert "no changes" in out
+    assert "+0 in total" in out

@@ -152,7 +152,7 @@ def test_arguments_that_are_no_text_are_usage(
     root = str(tmp_path / "table")
     for arguments in (["dv", root, "--file", "\udcff"], ["files", root, "--contains", "\udcff"]):
         assert run(arguments) == 2
-        assert "no UTF-8" in capsys.readouterr().err
+        assert "not UTF-8" in capsys.readouterr().err
 
 
 def test_a_terminal_that_knows_only_ascii_gets_every_answer(tmp_path: Path) -> None:

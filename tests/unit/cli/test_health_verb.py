@@ -44,7 +44,7 @@ def test_people_get_the_verdict_first_and_the_repair(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("The hint _last_checkpoint names version 9")
     assert "repair hint" in lines[2]
-    assert lines[-1].startswith("the files were not looked at")
+    assert lines[-1].startswith("the data files were not checked")
 
 
 def test_table_that_cannot_be_opened_still_answers(

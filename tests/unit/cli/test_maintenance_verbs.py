@@ -99,8 +99,9 @@ def test_guard_that_refuses_ends_with_three(folder: LogFolder, command: Command)
     (folder.root / "young.parquet").write_bytes(b"x")
     code, out, _ = command("vacuum", "--retention", "1 hour")
     assert code == 3
-    assert "it cannot be" in out
-    assert out.startswith("Refused by a guard. Planned was: Deletes ")
+    assert "Nothing was changed. A blocked plan cannot be applied." in out
+    assert out.startswith("Blocked: Files are kept for 1 hour after their removal, ")
+    assert out.splitlines()[1].startswith("The plan: Deletes ")
     plan = document(command("vacuum", "--retention", "1 hour", "--json"))
     before = files(folder)
     code, out, err = command("vacuum", "--apply", plan["digest"], "--json")

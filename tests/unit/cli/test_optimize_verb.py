@@ -37,7 +37,9 @@ def test_plan_is_shown_with_its_digest_and_changes_nothing(command: Command) -> 
     assert code == 0
     assert out.startswith("Writes 3 files")
     assert "OPTIMIZE" in out
-    assert "Nothing was changed. To do it: delta-explorer optimize" in " ".join(out.split())
+    assert "Nothing was changed. To apply this plan: delta-explorer optimize" in " ".join(
+        out.split()
+    )
 
 
 def test_options_reach_the_plan(command: Command) -> None:

@@ -49,7 +49,7 @@ def test_people_get_the_sentence_first_and_a_line_for_each_range(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == look.reach_by_log(explorer.open_table(lake.root)).sentence
     assert [line.split()[:2] for line in lines[2:4]] == [["time", "travel"], ["time", "travel"]]
-    assert lines[-1].startswith("the files were not looked at")
+    assert lines[-1].startswith("the data files were not checked")
 
 
 def test_hostile_property_cannot_drive_the_terminal(

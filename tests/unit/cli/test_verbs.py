@@ -94,8 +94,8 @@ def test_history_shows_unknown_as_unknown(
 ) -> None:
     run(["history", str(folder.root)])
     newest, middle, _ = capsys.readouterr().out.splitlines()[1:4]
-    assert newest.split()[3:6] == ["?", "-1", "-?"]
-    assert middle.split()[3:8] == ["WRITE", "+1", "+?", "+100", "B"]
+    assert newest.split()[4:7] == ["?", "-1", "-?"]
+    assert middle.split()[4:9] == ["WRITE", "+1", "+?", "+100", "B"]
     assert "ana" in middle
 
 
@@ -108,7 +108,7 @@ def test_history_tells_of_gaps_broken_commits_and_what_it_leaves_out(
     out = capsys.readouterr().out
     assert "! versions 3 to 4 are missing from the log" in out
     assert "! version 2: The log is not readable at 00000000000000000002.json:1." in out
-    assert "3 of 4 versions; --limit 4 shows all" in out
+    assert "3 of 4 commits; --limit 4 shows all" in out
 
 
 def test_inspect_tells_problems_first(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +155,7 @@ def test_history_of_a_log_without_commits(
     assert json.loads(capsys.readouterr().err)["error"]["kind"] == "log_empty"
     folder.checkpoint(3, [PROTOCOL, metadata(), add("a")])
     assert run(["history", str(folder.root)]) == 0
-    assert "no commit is left" in capsys.readouterr().out
+    assert "no commits remain in the log" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("verb", [*VERBS, "demo"])

@@ -70,6 +70,7 @@ FOREIGN_COLUMNS = (
     Column(key="kind", label="Kind"),
     Column(key="bytes", label="Size", align="right"),
     Column(key="vacuum", label="Vacuum"),
+    Column(key="reference", label="In Delta Spark"),
     Column(key="reason", label="Why", wraps=True, wide=True),
 )
 
@@ -177,7 +178,7 @@ def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
 
 _LEGEND = (
     '<p class="dx-legend"><i class="dx-tone-good"></i>can be read<i class="dx-tone-risk"></i>'
-    'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone'
+    'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone or refused'
     '<i class="dx-tone-none"></i>not enabled or not known<i class="dx-tone-window"></i>'
     "retention window</p>"
 )
@@ -204,7 +205,7 @@ def until_text(state: str, until: datetime | None) -> str:
     """Until when a version stays readable at least."""
     if "unprotected" in state:
         return "the next vacuum"
-    if "gone" in state or state == "not enabled":
+    if "gone" in state or state in {"not enabled", "refused"}:
         return DASH
     return "no end" if until is None else format_minute(until)
 
@@ -298,8 +299,8 @@ def reason_facts(found: Any) -> list[tuple[str, str]]:
         ("Size", format_bytes(found.size)),
         ("Modified", format_time(found.modified)),
         ("Versions that need it", versions or "none"),
-        ("Vacuum may delete it from", _from(found.deletable_from)),
-        ("The reference would from", _from(found.reference_from)),
+        ("Deletable from", _from(found.deletable_from)),
+        ("In Delta Spark from", _from(found.reference_from)),
     ]
 
 
@@ -319,12 +320,22 @@ def build_size_row(row: Mapping[str, Any], total: int) -> Row:
     )
 
 
+_LEAVES = "leaves it"
+
+
+def _fate(since: datetime | None, *, deletes: bool | None) -> str:
+    if deletes:
+        return "deletes it now"
+    if deletes is None:
+        return DASH  # nobody can tell
+    return _LEAVES if since is None else f"from {format_minute(since)}"
+
+
 def build_foreign_row(row: Mapping[str, Any]) -> Row:
     """A file that no version knows; a click asks why it is here."""
-    path, when = str(row["path"]), row["deletable_from"]
-    goes = "deletes it now" if row["vacuum_deletes"] else "leaves it"
-    if not row["vacuum_deletes"] and when is not None:
-        goes = f"from {format_minute(when)}"
+    path = str(row["path"])
+    goes = _fate(row["deletable_from"], deletes=row["vacuum_deletes"])
+    theirs = _fate(row["reference_from"], deletes=row["reference_deletes"])
     return Row(
         action="file",
         value=path,
@@ -332,7 +343,8 @@ def build_foreign_row(row: Mapping[str, Any]) -> Row:
             Cell(text=cut_middle(path, 52), title=cut(path, 1000)),
             Cell(text=str(row["kind"])),
             Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
-            Cell(text=goes, muted=goes == "leaves it"),
+            Cell(text=goes, muted=goes == _LEAVES),
+            Cell(text=theirs, muted=theirs in {_LEAVES, DASH}),
             Cell(text=cut(str(row["reason"]), 200)),
         ),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,30 @@ def test_foreign_files_in_the_log_are_listed(lake: Lake) -> None:
     assert (row["severity"], row["evidence"]) == ("note", "00000000000000000001.json.tmp")
 
 
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("12.json", "a commit of version 12"),
+        ("000000000000000000012.json", "a commit of version 12"),
+        ("1.checkpoint.parquet", "a checkpoint of version 1"),
+        ("1.crc", "a checksum of version 1"),
+        ("0.1.compacted.json", "a compaction of version 0"),
+    ],
+)
+def test_log_file_with_a_number_of_another_length_is_a_warning(
+    lake: Lake, name: str, what: str
+) -> None:
+    versions(lake, 2)
+    lake.log.write(name, "{}")
+    lake.log.write("notes.json", "x")
+    rows = findings(lake)
+    row = rows["log files with a number of another length"]
+    assert (row["severity"], row["evidence"]) == ("warning", name)
+    assert row["problem"].endswith(f"twenty digits: {name} ({what}).")
+    assert "delta-spark takes any number of digits" in row["reason"]
+    assert rows["foreign files in the log"]["problem"].endswith("not part of the log: notes.json.")
+
+
 def test_files_that_no_writer_finished_are_told_from_foreign_ones(lake: Lake) -> None:
     versions(lake, 2)
     name = f".tmp-{'0a' * 16}"
@@ -192,6 +217,38 @@ def test_clock_that_goes_back_runs_ahead_or_was_copied(lake: Lake) -> None:
     assert findings(lake) == {}
     lake.log.time(2, NOW_MS + 3_600_000)
     assert set(findings(lake)) == {"time in the future"}
+
+
+@pytest.mark.parametrize(
+    ("ages", "odd"),
+    [
+        ({1: 50}, [1]),
+        ({2: 30, 4: 31, 7: 32}, [2, 4, 7]),  # set back, one here and one there
+        ({4: 30, 5: 29, 6: 28}, [4, 5, 6]),  # set back together
+        ({3: 1}, [3]),  # set on: not those after it
+    ],
+)
+def test_each_commit_out_of_order_is_named(
+    lake: Lake, ages: dict[int, float], odd: list[int]
+) -> None:
+    start(lake, lake.add("a"))
+    for version in range(1, 10):
+        age = ages.get(version, 20 - version)
+        lake.commit(version, [add(f"f{version}")], age_days=age)
+    problem = findings(lake)["times go back"]["problem"]
+    named = [int(number) for number in re.findall(r"version (\d+) is of", problem)]
+    assert named == odd
+    verb = "1 commit is" if len(odd) == 1 else f"{len(odd)} commits are"
+    assert problem.startswith(f"{verb} out of order in time: ")
+
+
+def test_both_times_of_a_commit_out_of_order_are_said(lake: Lake) -> None:
+    versions(lake, 3)
+    lake.log.time(1, NOW_MS - 50 * 86_400_000)
+    problem = findings(lake)["times go back"]["problem"]
+    assert problem.endswith(
+        "version 1 is of 2026-04-08 20:26:40 UTC, version 0 of 2026-04-18 20:26:40 UTC."
+    )
 
 
 def test_copied_log_is_told_apart_from_one_with_its_own_times(lake: Lake) -> None:
@@ -244,6 +301,13 @@ def test_expired_log_files_are_counted_as_the_cleanup_counts_them(lake: Lake) ->
     lake.log.hint(3)
     lake.log.time(3, ms_ago(45))
     row = findings(lake)["expired log files"]
+    assert row["reason"].startswith("No writer has removed them")
+    for version in (3, 4):
+        told = {"commitInfo": {"engineInfo": "Kinesis-Flink/1.2"}}
+        age = {3: 45, 4: 40}[version]
+        lake.commit(version, [told, add(f"f{version}")], age_days=age)
+    row = findings(lake)["expired log files"]
+    assert row["reason"].startswith("The newest commits were made by Kinesis-Flink/1.2, and")
     plan = maintenance.plan_log_cleanup(lake.table, clock=lake.clock)
     assert row["problem"].startswith(f"{plan.effect['num_files']} files of the log")
     assert row["repair"] == "clean-log"
@@ -275,6 +339,37 @@ def test_missing_files_are_found_by_a_listing_alone(lake: Lake) -> None:
     assert sorted(set(plan.files.column("path").to_pylist())) == ["a", "b"]
 
 
+def test_rows_hidden_by_a_vector_are_not_lost_with_their_file(lake: Lake) -> None:
+    stats, place = '{"numRecords":55}', parse_relative_place(PLACE)
+    lake.file(place, size=4_000)
+    hiding = {"stats": stats, "deletionVector": vector(PLACE, cardinality=5, sizeInBytes=38)}
+    start(lake, lake.add("a", size=9_000, **hiding), lake.add("b", size=9_000, **hiding))
+    (lake.root / "a").unlink()
+    found = look.files_health(lake.table, now=NOW)
+    assert found.findings.column("problem").to_pylist() == [
+        "1 live data file is gone: 50 rows cannot be read."
+    ]
+    lake.file("a")
+    (lake.root / place).unlink()
+    found = look.files_health(lake.table, now=NOW)
+    assert found.findings.column("problem").to_pylist() == [
+        "The deletion vectors of 2 live data files are gone: 100 rows cannot be read."
+    ]
+    assert found.missing is not None
+    counted = [(row["num_rows"], row["bytes"]) for row in found.missing.to_pylist()]
+    assert counted == [(50, 38), (50, 38)]  # of the vector, not of the file that it belongs to
+
+
+def test_rows_are_unknown_where_a_vector_hides_what_cannot_be(lake: Lake) -> None:
+    odd = vector(PLACE, cardinality=70)
+    start(lake, lake.add("a", stats='{"numRecords":55}', deletionVector=odd))
+    lake.file(parse_relative_place(PLACE))
+    (lake.root / "a").unlink()
+    found = look.files_health(lake.table, now=NOW)
+    problems = found.findings.column("problem").to_pylist()
+    assert "1 live data file is gone: an unknown number of rows cannot be read." in problems
+
+
 @pytest.mark.parametrize("form", ["classic", "v2-parquet"])
 def test_missing_files_of_a_checkpoint_are_told_with_their_rows(lake: Lake, form: Any) -> None:
     def counted(number: int) -> Action:
@@ -288,7 +383,7 @@ def test_missing_files_of_a_checkpoint_are_told_with_their_rows(lake: Lake, form
         (lake.root / name).unlink()
     found = look.files_health(lake.table, now=NOW).missing
     assert found is not None
-    rows = [(row["path"], row["file"], row["num_records"]) for row in found.to_pylist()]
+    rows = [(row["path"], row["file"], row["num_rows"]) for row in found.to_pylist()]
     assert rows == [("f%202", "f 2", 2), ("f%206", "f 6", 6), ("late", "late", 50)]
 
 
@@ -318,13 +413,19 @@ def test_table_without_any_commit_answers_with_an_error_of_its_own(lake: Lake) -
     assert found.sentence.startswith("This table's log is empty.")
 
 
-def test_refused_table_is_a_note_and_its_log_is_judged_all_the_same(lake: Lake) -> None:
-    names = {"readerFeatures": ["cloudy"], "writerFeatures": ["cloudy"]}
+@pytest.mark.parametrize(
+    ("feature", "severity"),
+    [("cloudy", "error"), ("adaptiveMetadata", "error"), ("catalogManaged", "note")],
+)
+def test_unknown_reader_feature_is_an_error_and_the_log_is_judged_all_the_same(
+    lake: Lake, feature: str, severity: str
+) -> None:
+    names = {"readerFeatures": [feature], "writerFeatures": [feature, "inCommitTimestamp"]}
     body = {"minReaderVersion": 3, "minWriterVersion": 7} | names
     lake.commit(0, [{"protocol": body}, metadata(), lake.add("a")], age_days=4)
     lake.log.write("readme.txt", "x")
     rows = findings(lake)
-    assert rows["refused table"]["severity"] == "note"
+    assert rows["refused table"]["severity"] == severity
     assert "foreign files in the log" in rows
 
 

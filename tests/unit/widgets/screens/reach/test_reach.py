@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from explorer.inspect.reach._frames import STATES
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.screens.reach._parts import tone_of
 from widgets.ui.live_html import LiveHtml
 
 DAY = 86_400_000
@@ -58,6 +60,12 @@ def test_a_version_whose_data_is_gone_is_said_to_be_gone(tmp_path: Path) -> None
     page.do("files")
     assert "Version 0: data gone; its change feed: not enabled." in page.html
     assert "dx-tone-gone" in page.html
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_only_what_is_gone_has_its_colour(state: str) -> None:
+    assert (tone_of(state) == "gone") == state.endswith("gone")
+    assert (tone_of(state) == "risk") == state.endswith("unprotected")
 
 
 def test_versions_without_a_commit_are_said_to_be_gone(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from explorer.maintenance.documents.state_folder import StateFolder
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.session.access import Access
 from widgets.session.catalog import Offered
-from widgets.session.desk import TABLES_KEPT, Desk, Shelf
+from widgets.session.desk import TABLES_KEPT, Desk, OpenTables
 from widgets.session.glances import Glances
 from widgets.session.maintenance import Consent, Maintenance
 from widgets.session.operations import find_operation
@@ -43,17 +43,17 @@ def places(tmp_path: Path) -> list[str]:
 
 
 def test_tables_asked_longest_ago_give_back_what_they_keep(places: list[str]) -> None:
-    one = Shelf()
+    one = OpenTables()
     service = one.open(places[0])
     assert service.read_rows(1).num_rows == 201
     size = service.held_bytes
     assert size > 0
-    shelf = Shelf(most_bytes=3 * size)
-    services = [shelf.open(place) for place in places]
+    tables = OpenTables(most_bytes=3 * size)
+    services = [tables.open(place) for place in places]
     for asked in services:
         asked.read_rows(1)
         asked.snapshot(1)
-        assert shelf.held_bytes <= 3 * size
+        assert tables.held_bytes <= 3 * size
     assert services[0].held_bytes == 0
     assert services[-1].held_bytes > 0
     # and answer as before
@@ -61,8 +61,8 @@ def test_tables_asked_longest_ago_give_back_what_they_keep(places: list[str]) ->
 
 
 def test_one_table_alone_may_take_more(places: list[str]) -> None:
-    shelf = Shelf(most_bytes=1)
-    service = shelf.open(places[0])
+    tables = OpenTables(most_bytes=1)
+    service = tables.open(places[0])
     service.read_rows(1)
     service.snapshot(1)
     assert service.held_bytes > 1
@@ -70,13 +70,13 @@ def test_one_table_alone_may_take_more(places: list[str]) -> None:
 
 
 def test_a_table_that_no_page_looks_at_any_more_is_given_up(places: list[str]) -> None:
-    shelf = Shelf()
-    gone = weakref.ref(shelf.open(places[0]))
+    tables = OpenTables()
+    gone = weakref.ref(tables.open(places[0]))
     for number in range(TABLES_KEPT):
-        shelf.open(places[1 + number % 5] + "/" * number)
+        tables.open(places[1 + number % 5] + "/" * number)
     gc.collect()
     assert gone() is None
-    assert shelf.num_tables == TABLES_KEPT
+    assert tables.num_tables == TABLES_KEPT
 
 
 @pytest.fixture
@@ -90,10 +90,12 @@ def remote() -> Iterator[str]:
     files.rm("/shelf", recursive=True)
 
 
-def desk_of(target: str, shelf: Shelf, glances: Glances, state: StateFolder, **named: Any) -> Desk:
+def desk_of(
+    target: str, tables: OpenTables, glances: Glances, state: StateFolder, **named: Any
+) -> Desk:
     return Desk(
         runner=InlineRunner(),
-        shelf=shelf,
+        tables=tables,
         access=Access(),
         recents=Recents(state.place / "recent.json"),
         glances=glances,
@@ -106,8 +108,8 @@ def test_options_of_a_catalog_open_their_table_and_are_written_nowhere(
 ) -> None:
     table = Offered(target=remote, storage_options={"key": SECRET})
     glances = Glances([table])
-    shelf = Shelf(options_of=glances.options_of)
-    desk = desk_of(remote, shelf, glances, StateFolder(tmp_path / "state"), person="anna")
+    tables = OpenTables(options_of=glances.options_of)
+    desk = desk_of(remote, tables, glances, StateFolder(tmp_path / "state"), person="anna")
     service = desk.open(remote)
     assert service.storage_options == {"key": SECRET}
     operation = find_operation("checkpoint")
@@ -134,15 +136,15 @@ def test_a_place_without_options_of_its_own_gets_none_of_another(
     remote: str, tmp_path: Path, places: list[str]
 ) -> None:
     glances = Glances([Offered(target=remote, storage_options={"key": SECRET})])
-    shelf = Shelf(options_of=glances.options_of)
-    assert shelf.open(places[0]).storage_options == {}
+    tables = OpenTables(options_of=glances.options_of)
+    assert tables.open(places[0]).storage_options == {}
 
 
 @pytest.mark.parametrize("read", [lambda service: service.read_rows(1)])
 def test_a_table_that_was_given_back_is_read_again(
     places: list[str], read: Callable[[Any], Any]
 ) -> None:
-    service = Shelf().open(places[0])
+    service = OpenTables().open(places[0])
     before = read(service)
     service.release()
     assert service.held_bytes == 0

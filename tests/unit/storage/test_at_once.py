@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from explorer.log.checkpoint_content._read_ahead import read_ahead
+from explorer.storage.at_once import read_ahead
 
 
 def test_items_come_in_their_order_and_not_many_are_read_ahead() -> None:
