@@ -195,6 +195,10 @@ def _material(palette: Palette, mode: str) -> dict[str, object]:
         },
         "shape": {"borderRadius": 10},
         "typography": {"button": {"textTransform": "none"}},
+        # else as wide as the button that it belongs to: a word a line
+        "components": {
+            "MuiTooltip": {"styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": 300}}}
+        },
     }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.text import Text
 
 import explorer.inspect as look
 from explorer.cli.answering import Answer
+from explorer.cli.failures import EXIT_PROBLEM
 from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
@@ -32,11 +33,20 @@ WithFiles = Annotated[
     ),
 ]
 
+FailOn = Annotated[
+    Literal["note", "warning", "error"] | None,
+    typer.Option(
+        "--fail-on",
+        help="End with exit code 1 where a finding is as grave, or graver; the output is the same.",
+    ),
+]
+
 
 def health(  # the options of a command
     uri: Uri,
     *,
     files: WithFiles = False,
+    fail_on: FailOn = None,
     limit: Limit = None,
     option: StorageOptions = None,
     as_json: AsJson = False,
@@ -46,7 +56,7 @@ def health(  # the options of a command
     Checks for gaps, and checks checkpoints, the hint, checksums and clocks. Also shows what
     opening the table costs. --files also finds missing data files.
 
-    Example: delta-explorer health ./orders --files
+    Example: delta-explorer health ./orders --fail-on warning
     """
 
     def ask(table: Table, progress: ProgressCallback | None) -> Health:
@@ -54,7 +64,9 @@ def health(  # the options of a command
         return question(table, progress=progress)
 
     answer = Answer(document=_document, show=_print)
-    answer.tell((uri, option), ask, limit=limit, as_json=as_json)
+    found = answer.tell((uri, option), ask, limit=limit, as_json=as_json)
+    if fail_on is not None and found.has_finding(fail_on):
+        raise typer.Exit(EXIT_PROBLEM)
 
 
 def _document(found: Health, limit: int | None) -> Row:

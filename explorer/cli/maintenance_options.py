@@ -25,6 +25,7 @@ from explorer.cli.failures import (
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.maintenance_printing import print_plan, print_receipt
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -38,9 +39,6 @@ from explorer.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from explorer.maintenance.documents.receipt import Receipt
     from explorer.maintenance.plan.plan import Operation, Plan
-
-SCREENFUL = 50
-"""Files that a plan shows unless `--limit` says otherwise; `--json` prints all."""
 
 Apply = Annotated[
     str | None,
@@ -203,10 +201,12 @@ def repeated_options(
 
 
 def print_plan_document(plan: Plan, limit: int | None) -> None:
-    """A plan as one JSON document, with its digest and its files."""
+    """A plan as one JSON document, with its digest, what blocks it, and its files."""
     files = plan.files if limit is None else plan.files.slice(0, limit)
     rows = list(plain_rows(files))
-    print_document({"digest": plan.digest, **plan.document, "file_list": rows})
+    blocks = [verdict.message for verdict in plan.refusals]
+    first = {"digest": plan.digest, "blocked_by": blocks}
+    print_document({**first, **plan.document, "file_list": rows})
 
 
 def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> int:

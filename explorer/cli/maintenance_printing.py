@@ -145,7 +145,7 @@ def print_noted_plan(document: Mapping[str, Any], steps: Iterable[OlderStep], to
     """A plan that another release made, as its document has it; `told` is how far its execution
     came."""
     console = build_console(sys.stdout)
-    console.print(Text(printable(_noted_summary(document), 2000), style="bold"))
+    console.print(Text(printable(_what_is_planned(document), 2000), style="bold"))
     rows = [
         {
             "number": number,
@@ -162,11 +162,6 @@ def print_noted_plan(document: Mapping[str, Any], steps: Iterable[OlderStep], to
     console.print()
     print_note(console, f"plan {document['digest']}")
     print_note(console, printable(told, 2000))
-
-
-def _noted_summary(document: Mapping[str, Any]) -> str:
-    note = document.get("note")
-    return f"{note} It said: {document['summary']}" if note else str(document["summary"])
 
 
 def print_plans(documents: Iterable[Mapping[str, Any]], place: Path) -> None:
@@ -202,6 +197,12 @@ def _step(number: int, step: Any) -> Row:
     }
 
 
+def _what_is_planned(row: Mapping[str, Any]) -> str:
+    from explorer.maintenance.plan.plan import sentence_of  # noqa: PLC0415  # after Arrow
+
+    return sentence_of(row)
+
+
 def _none_for(value: int | None, text: str) -> str:
     return "" if value is None else text
 
@@ -213,7 +214,7 @@ def _counted_files(row: Row, key: str) -> str:
 
 
 def _moment(milliseconds: int | None) -> datetime | None:
-    from explorer.table.times import render_time as time_of  # noqa: PLC0415  # after Arrow
+    from explorer.table.times import utc_time as time_of  # noqa: PLC0415  # after Arrow
 
     return None if milliseconds is None else time_of(milliseconds)
 
@@ -272,7 +273,7 @@ _PLANS = (
     TimeColumn(title="made", moment=lambda row: _moment(row["planned_at"]), unknown=""),
     Column(title="operation", render=lambda row: row["operation"]),
     Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
-    Column(title="what", render=_noted_summary, shrinks=True),
+    Column(title="what", render=_what_is_planned, shrinks=True),
 )
 
 _RECEIPTS = (

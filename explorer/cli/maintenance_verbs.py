@@ -14,7 +14,6 @@ import explorer
 from explorer.cli.feature_verbs import plan_constraint, plan_drop_of, plan_upgrade_of
 from explorer.cli.json_lines import print_document
 from explorer.cli.maintenance_options import (
-    SCREENFUL,
     Retention,
     StateDirectory,
     changing_verb,
@@ -30,6 +29,7 @@ from explorer.cli.maintenance_printing import (
 )
 from explorer.cli.optimize_verb import plan_optimize_verb
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     check_one_point_in_time,

@@ -28,6 +28,7 @@ from explorer.cli.json_lines import print_document, print_rows
 from explorer.cli.layout_verb import layout
 from explorer.cli.maintenance_verbs import CHANGING_VERBS, DOCUMENT_VERBS
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -46,9 +47,6 @@ from explorer.cli.terminal import reader_may_leave, show_progress
 from explorer.cli.vector_verb import dv
 from explorer.cli.version_option import about
 from explorer.cli.why_verb import why
-
-SCREENFUL = 50
-"""Rows that a listing shows unless `--limit` says otherwise; `--json` prints all."""
 
 SortBy = Annotated[
     str,

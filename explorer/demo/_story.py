@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,10 +27,10 @@ from explorer.demo._table_changes import (
     rename_column,
     set_properties,
 )
+from explorer.protocol.actions import EPOCH
 
 Operation = Callable[[ShopTable, Work], Outcome]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS = 24 * 3600 * 1000
 _STREAM_ID = "6f2b8f0e-4f0c-4d7c-9a55-0c6a3f7b21d4"
 _WRONG_COUNTRY = "XX"
@@ -148,7 +148,7 @@ def _customers(first: int, count: int) -> RowFilter:
 
 
 def _time_before(work: Work, days: float) -> datetime:
-    return (_EPOCH + timedelta(milliseconds=work.at - int(days * _DAY_MS))).replace(microsecond=0)
+    return (EPOCH + timedelta(milliseconds=work.at - int(days * _DAY_MS))).replace(microsecond=0)
 
 
 def _instant(time: datetime) -> pa.Scalar:

@@ -1,5 +1,6 @@
 """Checkpoints that contradict the commits: files that they lack, that they still have though
-they were removed, and other settings (spec: Checkpoints, Action Reconciliation).
+they were removed, and other settings; and log compactions that do (spec: Checkpoints, Log
+Compaction Files, Action Reconciliation).
 
 Whoever begins with such a checkpoint reads other rows than whoever reads the commits, and
 nothing about the file itself is broken. What it holds is worked out a second time, from the
@@ -17,10 +18,12 @@ import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError
 from explorer.log.commits.commit_file import lines_backwards, parse_action
-from explorer.log.folder.listing import CheckpointFiles, LogListing
+from explorer.log.folder.listing import CheckpointFiles, Compaction, LogListing
+from explorer.log.folder.segment import missing_versions
 from explorer.log.load import LoadedVersion, load_version
 from explorer.log.reconcile.key_columns import KEY_COLUMNS, keys_of
 from explorer.log.reconcile.small_actions import SmallActions
+from explorer.log.reconcile.tail import replay_commits
 from explorer.log.state.key_cache import KeyCache
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol
@@ -113,6 +116,66 @@ def contradiction_of(
     return next((found for found in every if found.checkpoint == files), None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongCompaction:
+    """A log compaction that is not what its commits come to; `reason` names a file, and what is
+    said of it."""
+
+    compaction: Compaction
+    reason: str
+
+
+def find_wrong_compactions(
+    store: ReadStore, listing: LogListing, watch: Watch = UNWATCHED
+) -> Iterator[WrongCompaction]:
+    """Every log compaction that can be used, whose commits are there and come to other files.
+    Raises what the store does."""
+    for compaction in listing.compactions:
+        versions = range(compaction.first, compaction.last + 1)
+        if missing_versions(listing.commits, compaction.first, compaction.last):
+            continue
+        try:
+            own = replay_commits(store, versions, watch, [compaction])
+            other = replay_commits(store, versions, watch)
+        except CorruptLogError:
+            continue  # such commits are told by whoever reads them
+        if own.compactions != (compaction,):
+            continue  # it cannot be used, and is told as that
+        lacks = _beyond(other.adds, own.adds)
+        revives = _beyond(own.adds, other.adds)
+        forgets = _still_live(store, listing, compaction, _beyond(other.removes, own.removes))
+        for files, what in (
+            (lacks, "It lacks {}, which its commits add."),
+            (revives, "It adds {}, which its commits do not leave live."),
+            (forgets, "It does not remove {}, which its commits remove."),
+        ):
+            if (path := _first_path(files)) is not None:
+                reason = what.format(_shown(path))
+                yield WrongCompaction(compaction=compaction, reason=reason)
+                break
+
+
+def _still_live(
+    store: ReadStore, listing: LogListing, compaction: Compaction, files: pa.Table
+) -> pa.Table:
+    """Those that were live before the commits of a compaction: others may be left out of it."""
+    if not files.num_rows or compaction.first == 0:
+        return files.slice(0, 0)
+    version = compaction.first - 1
+    checkpoints = tuple(found for found in listing.checkpoints if found.version <= version)
+    before = _load(store, listing, checkpoints, version, UNWATCHED)
+    if before is None:
+        return files.slice(0, 0)
+    live = keys_of(read_files_table(before, "add", KEY_COLUMNS))
+    return files.filter(pc.is_in(keys_of(files), value_set=_set(live)))
+
+
+def _beyond(files: pa.Table, others: pa.Table) -> pa.Table:
+    """Those whose key none of the others has."""
+    known = _set(keys_of(others))
+    return files.filter(pc.invert(pc.is_in(keys_of(files), value_set=known)))
+
+
 def _load(
     store: ReadStore,
     listing: LogListing,
@@ -143,9 +206,7 @@ def _compare(
     store: ReadStore, files: CheckpointFiles, own: LoadedVersion, other: LoadedVersion
 ) -> Contradiction | None:
     held, live = (read_files_table(loaded, "add", KEY_COLUMNS) for loaded in (own, other))
-    held_keys, live_keys = keys_of(held), keys_of(live)
-    lacks = live.filter(pc.invert(pc.is_in(live_keys, value_set=_set(held_keys))))
-    revives = held.filter(pc.invert(pc.is_in(held_keys, value_set=_set(live_keys))))
+    lacks, revives = _beyond(live, held), _beyond(held, live)
     settings = tuple(_other_settings(own.small, other.small))
     if not (lacks.num_rows or revives.num_rows or settings):
         return None
@@ -239,9 +300,13 @@ def _names(body: Mapping[str, Any], wanted: str) -> bool:
 
 
 def _sentence(verb: str, path: str, where: tuple[str, int, str] | None) -> str:
-    shown = repr(path if len(path) <= 100 else path[:97] + "...")
+    shown = _shown(path)
     if where is None:
         return f"It {verb} {shown}."
     name, line, kind = where
     does = "adds and no later commit removes" if kind == "add" else "removes"
     return f"It {verb} {shown}, which {name}, line {line}, {does}."
+
+
+def _shown(path: str) -> str:
+    return repr(path if len(path) <= 100 else path[:97] + "...")

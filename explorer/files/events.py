@@ -77,13 +77,17 @@ class FileEvents:
 
     `time` is an add's modification time or a remove's deletion timestamp, in milliseconds.
     Where the log does not begin with version 0, `first` is that of a checkpoint, and what
-    it holds stands before everything else, as of its version. `root` is the table's place.
+    it holds stands before everything else, as of its version: the first `num_base` rows, which
+    are no changes. The commit of that version follows where it is left (`has_first_commit`).
+    `root` is the table's place.
     """
 
     first: int
     last: int
     table: pa.Table
     root: str
+    num_base: int = 0
+    has_first_commit: bool = True
 
     @cached_property
     def files(self) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
@@ -139,28 +143,28 @@ def read_events(
     if newest is None:
         raise _no_beginning("The log is empty.")
     if run and run[0] == 0 and run[-1] == newest:
-        return _events(store, (0, newest), [], _kept(_read_commits(store, run, watch), keep))
+        table = _joined(_kept(_read_commits(store, run, watch), keep))
+        return FileEvents(first=0, last=newest, table=table, root=store.uri)
     lowest = run[0] - 1 if run and run[-1] == newest else newest
     reason = _no_checkpoint(listing)
     for found in listing.checkpoints:
         if found.version < lowest:
             continue
         try:
-            base = list(_kept(_read_checkpoint(store, found), keep))
-        # whatever is wrong with one: a later one may be whole
-        except (
-            DeltaError,
-            pa.ArrowException,
-            OSError,
-            ValueError,
-            LookupError,
-            TypeError,
-        ) as error:
+            base = _joined(_kept(_read_checkpoint(store, found), keep))
+        except _UNREADABLE as error:  # whatever is wrong with one: a later one may be whole
             reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
             continue
-        versions = [version for version in run if version > found.version]
+        versions = [version for version in run if version >= found.version]
         newer = _kept(_read_commits(store, versions, watch), keep)
-        return _events(store, (found.version, newest), base, newer)
+        return FileEvents(
+            first=found.version,
+            last=newest,
+            table=_joined([base, *newer]),
+            root=store.uri,
+            num_base=base.num_rows,
+            has_first_commit=found.version in versions,
+        )
     raise _no_beginning(reason)
 
 
@@ -186,11 +190,8 @@ def _kept(
     return events if keep is None else map(keep, events)
 
 
-def _events(
-    store: ReadStore, span: tuple[int, int], base: Sequence[pa.Table], newer: Iterable[pa.Table]
-) -> FileEvents:
-    table = pa.concat_tables([pa.Table.from_batches([], EVENTS), *base, *newer])
-    return FileEvents(first=span[0], last=span[1], table=table, root=store.uri)
+def _joined(pieces: Iterable[pa.Table]) -> pa.Table:
+    return pa.concat_tables([pa.Table.from_batches([], EVENTS), *pieces])
 
 
 def _read_commits(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[pa.Table]:

@@ -56,11 +56,10 @@ def build_reach(events: FileEvents, missing: Flags) -> Reach:
     with_files = np.zeros(count, np.bool_)
     with_files[versions[kinds == CHANGE]] = True
     speaks = (kinds == CHANGE) | ~with_files[versions]
-    moved = read_values(events.table.column("data_change").fill_null(TRUE))
-    moved = moved | (kinds == CHANGE)
+    moved = _moves_rows(events) | (kinds == CHANGE)
     lost = np.zeros(count, np.bool_)
     lost[versions[missing & speaks & moved]] = True
-    if events.first:
+    if not events.has_first_commit:
         lost[0] = True  # what a checkpoint stands for are no changes
     return Reach(first=events.first, readable=~gone, changes=~lost)
 
@@ -88,8 +87,7 @@ def build_ends(events: FileEvents) -> Ends:
     left = _left_for_good(events, kinds)
     with_files = np.zeros(count, np.bool_)
     with_files[versions[kinds == CHANGE]] = True
-    moved = read_values(events.table.column("data_change").fill_null(TRUE))
-    speaks = moved & (kinds != CHANGE) & (left < FOREVER)
+    speaks = _moves_rows(events) & (kinds != CHANGE) & (left < FOREVER)
     changes = np.full(count, FOREVER, np.int64)
     np.minimum.at(changes, versions[speaks], left[speaks])
     needed = _Spans.of(events, (left < FOREVER) & (kinds != CHANGE), versions, kinds, count)
@@ -98,6 +96,13 @@ def build_ends(events: FileEvents) -> Ends:
         changes=changes,
         has_change_files=with_files,
     )
+
+
+def _moves_rows(events: FileEvents) -> Flags:
+    """Which events changed rows of the table, as they say; those of a checkpoint changed none."""
+    found = events.table.column("data_change").fill_null(TRUE)
+    moved: Flags = read_values(found) & (np.arange(events.table.num_rows) >= events.num_base)
+    return moved
 
 
 def _left_for_good(events: FileEvents, kinds: npt.NDArray[np.int8]) -> Numbers:
@@ -135,8 +140,8 @@ def _least_within(spans: _Spans, values: Numbers, count: int) -> Numbers:
         below = found[step - 1]
         np.minimum(below, found[step], out=below)
         np.minimum(below[half:], found[step][: count - half], out=below[half:])
-    result: Numbers = found[0]
-    return result
+    least: Numbers = found[0]
+    return least
 
 
 def events_of_files(events: FileEvents, files: pa.Array | pa.ChunkedArray) -> Flags:

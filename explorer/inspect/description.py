@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pyarrow.compute as pc
@@ -36,7 +36,7 @@ from explorer.protocol.schema_walk import missing_schema, validate_schema
 from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import render_time
+from explorer.table.times import iso_time, utc_time
 
 _FIGURES = (
     "num_files",
@@ -252,11 +252,9 @@ def _time_from_history(table: Table, version: int) -> datetime | None:
         return None
     if newest.num_rows and newest.column("version")[0].as_py() == version:
         # the value, not `as_py`: turning a timestamp into Python imports pandas
-        return render_time(newest.column("timestamp")[0].value)
+        return utc_time(newest.column("timestamp")[0].value)
     return None
 
 
 def _render_time(time: datetime | None) -> str | None:
-    if time is None:
-        return None
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if time is None else iso_time(time)

@@ -17,6 +17,7 @@ from explorer.log.actions.columns import int64_column, int64_scalar, string_colu
 from explorer.protocol.calendar_days import (
     DAY_US,
     LEAST_US,
+    PER_SECOND,
     SECOND_US,
     checked_moment,
     days_of,
@@ -28,7 +29,6 @@ from explorer.protocol.calendar_days import (
     render_moment,
 )
 
-_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _FRACTION: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _MILLISECOND_US: Final = 1_000
 _DAY_SECONDS: Final = 86_400
@@ -55,7 +55,7 @@ def render_calendar(values: pa.Array) -> pa.Array:
     casts them to strings, in every year; null stays null."""
     kind = values.type
     is_date = pa.types.is_date32(kind)
-    per_day = 1 if is_date else _DAY_SECONDS * _PER_SECOND[kind.unit]
+    per_day = 1 if is_date else _DAY_SECONDS * PER_SECOND[kind.unit]
     numbers = pc.cast(pc.cast(values, pa.int32() if is_date else pa.int64()), pa.int64())
     first, end = (int64_scalar(day * per_day) for day in (_FIRST_DAY, _END_DAY))
     beyond = pc.or_(pc.less(numbers, first), pc.greater_equal(numbers, end))
@@ -72,7 +72,7 @@ def render_calendar(values: pa.Array) -> pa.Array:
 
 
 def _time_renderer(kind: pa.DataType) -> Callable[[int], str]:
-    zone, digits, per_second = "Z" if kind.tz else "", _FRACTION[kind.unit], _PER_SECOND[kind.unit]
+    zone, digits, per_second = "Z" if kind.tz else "", _FRACTION[kind.unit], PER_SECOND[kind.unit]
 
     def render(number: int) -> str:
         seconds, fraction = divmod(number, per_second)

@@ -23,7 +23,9 @@ from explorer.errors import CorruptLogError, brief
 FieldPath: TypeAlias = tuple[str, ...]
 """The names from the root of a schema, or of an action, to a field inside it."""
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""What the log counts milliseconds from."""
+
 _MAX_DEPTH = 100
 
 
@@ -174,7 +176,7 @@ def parse_domain(action: Any, place: str) -> DomainMetadata:
 def _time_of(milliseconds: int) -> datetime | None:
     """Milliseconds since the epoch as an aware UTC time; None beyond the years 1 to 9999."""
     try:
-        return _EPOCH + timedelta(milliseconds=milliseconds)
+        return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
         return None
 

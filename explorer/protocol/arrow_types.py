@@ -74,7 +74,7 @@ _TYPED_KEYS: Final = frozenset(
 )
 """Column metadata whose values are no strings: Arrow's metadata has them as JSON."""
 
-_PARQUET_ID: Final = b"PARQUET:field_id"
+PARQUET_ID: Final = b"PARQUET:field_id"
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
@@ -209,7 +209,7 @@ def _with_parquet_ids(item: pa.Field, mode: MappingMode) -> pa.Field:
     metadata = dict(item.metadata or {})
     number = metadata.get(FIELD_ID_KEY.encode())
     kind = _type_with_parquet_ids(item.type, mode)
-    metadata = {} if mode == "none" or number is None else {_PARQUET_ID: number}
+    metadata = {} if mode == "none" or number is None else {PARQUET_ID: number}
     return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata or None)
 
 

@@ -26,7 +26,13 @@ from explorer.protocol.features.column_mapping import column_mapping_mode, physi
 from explorer.scan._asked_partitions import ask_partitions
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.predicate.predicate import Predicate
-from explorer.scan.reasons import KEPT, evidence_of, render_reasons, render_verdict
+from explorer.scan.reasons import (
+    KEPT,
+    evidence_of,
+    kept_by_imprecision,
+    render_reasons,
+    render_verdict,
+)
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.scan.statistics.partition_answers import Evaluate
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
@@ -109,6 +115,14 @@ class ScanPlan:
     def bytes_skipped(self) -> int:
         """The size of the files that cannot hold a matching row."""
         return sum_of(self.files.column("size")) - self.bytes_kept
+
+    @cached_property
+    def num_reference_skips(self) -> int:
+        """How many of the kept files the reference skips, because it takes bounds as they are,
+        although a row may be NaN or a text be cut."""
+        stays = pc.equal(self.evidence.column("code"), int32_column([KEPT])[0])
+        why = kept_by_imprecision(self.predicate, self.question, self.evidence.filter(stays))
+        return 0 if why is None else why.reference_skips.true_count
 
     @cached_property
     def skipped(self) -> pa.Table:

@@ -15,15 +15,20 @@ from explorer.log.actions.columns import int32_column, string_column, string_sca
 from explorer.log.calendar_texts import render_values
 from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, in_one_piece
 from explorer.protocol.schema_walk import render_path
-from explorer.scan.facts import Answers, Question
+from explorer.scan._kept_for import KeptFor, kept_for
+from explorer.scan.facts import Answers, Question, ranges_of_statistics
 from explorer.scan.possibility import may_be_true
 from explorer.scan.predicate.domains import is_float
 from explorer.scan.predicate.predicate import Condition, Predicate, references_of, render_condition
-from explorer.scan.statistics.column_statistics import StatisticsColumn
+from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn
+from explorer.scan.statistics.partitions import facts_of_texts
 
 KEPT: Final = -1
 """In the column `code`: the file stays. Other codes are the number of the condition
 that ruled it out by itself, or how many there are where it took all of them."""
+
+
+_NOTHING = string_scalar("")
 
 
 def evidence_of(predicate: Predicate | None, answers: Answers, count: int) -> pa.Table:
@@ -38,6 +43,41 @@ def evidence_of(predicate: Predicate | None, answers: Answers, count: int) -> pa
         columns[_key("most", path)] = facts.maximum
         columns[_key("nulls", path)] = facts.null_count
     return pa.Table.from_arrays(list(columns.values()), names=list(columns))
+
+
+def kept_by_imprecision(
+    predicate: Predicate | None, question: Question, evidence: pa.Table
+) -> KeptFor | None:
+    """Why files stay that their bounds as stored would rule out; the evidence is that of files
+    which stay. None where there is nothing of the kind."""
+    if predicate is None or not question.statistics or not evidence.num_rows:
+        return None
+    evidence = evidence.combine_chunks()
+    texts = {
+        column.path: _column(evidence, _key("text", column.path)) for column in question.partitions
+    }
+    facts = {
+        column.path: ColumnFacts(
+            minimum=_column(evidence, _key("least", column.path)),
+            maximum=_column(evidence, _key("most", column.path)),
+            null_count=_column(evidence, _key("nulls", column.path)),
+        )
+        for column in question.statistics
+    }
+    ranges = {
+        column.path: facts_of_texts(texts[column.path], column).range
+        for column in question.partitions
+    }
+    ranges |= ranges_of_statistics(question, facts, _column(evidence, "records"))
+    answers = Answers(
+        ranges=ranges,
+        statistics=facts,
+        answers={
+            condition: known.look_up([texts[column.path] for column in condition.columns])
+            for condition, known in question.answers.items()
+        },
+    )
+    return kept_for(predicate, question.statistics, answers, evidence.num_rows)
 
 
 def render_reasons(
@@ -57,6 +97,11 @@ def render_reasons(
             text = render_verdict(predicate, question, code)
             found = _sentence(text, conditions[code], question, evidence)
             reasons = pc.if_else(pc.equal(codes, int32_column([code])[0]), found, reasons)
+    stays = pc.indices_nonzero(kept)
+    if (why := kept_by_imprecision(predicate, question, evidence.take(stays))) is not None:
+        parts = _said_of_imprecision(why, question, evidence.take(stays))
+        longer = _join(reasons.take(stays), "", parts)
+        reasons = pc.replace_with_mask(reasons, kept, longer)
     return kept, reasons
 
 
@@ -69,6 +114,42 @@ def render_verdict(predicate: Predicate | None, question: Question, code: int) -
         return f"{render_condition(condition)[:300]} cannot be true"
     unasked = [item.text for item in predicate.sql_conditions if item not in question.answers]
     return f"may match{f', {unasked[0][:100]} was not evaluated' if unasked else ''}"
+
+
+def _said_of_imprecision(why: KeptFor, question: Question, evidence: pa.Table) -> pa.Array:
+    """`; kept because a row may be NaN, …` where that is why, else nothing."""
+    cases: list[tuple[pa.BooleanArray, str]] = [
+        (why.nan, "a row may be NaN, which bounds may leave out"),
+        *(
+            (why.imprecise[column.path], _imprecise(column))
+            for column in question.statistics
+            if column.path in why.imprecise
+        ),
+        (why.together, "a row may be NaN, and bounds may be cut"),
+    ]
+    found = string_column([""] * evidence.num_rows)
+    for mask, text in reversed(cases):
+        found = pc.if_else(mask, string_scalar(f"; kept because {text}"), found)
+    theirs = pc.if_else(
+        why.reference_skips,
+        string_scalar("; Delta Spark takes the bounds as they are, and skips it"),
+        _NOTHING,
+    )
+    return _join(found, "", theirs)
+
+
+def _imprecise(column: StatisticsColumn) -> str:
+    """In which way the bounds of a column may say less than its values."""
+    name, kind = render_path(column.path)[:100], column.bound_type
+    if kind is None or pa.types.is_string(kind):
+        return f"the greatest {name} may be cut to a part of the text"
+    if pa.types.is_timestamp(kind):
+        return (
+            f"bounds of {name} may be cut to milliseconds, and early ones be of the former calendar"
+        )
+    if pa.types.is_date(kind):
+        return f"early bounds of {name} may be of the former calendar"
+    return f"bounds of {name} may be rounded"
 
 
 def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Array:

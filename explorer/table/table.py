@@ -287,12 +287,12 @@ class Table:
         from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for
             commit_time,
             in_commit_times,
-            render_time,
+            utc_time,
         )
 
         active = in_commit_times(protocol, metadata)
         chain = run if version in run else (version,)
-        return render_time(commit_time(self.store, listing, chain, version, active))
+        return utc_time(commit_time(self.store, listing, chain, version, active))
 
     def _version_at(self, listing: LogListing, timestamp: str | datetime) -> int:
         from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for

@@ -23,7 +23,7 @@ from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
-from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, render_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, has_in_commit_timestamps, utc_time
 from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
     Attempt,
@@ -42,7 +42,7 @@ from explorer.transaction.conflicts import (
     find_conflict,
     version_replaced,
 )
-from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
+from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import StagedCommit
 
@@ -115,7 +115,7 @@ def _warnings(attempt: Attempt, now: int) -> tuple[Problem, ...]:
         return ()
     found = Problem(
         kind="timestamp_out_of_range",
-        problem=f"Version {attempt.version} is of {render_time(attempt.timestamp)}, which lies "
+        problem=f"Version {attempt.version} is of {utc_time(attempt.timestamp)}, which lies "
         "ahead of this clock.",
         reason="The version before it says that it is of a later time than now, and each must be "
         "later than the one before.",

@@ -278,12 +278,12 @@ def _found_by_predicates(staged: StagedCommit, files: pa.Table) -> Overlap | Non
 
 def _files_going(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
     """What a restore brings back lies where only tombstones keep it, if anything does."""
-    if not staged.promises.recommits or winner.summary.operation != _VACUUM_START:
+    if not staged.promises.recommits or winner.summary.operation != VACUUM_START:
         return None
     return _paths(staged.files("add"))
 
 
-_VACUUM_START: Final = "VACUUM START"
+VACUUM_START: Final = "VACUUM START"
 
 _PARTS: Final = {
     "id": "id",

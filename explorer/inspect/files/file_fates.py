@@ -36,7 +36,7 @@ from explorer.storage.ports import ObjectInfo
 from explorer.storage.tree import leads_through_link
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
-from explorer.table.times import commit_times, in_commit_times, render_time
+from explorer.table.times import commit_times, in_commit_times, utc_time
 
 COLUMNS: dict[str, Column] = {
     "version": (int64_column, pa.int64()),
@@ -473,12 +473,12 @@ def _reason(
         path=look.wanted.name,
         is_there=None if look.is_outside else look.info is not None,
         size=None if look.info is None else look.info.size,
-        modified=None if look.info is None else render_time(look.info.modified_ms),
+        modified=None if look.info is None else utc_time(look.info.modified_ms),
         kind=kind,
         sentence=text,
         versions=tuple(spans),
-        deletable_from=None if frees is None else render_time(frees),
-        reference_from=None if theirs is None else render_time(theirs),
+        deletable_from=None if frees is None else utc_time(frees),
+        reference_from=None if theirs is None else utc_time(theirs),
         evidence=build_frame(
             COLUMNS,
             [
@@ -503,4 +503,4 @@ def _shown(look: FileLook) -> str:
 
 def moment_in_words(milliseconds_: int) -> str:
     """`2026-11-01 10:22 UTC`."""
-    return f"{render_time(milliseconds_):%Y-%m-%d %H:%M} UTC"
+    return f"{utc_time(milliseconds_):%Y-%m-%d %H:%M} UTC"

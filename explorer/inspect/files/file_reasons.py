@@ -33,7 +33,7 @@ from explorer.storage.tree import LinkStore
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import parse_now, render_time
+from explorer.table.times import parse_now, utc_time
 
 
 def why_here(
@@ -159,11 +159,11 @@ def _in_log(
         path=name,
         is_there=info is not None,
         size=None if info is None else info.size,
-        modified=None if info is None else render_time(info.modified_ms),
+        modified=None if info is None else utc_time(info.modified_ms),
         kind=kind,
         sentence=text,
         versions=(),
-        deletable_from=None if frees is None else render_time(frees),
-        reference_from=None if frees is None else render_time(frees),
+        deletable_from=None if frees is None else utc_time(frees),
+        reference_from=None if frees is None else utc_time(frees),
         evidence=build_frame(COLUMNS, []),
     )

@@ -54,7 +54,7 @@ from explorer.table.frames import sum_of
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import parse_now, render_time
+from explorer.table.times import parse_now, utc_time
 
 COLUMNS: dict[str, Column] = {
     "path": (string_column, pa.string()),
@@ -193,7 +193,7 @@ def foreign_files(
         files=_frame(judged, ~known, theirs, now_ms, listed),
         sizes=build_frame(SIZES, [(*row, _MEANINGS[row[0]]) for row in sizes]),
         reference_keeps=len(waits),
-        reference_keeps_until=render_time(int(waits.max())) if len(waits) else None,
+        reference_keeps_until=utc_time(int(waits.max())) if len(waits) else None,
         unread=unread,
     )
 

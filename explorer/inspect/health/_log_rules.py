@@ -233,7 +233,10 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
             remedy="Nothing needs to be done; no operation of this tool touches them.",
         )
     known = {*listing.commits, *(found.version for found in listing.checkpoints)}
+    newest = max(known, default=-1)
     lonely = [version for version in listing.checksums if version not in known]
+    yield from _beyond_the_newest(facts, newest)
+    lonely = [version for version in lonely if version < newest]
     if lonely:
         yield Finding(
             severity="note",
@@ -264,8 +267,8 @@ def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
         problem=f"{count(len(meant), 'file')} of the log folder {have} a version that is not "
         f"written with twenty digits: {shown}{more}.",
         reason="Such names are not the log's, and readers that follow the specification pass them "
-        "over, as this one does. delta-spark takes any number of digits and counts their rows, so "
-        "that it sees another table.",
+        "over, as this one does. delta-spark takes any number of digits: it counts the rows of "
+        "such a commit where its version is the next one, and refuses the table where it is not.",
         evidence=next(iter(meant)),
         spec="File Types",
         remedy="Find out who wrote them. Move them out of the log folder, or, where they belong "
@@ -273,27 +276,53 @@ def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
     )
 
 
+def _beyond_the_newest(facts: LogFacts, newest: int) -> Iterator[Finding]:
+    """What writers make only of versions that are committed, and no commit is there."""
+    beyond = {f"{version:020}.crc": version for version in facts.listing.checksums}
+    beyond |= {found.name: found.last for found in facts.listing.compactions}
+    names = sorted(name for name, version in beyond.items() if version > newest >= 0)
+    if names:
+        last = max(beyond[name] for name in names)
+        yield Finding(
+            severity="warning",
+            finding="newer versions are gone",
+            problem=f"{names[-1]} speaks of version {last}, and the newest version is {newest}.",
+            reason="Checksums and log compactions are written after their commits, so that these "
+            "were removed, or the log was not copied whole. The next commit takes their number.",
+            evidence=names[-1],
+            spec="Delta Log Entries",
+            remedy="Restore the commits from a backup, or check the copy, before anybody writes.",
+        )
+
+
 def _repeated(facts: LogFacts) -> Iterator[Finding]:
     """Two commits of one transaction: a writer that saw no answer and committed again."""
     seen: dict[str, int] = {}
+    twice: list[tuple[int, int]] = []
     for version, body in facts.provenance.items():
         txn = body.get("txnId")
-        if not isinstance(txn, str) or not txn:
-            continue
-        if txn in seen:
-            yield Finding(
-                severity="error",
-                finding="transaction committed twice",
-                problem=f"Versions {seen[txn]} and {version} were made by one transaction.",
-                reason=f"Both carry the transaction id {txn[:60]!r}: a writer that saw no answer "
-                "committed again, or a store gave one name to two writers.",
-                evidence=render_commit_name(version),
-                spec="Commit Provenance Information",
-                remedy="Compare both versions; restore the one before if rows are there twice.",
-                repair=f"restore --version {version - 1}",
-            )
-            return
-        seen[txn] = version
+        if isinstance(txn, str) and txn and (first := seen.setdefault(txn, version)) != version:
+            twice.append((first, version))
+    if not twice:
+        return
+    first, second = twice[0]
+    pairs = [f"versions {one} and {other}" for one, other in twice[:_SHOWN]]
+    more = f"; and {len(twice) - _SHOWN:,} more" if len(twice) > _SHOWN else ""
+    named = "; ".join(pairs)
+    txn = str(facts.provenance[second]["txnId"])
+    yield Finding(
+        severity="error",
+        finding="transaction committed twice",
+        problem=f"{named[:1].upper()}{named[1:]}{more} were made by one transaction each."
+        if len(twice) > 1
+        else f"{named[:1].upper()}{named[1:]} were made by one transaction.",
+        reason=f"Both carry the transaction id {txn[:60]!r}: a writer that saw no answer "
+        "committed again, or a store gave one name to two writers.",
+        evidence=render_commit_name(second),
+        spec="Commit Provenance Information",
+        remedy="Compare both versions; restore the one before if rows are there twice.",
+        repair=f"restore --version {second - 1}",
+    )
 
 
 def _expired(facts: LogFacts) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ from explorer.protocol.filenames import render_commit_name
 from explorer.table.counts import count
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 
 _AT_WORK: Final = milliseconds(timedelta(days=1))
 """A vacuum that began longer ago is not at work any more."""
@@ -295,4 +295,4 @@ def _time(facts: LogFacts, version: int, body: Mapping[str, Any]) -> int:
 
 
 def _shown(milliseconds_: int) -> str:
-    return f"{render_time(milliseconds_):%Y-%m-%d %H:%M} UTC"
+    return f"{utc_time(milliseconds_):%Y-%m-%d %H:%M} UTC"

@@ -12,7 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
-from explorer.files.contradictions import Contradiction, find_contradictions
+from explorer.files.contradictions import (
+    Contradiction,
+    WrongCompaction,
+    find_contradictions,
+    find_wrong_compactions,
+)
 from explorer.files.listed import list_files
 from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
@@ -28,7 +33,13 @@ from explorer.inspect.health._opening import (
     open_newest,
 )
 from explorer.inspect.health._vacuum_rules import vacuums_against_folder
-from explorer.inspect.health.findings import Finding, finding_of, findings_frame
+from explorer.inspect.health.findings import (
+    SEVERITIES,
+    Finding,
+    Severity,
+    finding_of,
+    findings_frame,
+)
 from explorer.inspect.health.version_checksum import (
     validate_against_commits,
     validate_checksum,
@@ -50,7 +61,7 @@ from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_now, render_time
+from explorer.table.times import InCommitTimes, in_commit_times, parse_now, utc_time
 
 BYTES: Final[dict[str, Column]] = {
     "kind": (string_column, pa.string()),
@@ -114,6 +125,11 @@ class Health:
         """The verdict."""
         return _sentence(self)
 
+    def has_finding(self, severity: Severity) -> bool:
+        """Whether a finding is as grave as that, or graver."""
+        grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return any(found in grave for found in self.findings.column("severity").to_pylist())
+
 
 def log_health(
     table: Table,
@@ -153,6 +169,7 @@ def files_health(
         nulls=null_files(look.snapshot, watch),
         vacuums=tuple(vacuums_against_folder(look.facts, look.snapshot, listed, watch)),
         contradictions=tuple(find_contradictions(store, listing, watch)),
+        compactions=tuple(find_wrong_compactions(store, listing, watch)),
         checksums=tuple(validate_against_commits(store, others, watch)),
     )
     return _build(look, files)
@@ -166,6 +183,7 @@ class _Files:
     nulls: NullFiles
     vacuums: tuple[Finding, ...]
     contradictions: tuple[Contradiction, ...]
+    compactions: tuple[WrongCompaction, ...]
     checksums: tuple[Problem, ...]
 
 
@@ -240,6 +258,7 @@ def _build(look: _Look, files: _Files | None = None) -> Health:
         findings += judge_nulls(files.nulls)
         findings += files.vacuums
         findings += map(_contradiction, files.contradictions)
+        findings += map(_wrong_compaction, files.compactions)
         findings += _checksums(files.checksums)
     latest = facts.listing.latest_version
     return Health(
@@ -328,6 +347,20 @@ def _contradiction(found: Contradiction) -> Finding:
     )
 
 
+def _wrong_compaction(found: WrongCompaction) -> Finding:
+    first, last = found.compaction.first, found.compaction.last
+    return Finding(
+        severity="error",
+        finding="log compaction that contradicts the commits",
+        problem=f"The log compaction of versions {first} to {last} contradicts their commits.",
+        reason=found.reason,
+        evidence=found.compaction.name,
+        spec="Log Compaction Files",
+        remedy="Readers that use it show other rows than the commits say. Delete it: they read "
+        "the commits then.",
+    )
+
+
 def _checksums(problems: Sequence[Problem]) -> Iterator[Finding]:
     for problem in problems[:_MOST_CHECKSUMS]:
         yield finding_of(problem, "checksum that disagrees", "error")
@@ -388,7 +421,7 @@ def _cost_document(facts: LogFacts) -> dict[str, Any] | None:
         **asdict(facts.cost),
         "checkpoint_version": None if checkpoint is None else checkpoint.version,
         "checkpoint_kind": None if checkpoint is None else checkpoint.kind,
-        "checkpoint_time": None if made is None else render_time(made),
+        "checkpoint_time": None if made is None else utc_time(made),
     }
 
 

@@ -105,8 +105,7 @@ def _growth(later: list[dict[str, Any]]) -> int | None:
     numbers = [(row["files_added"], row["files_removed"]) for row in later]
     if any(None in pair for pair in numbers):
         return None
-    grown: int = sum(added - removed for added, removed in numbers)
-    return grown
+    return sum(int(added) - int(removed) for added, removed in numbers)
 
 
 def _kept(

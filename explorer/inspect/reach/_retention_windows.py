@@ -19,7 +19,7 @@ from explorer.protocol.known_properties import DELETED_FILE_RETENTION, LOG_CLEAN
 from explorer.protocol.properties import ignored_properties
 from explorer.protocol.table_property import TableProperty
 from explorer.table.retention import describe_short_log, log_cutoff_ms, milliseconds
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 
 COLUMNS: dict[str, Column] = {
     "property": (string_column, pa.string()),
@@ -135,7 +135,7 @@ def _meaning(
 
 
 def _in_calendar(milliseconds_: int) -> int:
-    return render_milliseconds(render_time(milliseconds_))
+    return render_milliseconds(utc_time(milliseconds_))
 
 
 def _first_after(times: Numbers, cutoff_ms: int) -> int | None:

@@ -8,6 +8,7 @@ retention. Whether the others still have their files only a listing tells.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -362,17 +363,21 @@ def _read_told(table: Table, known: _Known, watch: Watch) -> _Told:
         if isinstance(data, DeltaError):
             is_on = None
             continue
-        for kind, body, place in _settings(data, version):
-            if kind == "protocol":
-                why = _why_refused(parse_protocol(body, place))
-            elif is_on is not None:
-                is_on = CHANGE_DATA_FEED.value_of(parse_metadata(body, place).configuration)
+        try:
+            for kind, body, place in _settings(data, version):
+                if kind == "protocol":
+                    why = _why_refused(parse_protocol(body, place))
+                elif is_on is not None:
+                    is_on = CHANGE_DATA_FEED.value_of(parse_metadata(body, place).configuration)
+        except CorruptLogError:
+            is_on = None  # the log is shown with its malformed commit elsewhere
         feeds[version], refused[version] = bool(is_on), why is not None
         refusal = why or refusal
     for version in np.flatnonzero(known.opens & ~known.has_commit).tolist():
-        why = _why_refused(table.protocol(version))  # its checkpoint alone is there
-        refused[version] = why is not None
-        refusal = refusal or why
+        with suppress(DeltaError):  # its checkpoint alone is there, and may be broken
+            why = _why_refused(table.protocol(version))
+            refused[version] = why is not None
+            refusal = refusal or why
     return _Told(feeds=None if is_on is None else feeds, refused=refused, refusal=refusal)
 
 

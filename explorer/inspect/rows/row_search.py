@@ -19,7 +19,7 @@ from explorer.inspect.reach.wording import versions_in_words
 from explorer.inspect.rows._candidates import Candidates
 from explorer.inspect.rows._own_layouts import OwnLayout, OwnLayouts
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
-from explorer.log.commits.commit_info import read_commit_info
+from explorer.log.commits.commit_info import read_commit_info, text_in
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import render_commit_name
@@ -398,9 +398,9 @@ def _versions(table: Table, rows: pa.Table) -> pa.Table:
                 kinds["insert"],
                 max(kinds["update_preimage"], kinds["update_postimage"]),
                 kinds["delete"],
-                _text(told.get("operation")),
-                _text(told.get("userName")),
-                _text(told.get("engineInfo")),
+                text_in(told, "operation"),
+                text_in(told, "userName"),
+                text_in(told, "engineInfo"),
                 render_commit_name(version),
             )
         )
@@ -412,10 +412,6 @@ def _told(table: Table, version: int) -> dict[str, Any]:
         return dict(read_commit_info(table.store, version).body)
     except DeltaError:
         return {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 _SHOWN = 3

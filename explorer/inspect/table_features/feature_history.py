@@ -17,6 +17,7 @@ from explorer.inspect.table_features.feature_states import (
     feature_states,
 )
 from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.commits.commit_info import text_in
 from explorer.log.folder.segment import missing_versions
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.registry import find_feature, supported_features
@@ -163,11 +164,7 @@ def _told(origin: Origin | None) -> tuple[Any, ...]:
     return (
         change.version,
         origin.exact,
-        *(_text(info.get(key)) for key in ("operation", "userName", "engineInfo")),
+        *(text_in(info, key) for key in ("operation", "userName", "engineInfo")),
         None if origin.line is None else render_commit_name(change.version),
         origin.line,
     )
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

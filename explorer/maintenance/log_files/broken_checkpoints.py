@@ -124,14 +124,17 @@ def summary(
     does = f"Deletes the broken {which}"
     if writes:
         does += f" and writes a new one of version {look.snapshot.version}"
+    first, reason = next(iter(broken.items()))
+    why = f"{first.names[0]}: {reason}"
     if not lost:
         return (
             f"{does}; what was in it is read from the commits or another checkpoint, so that "
-            "nothing is lost."
+            f"nothing is lost. {why}"
         )
     return (
         f"{does}; the commits before {ranges(lost)} are gone, so that these versions, which "
-        "nobody can open now, can never be put together again."
+        "nobody can open now, can never be put together again. "
+        f"{why}"
     )
 
 

@@ -62,7 +62,7 @@ from explorer.storage.ports import ObjectInfo
 from explorer.table.counts import count
 from explorer.table.retention import DAY_MS
 from explorer.table.table import Table
-from explorer.table.times import Clock, render_time, shown_time, system_clock
+from explorer.table.times import Clock, shown_time, system_clock, utc_time
 
 _MS = timedelta(milliseconds=1)
 
@@ -299,7 +299,7 @@ def _build(  # what was found
         ),
         parameters={"retention_ms": retention // _MS},
         effect={
-            "cutoff": render_time(cut.cutoff_ms).isoformat(),
+            "cutoff": utc_time(cut.cutoff_ms).isoformat(),
             **before.document("before"),
             **after.document("after"),
             "num_files": files.num_rows,

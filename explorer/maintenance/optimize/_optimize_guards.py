@@ -14,6 +14,7 @@ from explorer.errors import DeltaError
 from explorer.log.actions.columns import int32_column, int64_column, string_column
 from explorer.maintenance.optimize._aim import without_bounds
 from explorer.maintenance.optimize.optimize_step import adds_of
+from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.plan import Verdict
 from explorer.maintenance.plan.step_types import Aim
 from explorer.protocol.features.registry import is_supported
@@ -105,16 +106,10 @@ def judge_first_files(snapshot: Snapshot, aim: Aim, files: pa.Table) -> Verdict:
     )
     if (broken := _broken_partition(snapshot, some)) is not None:
         return broken
-    problems = validate_commit(staged)
-    lacking = _without_row_ids(snapshot, files)
-    if not problems and not lacking:
-        return Verdict(guard="commit", outcome="allow", message="The features allow the commit.")
-    return Verdict(
-        guard="commit",
-        outcome="refuse",
-        message=" ".join([*(problem.problem for problem in problems[:10]), *lacking]),
-        remedy=" ".join(dict.fromkeys(problem.remedy for problem in problems[:10]))
-        or "Let the engine that enabled row tracking give ids to its files.",
+    return judge_rules(
+        validate_commit(staged),
+        _without_row_ids(snapshot, files),
+        "Let the engine that enabled row tracking give ids to its files.",
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from explorer.errors import Problem
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import missing_versions
 from explorer.maintenance.plan.plan import Verdict
@@ -19,7 +20,7 @@ from explorer.protocol.features.registry import (
 )
 from explorer.protocol.table_property import TableProperty
 from explorer.table.counts import count
-from explorer.table.times import CLOCK_TOLERANCE_MS, render_time, shown_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, shown_time, utc_time
 
 UNCOMMITTED_AGE = timedelta(hours=24)
 """A file younger than this may belong to a writer that has not yet committed."""
@@ -107,7 +108,7 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
     if not ahead:
         return _allow("clock", "No time of the table is ahead of this clock.")
     what, time = max(ahead.items(), key=lambda item: item[1])
-    span = _whole_units(render_time(time) - render_time(now_ms))
+    span = _whole_units(utc_time(time) - utc_time(now_ms))
     mend = f" Where this clock is right, correct the modification time of that {what}'s file."
     return _refuse(
         "clock",
@@ -121,7 +122,7 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
 def follow_clock(now_ms: int, newest_ms: int) -> Verdict:
     """The verdict of `judge_clock` on a commit that deletes nothing and begins no file's age,
     where the newest in-commit timestamp lies ahead: it needs no age, and is the later one."""
-    span = _whole_units(render_time(newest_ms) - render_time(now_ms))
+    span = _whole_units(utc_time(newest_ms) - utc_time(now_ms))
     return Verdict(
         guard="clock",
         outcome="warn",
@@ -213,6 +214,21 @@ def unknown_route(reason: str) -> Verdict:
         "second route",
         f"The kept files could not be worked out a second time: {reason}",
         "Restore the log files that are missing or broken.",
+    )
+
+
+def judge_rules(
+    problems: Sequence[Problem], lacking: Sequence[str] = (), mend: str = ""
+) -> Verdict:
+    """Whether the rules of the table's features allow a commit: their `problems`, and what is
+    `lacking` besides, with its remedy."""
+    if not problems and not lacking:
+        return _allow("commit", "The features allow the commit.")
+    told = problems[:10]
+    return _refuse(
+        "commit",
+        " ".join([*(problem.problem for problem in told), *lacking]),
+        " ".join(dict.fromkeys(problem.remedy for problem in told)) or mend,
     )
 
 

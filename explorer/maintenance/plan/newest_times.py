@@ -23,10 +23,13 @@ from explorer.protocol.actions import Metadata
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import parse_commit_version, render_commit_name
 from explorer.storage.ports import ObjectInfo
-from explorer.table.times import CLOCK_TOLERANCE_MS, shown_time
-from explorer.transaction.read_version import has_in_commit_timestamps
+from explorer.table.times import (
+    CLOCK_TOLERANCE_MS,
+    IN_COMMIT_FEATURES,
+    has_in_commit_timestamps,
+    shown_time,
+)
 
-_IN_COMMIT: Final = ("inCommitTimestamp", "inCommitTimestamp-preview")
 _RECORDED: Final = "in-commit timestamp"
 _NEWEST: Final = 64
 """Commits whose times are asked for. The last one may be by the very clock that is behind, so
@@ -97,6 +100,6 @@ def _latest_commit_times(look: Look) -> dict[str, int | None]:
     """As `newest_commit_times`, without listing the log once more."""
     names = [render_commit_name(version) for version in look.listing.commits[-_NEWEST:]]
     infos = [info for name in names if (info := info_of(look.store, look.listing, name))]
-    if any(is_supported(look.snapshot.protocol, name) for name in _IN_COMMIT):
+    if any(is_supported(look.snapshot.protocol, name) for name in IN_COMMIT_FEATURES):
         return newest_commit_times(look, infos)
     return {"commit": max((info.modified_ms for info in infos), default=None)}

@@ -6,7 +6,7 @@ list, so that what is approved is what is executed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -159,9 +159,33 @@ class Plan:
         return tuple(verdict for verdict in self.verdicts if verdict.outcome == "refuse")
 
     @property
+    def sentence(self) -> str:
+        """What blocks it, with what helps, and then what was planned; where nothing does, what
+        it does."""
+        return _sentence(self.summary, [(one.message, one.remedy) for one in self.refusals])
+
+    @property
     def asks_for_name(self) -> bool:
         """Whether the approval needs the table's name and a reason."""
         return any(verdict.asks_for_name for verdict in self.verdicts)
+
+
+def sentence_of(document: Mapping[str, Any]) -> str:
+    """`Plan.sentence` of a plan by its document, or by as much of one as is left, after the
+    `note` of one that another release made."""
+    summary = str(document.get("summary", ""))
+    if note := document.get("note"):
+        return f"{note} Planned was: {summary}"
+    refusals = [one for one in document.get("verdicts", ()) if one["outcome"] == "refuse"]
+    blocks = [(one["message"], one.get("remedy") or "") for one in refusals]
+    return _sentence(summary, blocks)
+
+
+def _sentence(summary: str, blocks: Sequence[tuple[str, str]]) -> str:
+    if not blocks:
+        return summary
+    said = " ".join(f"{message} {remedy}".strip() for message, remedy in blocks)
+    return f"Blocked: {said} Planned was: {summary}"
 
 
 def digest_document(document: Mapping[str, Any]) -> str:

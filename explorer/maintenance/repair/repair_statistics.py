@@ -21,6 +21,7 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.statistics_columns import indexed_places
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files, of_action
+from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.newer_commits import find_own_commit, stale
 from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.planning import Look
@@ -129,15 +130,7 @@ def _steps(
 def judge_statistics(plan: Plan, table: Table, step: RepairStatistics) -> Verdict:
     """Whether the table's features allow a commit at all, before a file is read."""
     snapshot = table.snapshot(version=plan.anchor.version)
-    problems = validate_commit(_staged(snapshot, step, ()))
-    if not problems:
-        return Verdict(guard="commit", outcome="allow", message="The features allow the commit.")
-    return Verdict(
-        guard="commit",
-        outcome="refuse",
-        message=" ".join(problem.problem for problem in problems[:10]),
-        remedy=" ".join(dict.fromkeys(problem.remedy for problem in problems[:10])),
-    )
+    return judge_rules(validate_commit(_staged(snapshot, step, ())))
 
 
 def repair_statistics(run: Run, step: RepairStatistics, tally: Tally) -> None:

@@ -13,6 +13,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.newer_commits import find_own_commit
 from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.step_types import Commit, MissingFiles, Reads, RestoredFiles
@@ -169,15 +170,7 @@ def judge_commit(
 ) -> Verdict:
     """Whether the table's features allow the commit, every rule asked before anything is
     done (spec: Writer Version Requirements). `files` as in `stage`."""
-    problems = validate_commit(stage(table, plan, step, plan.planned_at, files=files))
-    if not problems:
-        return Verdict(guard="commit", outcome="allow", message="The features allow the commit.")
-    return Verdict(
-        guard="commit",
-        outcome="refuse",
-        message=" ".join(problem.problem for problem in problems[:10]),
-        remedy=" ".join(dict.fromkeys(problem.remedy for problem in problems[:10])),
-    )
+    return judge_rules(validate_commit(stage(table, plan, step, plan.planned_at, files=files)))
 
 
 def _with_true_counts(run: Run, step: Commit) -> Commit:

@@ -24,9 +24,9 @@ from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.table.table import Table
+from explorer.transaction.conflicts import VACUUM_START
 from explorer.transaction.staged import StagedCommit
 
-VACUUM_START = "VACUUM START"
 VACUUM_END = "VACUUM END"
 
 _LONGEST_VACUUM = timedelta(days=1)

@@ -25,7 +25,7 @@ from explorer.maintenance.steps.context import Run, Tally
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.last_checkpoint import LastCheckpoint, render_last_checkpoint
 from explorer.table.table import Table
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 
 
 def write_checkpoint_step(run: Run, step: WriteCheckpoint, tally: Tally) -> None:
@@ -46,7 +46,7 @@ def write_checkpoint_step(run: Run, step: WriteCheckpoint, tally: Tally) -> None
         lambda loaded: write_checkpoint(
             run.store,
             loaded,
-            now=render_time(run.plan.planned_at),
+            now=utc_time(run.plan.planned_at),
             new_uuid=_names_of(step.seed),
             watch=run.watch,
         )

@@ -20,7 +20,7 @@ from explorer.maintenance.plan.planning import Look
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.table.feed_versions import feeding_versions
 from explorer.table.table import contiguous_run
-from explorer.table.times import commit_time, in_commit_times, render_time, shown_time
+from explorer.table.times import commit_time, in_commit_times, shown_time, utc_time
 
 _SHOWN = 3
 
@@ -148,8 +148,8 @@ def _document(lost: LostVersions) -> dict[str, Any]:
     return {
         "first": lost.first,
         "last": lost.last,
-        "since": None if lost.since_ms is None else render_time(lost.since_ms).isoformat(),
-        "until": None if lost.until_ms is None else render_time(lost.until_ms).isoformat(),
+        "since": None if lost.since_ms is None else utc_time(lost.since_ms).isoformat(),
+        "until": None if lost.until_ms is None else utc_time(lost.until_ms).isoformat(),
     }
 
 

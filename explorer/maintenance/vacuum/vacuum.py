@@ -38,7 +38,7 @@ from explorer.maintenance.plan.independent_check import SecondRoute, go_second_r
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
-from explorer.maintenance.steps.files_coming_back import VACUUM_END, VACUUM_START
+from explorer.maintenance.steps.files_coming_back import VACUUM_END
 from explorer.maintenance.vacuum._listed_against import ListedAgainst, hold_against, lacking_events
 from explorer.maintenance.vacuum._removed_files import removed_files
 from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
@@ -51,6 +51,7 @@ from explorer.table.counts import count
 from explorer.table.retention import retention_floor
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
+from explorer.transaction.conflicts import VACUUM_START
 
 Mode = Literal["full", "lite"]
 

@@ -36,6 +36,20 @@ def physical_name(field: StructField, mode: MappingMode) -> str:
     return name if mode != "none" and isinstance(name, str) else field.name
 
 
+def field_id(field: StructField) -> int | None:
+    """The id of a field's column in data files, or None where the schema has none."""
+    value = field.metadata.get(FIELD_ID_KEY)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def physical_path(place: FieldPlace, mode: MappingMode) -> tuple[str, ...]:
+    """The physical field path: physical names, with `element`, `key` and `value` between."""
+    return tuple(
+        step if isinstance(step, str) else physical_name(step, mode)
+        for step in (*place.parents, place.field)
+    )
+
+
 def logical_path(path: tuple[str, ...], schema: StructType, mode: MappingMode) -> str | None:
     """A physical field path as the text of the logical one; None where the schema has no
     such field."""
@@ -49,20 +63,6 @@ def logical_path(path: tuple[str, ...], schema: StructType, mode: MappingMode) -
         inner = found.data_type
         fields = inner.fields if isinstance(inner, StructType) else ()
     return render_path(tuple(names))
-
-
-def field_id(field: StructField) -> int | None:
-    """The id of a field's column in data files, or None where the schema has none."""
-    value = field.metadata.get(FIELD_ID_KEY)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def physical_path(place: FieldPlace, mode: MappingMode) -> tuple[str, ...]:
-    """The physical field path: physical names, with `element`, `key` and `value` between."""
-    return tuple(
-        step if isinstance(step, str) else physical_name(step, mode)
-        for step in (*place.parents, place.field)
-    )
 
 
 def physical_schema(schema: StructType, mode: MappingMode) -> StructType:

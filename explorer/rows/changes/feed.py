@@ -48,7 +48,7 @@ from explorer.rows.data_file.partition_columns import constant_column
 from explorer.rows.data_file.read_file import read_file
 from explorer.rows.layout import layout_of
 from explorer.rows.read import check_limit
-from explorer.rows.request import RowRequest, build_request
+from explorer.rows.request import RowRequest, build_request, first_rows
 from explorer.storage.ports import ReadStore
 from explorer.table.table import Table
 
@@ -88,19 +88,16 @@ class ChangeFeed:
         self, *, limit: int | None = None, watch: Watch = UNWATCHED
     ) -> Iterator[pa.RecordBatch]:
         """The changed rows, at most `limit`, oldest version first."""
-        left, versions = limit, self.range.versions
+        return first_rows(self._every_batch(watch), limit)
+
+    def _every_batch(self, watch: Watch) -> Iterator[pa.RecordBatch]:
+        versions = self.range.versions
         for done, version in enumerate(versions):
-            if left == 0:
-                return
             watch.step(len(versions) + done, 2 * len(versions), _LABEL)
             for batch in self._version(version):
                 if watch.cancel is not None:
                     watch.cancel.check()
-                found = batch if left is None else batch.slice(0, min(left, batch.num_rows))
-                if found.num_rows:
-                    yield found
-                if left is not None and (left := left - found.num_rows) == 0:
-                    return
+                yield batch
         watch.step(2 * len(versions), 2 * len(versions), _LABEL)
 
     def commit(self, version: int) -> CommitChanges:

@@ -8,7 +8,7 @@ and nowhere else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -83,6 +83,18 @@ def range_of_statistics(
         # a maximum may leave NaN out, which is greater than every number
         may_be_nan=is_float(column.data_type),
     )
+
+
+def stored_range(
+    column: StatisticsColumn, facts: ColumnFacts, widened: ColumnRange
+) -> ColumnRange | None:
+    """The range `widened` with the bounds as they are stored; None where they are the same."""
+    lower, upper = facts.minimum, facts.maximum
+    if column.bound_type is not None and pa.types.is_string(column.bound_type):
+        lower, upper = pc.cast(lower, pa.binary()), pc.cast(upper, pa.binary())
+    if lower.equals(widened.lower) and upper.equals(widened.upper):
+        return None
+    return replace(widened, lower=lower, upper=upper)
 
 
 def range_of_values(values: pa.Array, unreadable: pa.Array) -> ColumnRange:

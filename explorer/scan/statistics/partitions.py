@@ -43,7 +43,11 @@ class PartitionFacts:
 def read_partition(values: pa.Array, column: PartitionColumn) -> PartitionFacts:
     """One column of a map array with the physical names of the log; a value that
     cannot be read is a `Problem`, and nothing is known of its files."""
-    texts = _look_up(values, column.physical)
+    return facts_of_texts(_look_up(values, column.physical), column)
+
+
+def facts_of_texts(texts: pa.Array, column: PartitionColumn) -> PartitionFacts:
+    """The same of the strings of one column."""
     if domain_of(column.data_type) is None:  # there is no rule for its values
         nothing, unknown = pa.nulls(len(texts)), bool_column([True] * len(texts))
         return PartitionFacts(texts=texts, range=range_of_values(nothing, unknown), problems=())

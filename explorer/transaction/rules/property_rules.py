@@ -17,7 +17,7 @@ from explorer.protocol.known_properties import (
 )
 from explorer.protocol.properties import PROPERTIES
 from explorer.protocol.schema_walk import walk_fields
-from explorer.transaction.read_version import has_in_commit_timestamps
+from explorer.table.times import has_in_commit_timestamps
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _ROW_COLUMNS: Final = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)

@@ -89,10 +89,12 @@ def validate_writable(change: Change) -> Problems:
 
 def _writes_content(change: Change) -> bool:
     """Whether there is anything in the commit that clients could misread: the commits before
-    which a checkpoint is written to drop a feature hold none."""
+    which a checkpoint is written to drop a feature hold none. Who read files brings some, also
+    where a plan asks before it knows them."""
     before = change.before
     return (
         before is None
+        or change.staged.reads.paths is not None
         or before.metadata != change.after.metadata
         or change.adds.num_rows + change.removes.num_rows > 0
     )

@@ -14,7 +14,7 @@ from explorer.files.contradictions import find_contradictions
 from explorer.log.folder.listing import list_log
 from explorer.maintenance import plan_repair
 from explorer.table.times import render_time
-from tests.tables import FEATURE_PROTOCOL, Action, CheckpointForm, add, metadata
+from tests.tables import FEATURE_PROTOCOL, Action, CheckpointForm, add, metadata, remove
 from tests.unit.maintenance.lake import Lake
 
 START: list[Action] = [FEATURE_PROTOCOL, metadata()]
@@ -133,3 +133,24 @@ def test_why_says_what_it_does_not_know_where_commits_are_gone(lake: Lake) -> No
     assert "a commit that is gone may have removed it" in reason.sentence
     assert "1970" not in reason.sentence
     assert reason.deletable_from is not None
+
+
+@pytest.mark.parametrize(
+    ("actions", "says"),
+    [
+        ([add("b"), remove("a"), add("c")], ""),
+        ([add("b"), remove("a")], "It lacks 'c', which its commits add."),
+        ([add("b"), remove("a"), add("c"), add("x")], "It adds 'x', which its commits do not"),
+        ([add("b"), add("c")], "It does not remove 'a', which its commits remove."),
+    ],
+)
+def test_compaction_is_held_against_its_commits(
+    lake: Lake, actions: list[Action], says: str
+) -> None:
+    lines = "".join(json.dumps(action) + "\n" for action in actions)
+    lake.log.write(f"{1:020}.{3:020}.compacted.json", lines)
+    row = found(lake).get("log compaction that contradicts the commits")
+    assert (row is not None) == bool(says)
+    if row is not None:
+        assert says in row["reason"]
+        assert row["severity"] == "error"

@@ -9,6 +9,7 @@ from typing import Any
 from explorer.maintenance.documents.leftovers import Leftovers, leftovers_of
 from explorer.maintenance.documents.receipt import Check, FileException, Receipt, StepReceipt
 from explorer.maintenance.documents.step_words import words_of_steps
+from explorer.maintenance.plan.plan import sentence_of
 from widgets.state import Notice
 from widgets.text import (
     UNKNOWN,
@@ -269,8 +270,6 @@ def build_plan_row(document: Mapping[str, Any], title: str, status: str | None) 
             Cell(text=cut(title, 40)),
             Cell(text=became, muted=status != "completed"),
             Cell(text=format_count(version if isinstance(version, int) else None)),
-            Cell(
-                text=cut(f"{document.get('note', '')} {document.get('summary', '')}".strip(), 240)
-            ),
+            Cell(text=cut(sentence_of(document), 240)),
         ),
     )

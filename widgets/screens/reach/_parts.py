@@ -77,6 +77,7 @@ FOREIGN_COLUMNS = (
 _TONES = {
     "promised": "good", "readable": "good", "unprotected": "risk",
     "readable, unprotected": "risk", "not read yet": "none", "not enabled": "none",
+    "refused": "none",
 }  # fmt: skip
 
 
@@ -185,10 +186,12 @@ _LEGEND = (
 
 
 def _render_line(label: str, stretches: Sequence[Stretch], mark: float | None) -> str:
+    # what is gone is seen, however short it was: it lies above its neighbours
+    drawn = sorted(stretches, key=lambda stretch: stretch.tone == "gone")
     parts = "".join(
         f'<i class="dx-tone-{stretch.tone}" title="{esc(stretch.title)}" '
         f'style="left:{stretch.start:.3%};width:{max(stretch.end - stretch.start, 0.002):.3%}"></i>'
-        for stretch in stretches
+        for stretch in drawn
     )
     line = "" if mark is None else f'<b style="left:{mark:.3%}"></b>'
     return f'<span>{esc(label)}</span><div class="dx-line">{parts}{line}</div>'
@@ -240,11 +243,23 @@ def build_window_row(row: Mapping[str, Any]) -> Row:
     )
 
 
-_SPARK = {True: "refuses", False: "travels", None: DASH}
+_SPARK = {True: "refused", False: "readable", None: DASH}
+_NOT_FOR_SPARK = (
+    " Delta Spark 4.1 and newer refuses to travel there, because of "
+    "delta.deletedFileRetentionDuration."
+)
+
+
+def _spark_refuses(row: Mapping[str, Any]) -> bool | None:
+    """Whether the retention alone keeps Delta Spark from a version; None where nobody knows, or
+    where nothing is left to be read."""
+    refuses: bool | None = None if tone_of(row["travel"]) == "gone" else row["spark_refuses"]
+    return refuses
 
 
 def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
     """One version; a click selects it."""
+    refuses = _spark_refuses(row)
     return Row(
         action="version",
         value=str(row["version"]),
@@ -257,7 +272,7 @@ def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
             Cell(text=until_text(row["travel"], row["travel_until"])),
             Cell(text=row["feed"], tone=tone_of(row["feed"])),
             Cell(text=until_text(row["feed"], row["feed_until"])),
-            Cell(text=_SPARK[row["spark_refuses"]], muted=not row["spark_refuses"]),
+            Cell(text=_SPARK[refuses], muted=not refuses),
         ),
     )  # fmt: skip
 
@@ -267,7 +282,7 @@ def selected_sentence(row: Mapping[str, Any]) -> str:
     until = until_text(row["travel"], row["travel_until"])
     stays = "" if until == DASH else f", at least until {until}"
     stays = ", without end" if until == "no end" else stays
-    refuses = " Delta Spark 4.1 and newer refuses to travel there." if row["spark_refuses"] else ""
+    refuses = _NOT_FOR_SPARK if _spark_refuses(row) else ""
     number = format_count(row["version"])
     return f"Version {number}: {row['travel']}{stays}; its change feed: {row['feed']}.{refuses}"
 

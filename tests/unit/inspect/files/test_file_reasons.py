@@ -15,13 +15,13 @@ import explorer.inspect as look
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.maintenance import plan_vacuum
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.demo_story import LATELY, copy_demo
 from tests.sampling import sample
 from tests.tables import FEATURE_PROTOCOL, add, metadata, remove, vector
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, planned, start, vacuum
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 PLACE = "ab^-aqEH.-t@S}K{vb[*k^"
 VECTOR_FILE = parse_relative_place(PLACE)
 
@@ -283,7 +283,7 @@ def test_every_answer_agrees_with_the_plan_of_a_vacuum(tmp_path: Path) -> None:
     deleted = planned(plan_vacuum(table, clock=lambda: now_ms, state_dir=tmp_path / "state"))
     assert deleted
     for name in sample(files_below(tmp_path / "demo"), 4, "files of the demo"):
-        found = look.why_here(table, name, now=render_time(now_ms))
+        found = look.why_here(table, name, now=utc_time(now_ms))
         goes = found.deletable_from is not None and found.deletable_from <= now
         assert goes == (name in deleted), (name, found.sentence)
 

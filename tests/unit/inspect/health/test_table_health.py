@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
+from itertools import compress, pairwise, product
+from operator import ge, gt
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import explorer
 import explorer.inspect as look
 from explorer import maintenance
 from explorer.errors import CancelledError
+from explorer.inspect.health._clock_rules import _misplaced, _named
 from explorer.maintenance import plan_repair
 from explorer.progress import Cancel, Progress
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, Action, add, metadata, vector
 from tests.unit.maintenance.lake import NOW_MS, Lake, ms_ago, start
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 PLACE = "ab^-aqEH.-t@S}K{vb[*k^"
 ALL: list[Action] = [FEATURE_PROTOCOL, metadata(), add("a")]
 
@@ -156,7 +161,7 @@ def test_checksum_that_disagrees_is_found(lake: Lake) -> None:
     assert row["evidence"] == f"{1:020}.crc"
     assert "It claims 3 files; the log holds 2." in row["reason"]
     lake.log.write(f"{7:020}.crc", right)
-    assert "checksum without a version" in findings(lake)
+    assert findings(lake)["newer versions are gone"]["evidence"] == f"{7:020}.crc"
 
 
 def test_foreign_files_in_the_log_are_listed(lake: Lake) -> None:
@@ -226,6 +231,8 @@ def test_clock_that_goes_back_runs_ahead_or_was_copied(lake: Lake) -> None:
         ({2: 30, 4: 31, 7: 32}, [2, 4, 7]),  # set back, one here and one there
         ({4: 30, 5: 29, 6: 28}, [4, 5, 6]),  # set back together
         ({3: 1}, [3]),  # set on: not those after it
+        ({8: 31, 9: 30}, [8, 9]),  # set back together, at the end
+        ({0: 1}, [0]),
     ],
 )
 def test_each_commit_out_of_order_is_named(
@@ -233,13 +240,33 @@ def test_each_commit_out_of_order_is_named(
 ) -> None:
     start(lake, lake.add("a"))
     for version in range(1, 10):
-        age = ages.get(version, 20 - version)
-        lake.commit(version, [add(f"f{version}")], age_days=age)
+        lake.commit(version, [add(f"f{version}")], age_days=20 - version)
+    for version, age in ages.items():
+        lake.log.time(version, ms_ago(age))
     problem = findings(lake)["times go back"]["problem"]
     named = [int(number) for number in re.findall(r"version (\d+) is of", problem)]
     assert named == odd
     verb = "1 commit is" if len(odd) == 1 else f"{len(odd)} commits are"
     assert problem.startswith(f"{verb} out of order in time: ")
+
+
+@given(st.lists(st.integers(0, 5), max_size=7))
+def test_commits_out_of_order_are_the_fewest_and_each_stands_beside_one_that_shows_it(
+    times: list[int],
+) -> None:
+    pairs = list(enumerate(times))
+    for find, compare in ((bisect_right, gt), (bisect_left, ge)):
+        odd = _misplaced(times, find)
+        kept = [time for at, time in enumerate(times) if at not in odd]
+        assert not any(compare(one, other) for one, other in pairwise(kept))
+        fits = (
+            sum(some)
+            for some in product((0, 1), repeat=len(times))
+            if not any(compare(one, other) for one, other in pairwise(compress(times, some)))
+        )
+        assert len(kept) == max(fits)
+        if odd:
+            assert _named(pairs, odd, "odd", compare).startswith(f"{len(odd)} commit")
 
 
 def test_both_times_of_a_commit_out_of_order_are_said(lake: Lake) -> None:
@@ -257,8 +284,34 @@ def test_copied_log_is_told_apart_from_one_with_its_own_times(lake: Lake) -> Non
     assert findings(lake) == {}
     for version in (0, 1):
         lake.log.time(version, ms_ago(2) + version)
-    row = findings(lake)["times of a copy"]
-    assert (row["severity"], row["repair"]) == ("warning", None)
+    found = look.log_health(lake.table, now=NOW)
+    (row,) = found.findings.to_pylist()
+    assert (row["finding"], row["severity"], row["repair"]) == ("times of a copy", "note", None)
+    assert found.sentence.startswith("The log is sound; 1 thing worth knowing.")
+
+
+def test_copied_log_is_one_note_whatever_the_order_of_its_files(lake: Lake) -> None:
+    def info(days: float) -> Action:
+        return {"commitInfo": {"timestamp": ms_ago(days)}}
+
+    start(lake, info(40), lake.add("a"))
+    for version in range(1, 7):
+        lake.commit(version, [info(40 - version), add(f"f{version}")], age_days=2)
+        lake.log.time(version, ms_ago(2) - version * 7 % 5 * 1_000)
+    lake.log.time(0, ms_ago(2))
+    assert [*findings(lake)] == ["times of a copy"]
+    # the table goes on after it was copied: its own times are right, the others as before
+    for version in range(7, 28):
+        days = 1 - version / 100
+        lake.commit(version, [info(days), add(f"f{version}")], age_days=days)
+    assert [*findings(lake)] == ["times of a copy"]
+    lake.log.time(20, ms_ago(0.99))
+    rows = findings(lake)
+    assert {name: row["severity"] for name, row in rows.items()} == {
+        "times go back": "warning",
+        "times of a copy": "note",
+    }
+    assert "version 20 is of" in rows["times go back"]["problem"]
 
 
 def test_in_commit_timestamps_are_there_and_grow(lake: Lake) -> None:
@@ -282,6 +335,17 @@ def test_in_commit_timestamps_are_there_and_grow(lake: Lake) -> None:
     assert findings(lake)["in-commit timestamps go back"]["evidence"] == f"{2:020}.json"
     lake.commit(2, [add("c")], age_days=8)
     assert findings(lake)["no in-commit timestamp"]["severity"] == "error"
+    for version in range(3, 12):
+        lake.commit(version, [info(8 - version / 10), add(f"f{version}")], age_days=7)
+    lake.commit(4, [add("none")], age_days=7)
+    for version in (6, 8):
+        lake.commit(version, [info(8.5), add(f"f{version}")], age_days=7)
+    lake.commit(10, [info(8 - 9 / 10), add("same")], age_days=7)  # as late as the one before
+    rows = findings(lake)
+    assert rows["no in-commit timestamp"]["problem"].startswith("Versions 2, 4 carry no")
+    problem = rows["in-commit timestamps go back"]["problem"]
+    assert problem.startswith("3 commits are out of order by their in-commit timestamps: ")
+    assert re.findall(r"version (\d+) is of", problem) == ["6", "8", "10"]
 
 
 def test_transaction_that_was_committed_twice_is_found(lake: Lake) -> None:
@@ -290,7 +354,15 @@ def test_transaction_that_was_committed_twice_is_found(lake: Lake) -> None:
     assert findings(lake) == {}
     lake.commit(2, [{"commitInfo": {"txnId": "two"}}, add("c")], age_days=2)
     row = findings(lake)["transaction committed twice"]
-    assert row["problem"].startswith("Versions 1 and 2")
+    assert row["problem"] == "Versions 1 and 2 were made by one transaction."
+    for version in (3, 4):
+        info = {"commitInfo": {"txnId": "three"}}
+        lake.commit(version, [info, add(f"f{version}")], age_days=2 - version / 10)
+    row = findings(lake)["transaction committed twice"]
+    assert row["problem"] == (
+        "Versions 1 and 2; versions 3 and 4 were made by one transaction each."
+    )
+    assert (row["evidence"], row["repair"]) == (f"{2:020}.json", "restore --version 1")
 
 
 def test_expired_log_files_are_counted_as_the_cleanup_counts_them(lake: Lake) -> None:
@@ -342,7 +414,10 @@ def test_missing_files_are_found_by_a_listing_alone(lake: Lake) -> None:
 def test_rows_hidden_by_a_vector_are_not_lost_with_their_file(lake: Lake) -> None:
     stats, place = '{"numRecords":55}', parse_relative_place(PLACE)
     lake.file(place, size=4_000)
-    hiding = {"stats": stats, "deletionVector": vector(PLACE, cardinality=5, sizeInBytes=38)}
+    hiding: dict[str, Any] = {
+        "stats": stats,
+        "deletionVector": vector(PLACE, cardinality=5, sizeInBytes=38),
+    }
     start(lake, lake.add("a", size=9_000, **hiding), lake.add("b", size=9_000, **hiding))
     (lake.root / "a").unlink()
     found = look.files_health(lake.table, now=NOW)

@@ -237,6 +237,27 @@ def test_hint_beyond_the_newest_version_is_no_harmless_one(log: LogFolder) -> No
     assert "othing is lost" not in row["remedy"]
 
 
+@pytest.mark.parametrize("name", [f"{8:020}.crc", f"{5:020}.{8:020}.compacted.json"])
+def test_what_is_newer_than_every_commit_tells_that_commits_are_gone(
+    log: LogFolder, name: str
+) -> None:
+    log.write(name, "{}")
+    row = findings(log)["newer versions are gone"]
+    assert row["severity"] == "warning"
+    assert row["problem"] == f"{name} speaks of version 8, and the newest version is 6."
+    assert "checksum without a version" not in findings(log)
+
+
+def test_checksum_of_a_version_that_a_cleanup_took_is_a_note(log: LogFolder) -> None:
+    log.checkpoint(4, [*START, *files(*range(5))])
+    log.hint(4)
+    drop_commits(log, 0, 1, 2, 3)
+    checksum(log, 2)
+    row = findings(log)["checksum without a version"]
+    assert (row["severity"], row["evidence"]) == ("note", f"{2:020}.crc")
+    assert "newer versions are gone" not in findings(log)
+
+
 def test_incomplete_checkpoint_says_what_was_read_instead(log: LogFolder) -> None:
     first, _ = log.checkpoint(4, [*START, *files(*range(5))], form="multi-part")
     first.unlink()

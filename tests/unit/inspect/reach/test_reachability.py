@@ -15,13 +15,13 @@ import explorer.inspect as look
 from explorer.errors import DeltaError
 from explorer.progress import Cancel
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.demo_story import LATELY, copy_demo
 from tests.sampling import sample
 from tests.tables import FEATURE_PROTOCOL, Action, add, metadata, remove, vector
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, start
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 PLACE = "ab^-aqEH.-t@S}K{vb[*k^"
 FEED = {"delta.enableChangeDataFeed": "true"}
 

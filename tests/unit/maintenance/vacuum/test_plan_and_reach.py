@@ -99,6 +99,29 @@ def test_change_data_that_a_copy_renewed_stays_for_both(lake: Lake) -> None:
         assert announced(vacuum(lake), "changes")[1:] == lost
 
 
+def test_changes_of_the_version_at_which_the_log_was_cut_are_there(lake: Lake) -> None:
+    """Its commit is left beside its checkpoint, as cleanups leave it."""
+    start(lake, lake.add("a"), configuration=FEED)
+    moved = lake.file("_change_data/x.parquet", age_days=10)
+    tombstone = lake.remove("a", age_days=10)
+    lake.commit(1, [tombstone, lake.add("b"), change(moved)], age_days=10)
+    lake.commit(2, [lake.remove("b", age_days=9), lake.add("c")], age_days=9)
+    whole = by_files(lake)
+    assert in_state(whole, "feed", "readable, unprotected") == [0, 1, 2]
+    lake.log.checkpoint(1, [PROTOCOL, metadata(configuration=FEED), tombstone, lake.add("b")])
+    (lake.log.log / f"{0:020}.json").unlink()
+    found = by_files(lake)
+    assert in_state(found, "feed", "log gone") == [0]
+    assert in_state(found, "feed", "readable, unprotected") == [1, 2]
+    assert announced(vacuum(lake), "changes") == [1, 2]
+    rows = look.foreign_files(lake.table, now=NOW).files.to_pylist()
+    assert moved not in [row["path"] for row in rows]  # it is no orphan
+    (lake.root / moved).unlink()
+    assert in_state(by_files(lake), "feed", "data gone") == [1]
+    (lake.log.log / f"{1:020}.json").unlink()
+    assert in_state(by_files(lake), "feed", "log gone") == [0, 1]
+
+
 def test_reach_says_whose_vacuum_is_next_where_ours_keeps_files_longer(lake: Lake) -> None:
     own = {"delta.deletedFileRetentionDuration": "interval 1 day"}
     start(lake, lake.add("a"), configuration=own)
@@ -153,12 +176,13 @@ def test_plan_and_reach_agree_about_every_table(lake: Lake, seed: int) -> None:
             there = name in live
             if there:
                 held = live.pop(name)
-                kept = {} if held is None else {"deletionVector": vector(held)}
+                kept: dict[str, Any] = {} if held is None else {"deletionVector": vector(held)}
                 actions.append(lake.remove(name, age_days=age, **kept))
             if not there or some.random() < 0.5:
-                place = some.choice([None, *PLACES])
-                live[name] = place
-                fields = {} if place is None else {"deletionVector": vector(place)}
+                live[name] = chosen = some.choice([None, *PLACES])
+                fields: dict[str, Any] = {}
+                if chosen is not None:
+                    fields["deletionVector"] = vector(chosen)
                 actions.append(lake.add(name, **fields))
         if some.random() < 0.2:
             actions.append(change(lake.file(f"_change_data/{version}.parquet", age_days=age)))

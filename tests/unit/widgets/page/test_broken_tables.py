@@ -15,6 +15,11 @@ from explorer.errors import Problem
 from tests.tables import LogFolder, add, commit_name
 from tests.unit.inspect.health.test_what_was_opened import START, UNREADABLE, files, with_sidecars
 from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.served._json_addresses import answer, read_question
+from widgets.session.access import Access
+from widgets.session.desk import Desk, Shelf
+from widgets.session.recents import Recents
+from widgets.session.work import InlineRunner
 from widgets.state import VIEWS
 
 pytestmark = pytest.mark.usefixtures("no_surprises")
@@ -47,6 +52,14 @@ def test_newest_version_that_can_be_read_is_shown_below_the_error(
     # who chooses the latest is told why it cannot be shown
     page.state.param.update(view="files", version=6)
     assert "4.parquet" not in page.html
+
+
+def test_json_address_answers_with_the_version_that_can_be_read(log: LogFolder) -> None:
+    UNREADABLE[0](log)
+    desk = Desk(runner=InlineRunner(), shelf=Shelf(), access=Access(), recents=Recents())
+    verb, table, chosen = read_question("inspect", {"table": [str(log.root).encode()]}, [])
+    document = json.loads(answer(verb, table, chosen, desk))
+    assert (document["version"], document["unreadable_version"]) == (4, 6)
 
 
 def test_header_names_the_checkpoint_that_was_read(log: LogFolder) -> None:

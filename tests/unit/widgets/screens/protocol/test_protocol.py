@@ -15,7 +15,7 @@ def protocol(*features: str) -> Action:
 
 
 def row_of(page: Page, feature: str) -> str:
-    rows = re.findall(r"<tr.*?</tr>", page.html, re.DOTALL)
+    rows: list[str] = re.findall(r"<tr.*?</tr>", page.html, re.DOTALL)
     return next(row for row in rows if f">{feature}<" in row)
 
 
