@@ -246,7 +246,7 @@ class StateFolder:
         found: Any = None
         try:
             found = _parse_object(self._read_any(_FORMAT_FILE)).get("format")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return OLDEST_FORMAT
         except OSError:
             pass
@@ -387,13 +387,15 @@ def _listed_plan(place: Path, data: bytes) -> dict[str, Any]:
 
 
 def _with_note(digest: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with its digest and the note on its format, whatever it says of either."""
+    found = {"digest": digest, **document} | {"digest": digest}
+    found.pop("note", None)
     match document.get("format"):
-        case int(found) if found == OLDEST_FORMAT:
-            return {"digest": digest, **document, "note": "Made by an older release: plan again."}
-        case int(found) if found > FORMAT:
-            return {"digest": digest, **document, "note": "Made by a later release."}
-        case _:
-            return {"digest": digest, **document}
+        case int(form) if form == OLDEST_FORMAT:
+            found["note"] = "Made by an older release: plan again."
+        case int(form) if form > FORMAT:
+            found["note"] = "Made by a later release."
+    return found
 
 
 def _can_be_listed(document: Mapping[str, Any]) -> bool:

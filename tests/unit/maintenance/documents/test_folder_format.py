@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from explorer.cli.main import run
-from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
+from explorer.errors import DeltaError, InvalidArgumentError, StorageError, UnsupportedError
 from explorer.maintenance import Plan, Receipt, StateFolder, plan_set_properties
 from tests.unit.maintenance.lake import Lake, start
 
@@ -56,6 +56,15 @@ def test_folder_says_its_format_from_the_first_document_on(lake: Lake) -> None:
     assert not lake.state.exists(), "nothing is created before something is saved"
     with state.running("0" * 64):
         assert json.loads((lake.state / "format.json").read_bytes()) == {"format": 2}
+
+
+def test_place_that_is_no_folder_is_told_as_such(lake: Lake) -> None:
+    lake.state.write_bytes(b"")
+    plan = plan_set_properties(lake.table, {"a": "b"}, clock=lake.clock)
+    state = StateFolder(lake.state)
+    assert state.list_plans() == []
+    with pytest.raises(StorageError, match="cannot be written"):
+        state.save_plan(plan)
 
 
 @pytest.mark.parametrize("use", USES.values(), ids=USES)

@@ -282,6 +282,16 @@ def test_page_undoes_properties_that_an_older_release_has_set(state: StateFolder
     assert answers == {"set": "", "unset": "owner"}
 
 
+def test_plan_says_nothing_of_its_own_digest_and_release(state: StateFolder) -> None:
+    document = {**saved("plans")[plan_of("set-killed")], "digest": "0" * 64, "note": "Carry on."}
+    digest = digest_document(document)
+    (state.place / "plans" / f"{digest}.json").write_text(json.dumps(document))
+    (state.place / "plans" / f"{digest}.arrow").write_bytes(b"")
+    found = state.load_document(digest)
+    assert (found["digest"], found["note"]) == (digest, "Made by an older release: plan again.")
+    assert found in state.list_plans()
+
+
 def test_plan_of_a_later_release_is_listed_and_not_carried_out(
     state: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
