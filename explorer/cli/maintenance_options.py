@@ -218,7 +218,7 @@ def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> i
     )
 
     state = StateFolder(request.state_dir)
-    plan = state.load_plan(_named(request.apply))
+    plan = state.load_plan(_named(request.apply), table)
     if plan.operation != request.operation:
         raise InvalidArgumentError(
             f"The plan {plan.digest[:12]} belongs to another verb.",

@@ -19,6 +19,7 @@ from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
 if TYPE_CHECKING:
+    from explorer.maintenance.documents.older_plan import OlderStep
     from explorer.maintenance.documents.receipt import Receipt
     from explorer.maintenance.plan.plan import Plan
 
@@ -140,6 +141,29 @@ def _print_leftovers(console: Console, receipt: Receipt) -> None:
             print_note(console, f"and {more:,} more; --json names up to a thousand")
 
 
+def print_noted_plan(document: Mapping[str, Any], steps: Iterable[OlderStep], told: str) -> None:
+    """A plan that another release made, as its document has it; `told` is how far its execution
+    came."""
+    console = build_console(sys.stdout)
+    console.print(Text(printable(_what_is_planned(document), 2000), style="bold"))
+    rows = [
+        {
+            "number": number,
+            "what": step.title,
+            "files": step.num_files or None,
+            "bytes": step.num_bytes,
+            "why": step.reason,
+        }
+        for number, step in enumerate(steps, start=1)
+    ]
+    if rows:
+        console.print()
+        print_listing(console, _STEPS, rows)
+    console.print()
+    print_note(console, f"plan {document['digest']}")
+    print_note(console, printable(told, 2000))
+
+
 def print_plans(documents: Iterable[Mapping[str, Any]], place: Path) -> None:
     """A line for each plan."""
     _print_kept(_PLANS, list(documents), f"No plans in {place} yet.")
@@ -163,18 +187,17 @@ def _counted(plan: Plan) -> Iterable[tuple[int, Any]]:
 
 
 def _step(number: int, step: Any) -> Row:
-    what = step.arguments.get("operation") or step.kind.replace("_", " ")
     files = step.num_files or None
     return {
         "number": number,
-        "what": what,
+        "what": step.title,
         "files": files,
         "bytes": step.num_bytes,
         "why": step.reason,
     }
 
 
-def _what_is_planned(row: Row) -> str:
+def _what_is_planned(row: Mapping[str, Any]) -> str:
     from explorer.maintenance.plan.plan import sentence_of  # noqa: PLC0415  # after Arrow
 
     return sentence_of(row)

@@ -148,9 +148,9 @@ class Maintenance:
 
     def load_plan(self, service: TableService, digest: str) -> tuple[Plan, Receipt | None]:
         """A plan that was kept, and the receipt where it was carried out already."""
-        plan = self._kept().load_plan(digest)
-        if plan.subject.uri != service.uri:
+        if _uri_of(self._kept().load_document(digest)) != service.uri:
             raise _unknown()
+        plan = self._kept().load_plan(digest, service.table)
         done = (
             receipt
             for receipt in self._kept().list_receipts()
@@ -168,7 +168,7 @@ class Maintenance:
     def undo_properties(self, receipt: Receipt) -> Answers:
         """What sets the properties back that a plan has changed. Raises `DeltaError` where
         the plan was not kept, or a value cannot be written in one line."""
-        changed = self._kept().load_plan(receipt.digest).effect["changed"]
+        changed = self._kept().load_document(receipt.digest)["effect"]["changed"]
         before = {name: values["before"] for name, values in changed.items()}
         kept = [f"{name}={value}" for name, value in before.items() if value is not None]
         gone = [name for name, value in before.items() if value is None]

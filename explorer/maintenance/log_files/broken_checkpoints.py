@@ -9,7 +9,6 @@ is read once more before it goes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
@@ -26,8 +25,9 @@ from explorer.maintenance.log_files.checkpoint import checkpoint_step
 from explorer.maintenance.log_files.log_cleanup import hint_step
 from explorer.maintenance.plan.file_list import log_file
 from explorer.maintenance.plan.newer_commits import stale
-from explorer.maintenance.plan.plan import Step, Verdict
+from explorer.maintenance.plan.plan import Verdict
 from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.step_types import DeleteFiles, Step
 from explorer.storage.ports import ReadStore
 
 Lost = tuple[int, int]
@@ -99,15 +99,11 @@ def repair_steps(
         for found, reason in broken.items()
         for name in found.names
     ]
-    named = [
-        {"version": found.version, "kind": found.kind, "names": list(found.names)}
-        for found in broken
-    ]
-    deletion = Step(
-        kind="delete_files",
+    deletion = DeleteFiles(
+        id="deletion",
         reason="Readers would try it, or fail by it.",
         num_files=len(files),
-        arguments={"broken": named},
+        broken=tuple(broken),
     )
     newest = look.snapshot.version
     sound = [found for found in look.listing.checkpoints if found not in broken]
@@ -163,12 +159,9 @@ def judge_lost(lost: Sequence[Lost]) -> Verdict:
     )
 
 
-def check_still_broken(store: ReadStore, broken: Iterable[Mapping[str, Any]]) -> None:
+def check_still_broken(store: ReadStore, broken: Iterable[CheckpointFiles]) -> None:
     """Raise `ConflictError` where a checkpoint that a plan takes for broken is sound now."""
     listing = list_log(store)
-    for found in broken:
-        files = CheckpointFiles(
-            version=int(found["version"]), kind=found["kind"], names=tuple(found["names"])
-        )
+    for files in broken:
         if why_broken(store, files) is None and contradiction_of(store, listing, files) is None:
             raise stale(f"The checkpoint {files.names[0]} is sound by now.")

@@ -10,8 +10,9 @@ from explorer.log.checkpoint_writing.checkpoint_form import CheckpointForm, choo
 from explorer.log.folder.listing import LogListing
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.newer_commits import anchor_of
-from explorer.maintenance.plan.plan import Plan, Promise, Step
+from explorer.maintenance.plan.plan import Plan, Promise
 from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.step_types import CopyCheckpoint, Step, WriteCheckpoint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.counts import count
@@ -72,13 +73,14 @@ def plan_checkpoint(
     )
 
 
-def checkpoint_step(version: int, seed: UUID) -> Step:
+def checkpoint_step(version: int, seed: UUID) -> WriteCheckpoint:
     """The step that writes a checkpoint of a version that is committed."""
-    return Step(
-        kind="write_checkpoint",
+    return WriteCheckpoint(
+        id="checkpoint",
         reason=f"Readers begin at version {version} instead of reading the commits before it.",
         num_files=1,
-        arguments={"version": version, "seed": str(seed)},
+        of=version,
+        seed=seed,
     )
 
 
@@ -91,14 +93,14 @@ def has_classic(listing: LogListing, first: int) -> bool:
     return any(found.kind != "v2" and found.version >= first for found in listing.checkpoints)
 
 
-def copy_step(version: int) -> Step:
+def copy_step(version: int) -> CopyCheckpoint:
     """The step that gives the V2 checkpoint of a version the classic name too."""
-    return Step(
-        kind="copy_checkpoint",
+    return CopyCheckpoint(
+        id="copy",
         reason="Clients that do not know V2 checkpoints find the protocol in one with the "
         "classic name, and can say that the table is too new for them.",
         num_files=1,
-        arguments={"version": version},
+        version=version,
     )
 
 

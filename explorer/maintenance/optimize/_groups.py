@@ -27,7 +27,8 @@ from explorer.log.plain_arrays import (
 )
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.log.state.file_columns import FileColumns
-from explorer.maintenance.optimize._aim import Aim
+from explorer.maintenance.optimize._aim import mark_of
+from explorer.maintenance.plan.step_types import Aim
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, question_of
@@ -203,7 +204,7 @@ def _reasons(files: pa.Table, aim: Aim) -> Numbers:
         small = np.where(sizes < aim.target_size, SMALL, -1)
         return np.where(deleted, DELETED, small)
     marks = pc.map_lookup(files.column("tags"), string_scalar(MARK), "first")
-    in_order = read_flags(pc.fill_null(pc.equal(marks, string_scalar(aim.mark)), FALSE))
+    in_order = read_flags(pc.fill_null(pc.equal(marks, string_scalar(mark_of(aim))), FALSE))
     partly = np.where(sizes < aim.target_size * _PARTLY_FULL, PARTLY, -1)
     why = np.where(in_order, np.where(deleted, DELETED, partly), UNORDERED)
     if aim.is_clustering:

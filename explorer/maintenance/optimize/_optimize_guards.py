@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from explorer.errors import DeltaError
 from explorer.log.actions.columns import int32_column, int64_column, string_column
-from explorer.maintenance.optimize._aim import Aim, without_bounds
+from explorer.maintenance.optimize._aim import without_bounds
 from explorer.maintenance.optimize.optimize_step import adds_of
 from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.plan import Verdict
+from explorer.maintenance.plan.step_types import Aim
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import (
     COMPRESSION,

@@ -16,8 +16,9 @@ from explorer.maintenance.plan.guards import (
     judge_features,
     judge_log,
 )
-from explorer.maintenance.plan.plan import Plan, StepKind, Verdict
+from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.step_types import CommittingStep, DeleteFiles
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import parse_commit_version, render_commit_name
@@ -36,9 +37,7 @@ that those before it tell; on local disk all of them take less than a millisecon
 stores have told with their listing."""
 
 
-_TIMED: Final[frozenset[StepKind]] = frozenset(
-    {"commit", "delete_files", "repair_statistics", "rewrite_files"}
-)
+_TIMED: Final = CommittingStep | DeleteFiles
 """Steps that go by ages, or from whose time on ages count."""
 
 
@@ -85,7 +84,7 @@ def check_clock(plan: Plan, now_ms: int) -> None:
     when tombstones begin, was said of that one."""
     if now_ms >= plan.planned_at - CLOCK_TOLERANCE_MS:
         return
-    if _TIMED.isdisjoint(step.kind for step in plan.steps):
+    if not any(isinstance(step, _TIMED) for step in plan.steps):
         return
     raise ConflictError(
         "The plan was not carried out.",

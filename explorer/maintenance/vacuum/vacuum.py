@@ -35,9 +35,10 @@ from explorer.maintenance.plan.guards import (
     judge_vacuum_protocol,
 )
 from explorer.maintenance.plan.independent_check import SecondRoute, go_second_route
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning import Look, look_at
-from explorer.maintenance.steps.commit_step import commit_step
+from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
+from explorer.maintenance.steps.files_coming_back import VACUUM_END
 from explorer.maintenance.vacuum._listed_against import ListedAgainst, hold_against, lacking_events
 from explorer.maintenance.vacuum._removed_files import removed_files
 from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
@@ -229,47 +230,47 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
         return ()
     configuration = look.snapshot.metadata.configuration
     floor = retention_floor(configuration)
-    parameters = {
+    parameters: dict[str, int | bool] = {
         "retentionCheckEnabled": search.retention >= floor,
         "defaultRetentionMillis": floor // _MS,
     }
     if search.is_given:
         parameters["specifiedRetentionMillis"] = search.ages.retention_ms
+    start = Commit(
+        id="start",
+        reason="The history says that files are about to go.",
+        record=CommitRecord(
+            operation=VACUUM_START,
+            transaction_id=str(uuid5(seed, "start")),
+            parameters=parameters,
+            metrics={"numFilesToDelete": str(number), "sizeOfDataToDelete": str(size)},
+        ),
+    )
+    deletion = DeleteFiles(
+        id="deletion",
+        reason="No promised version needs them any more.",
+        num_files=number,
+        num_bytes=size,
+        announced_by=start,
+    )
+    end = Commit(
+        id="end",
+        reason="The history says that they are gone.",
+        record=CommitRecord(
+            operation=VACUUM_END,
+            transaction_id=str(uuid5(seed, "end")),
+            parameters={"status": "COMPLETED"},
+            metrics={
+                "numDeletedFiles": str(number),
+                "numVacuumedDirectories": str(search.folders),
+            },
+        ),
+        counts=deletion,
+    )
     return (
-        *with_checksum_and_checkpoint(
-            commit_step(
-                VACUUM_START,
-                reason="The history says that files are about to go.",
-                transaction_id=str(uuid5(seed, "start")),
-                parameters=parameters,
-                metrics={"numFilesToDelete": str(number), "sizeOfDataToDelete": str(size)},
-            ),
-            0,
-            configuration,
-            uuid5(seed, "start"),
-        ),
-        Step(
-            kind="delete_files",
-            reason="No promised version needs them any more.",
-            num_files=number,
-            num_bytes=size,
-        ),
-        *with_checksum_and_checkpoint(
-            commit_step(
-                "VACUUM END",
-                reason="The history says that they are gone.",
-                transaction_id=str(uuid5(seed, "end")),
-                parameters={"status": "COMPLETED"},
-                metrics={
-                    "numDeletedFiles": str(number),
-                    "numVacuumedDirectories": str(search.folders),
-                },
-                counts_step=3,
-            ),
-            4,
-            configuration,
-            uuid5(seed, "end"),
-        ),
+        *with_checksum_and_checkpoint(start, configuration, uuid5(seed, "start")),
+        deletion,
+        *with_checksum_and_checkpoint(end, configuration, uuid5(seed, "end")),
     )
 
 

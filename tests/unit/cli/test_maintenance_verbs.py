@@ -57,7 +57,7 @@ def test_plan_is_kept_and_printed_and_changes_nothing(
     code, out, err = command(*arguments)
     assert (code, err) == (0, "")
     plan = document(command(*arguments, "--json"))
-    assert plan["format"] == 1
+    assert plan["format"] == 2
     assert out.startswith(plan["summary"][:40])
     listed = [json.loads(line)["digest"] for line in command("plans", "--json")[1].splitlines()]
     assert listed[0] == plan["digest"]

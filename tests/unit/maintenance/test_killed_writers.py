@@ -25,7 +25,7 @@ from explorer.maintenance import Approval, execute, plan_optimize
 
 rename = os.replace
 def dying(source, target, **options):
-    if target.startswith(sys.argv[1]):
+    if str(target).startswith(f"{sys.argv[1]}/"):
         os._exit(9)
     rename(source, target, **options)
 os.replace = dying

@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from explorer.maintenance.plan.plan import Plan, Step, Verdict
+from explorer.maintenance.plan.plan import Plan, Verdict
+from explorer.maintenance.plan.step_types import Step
 from widgets.screens.maintenance._facts import list_facts
 from widgets.text import (
     cut,
@@ -144,7 +145,7 @@ def _render_steps(steps: Sequence[Step]) -> str:
 
 def name_step(step: Step) -> str:
     """What a step does, in a word or two."""
-    return cut(str(step.arguments.get("operation") or step.kind.replace("_", " ")), 60)
+    return cut(step.title, 60)
 
 
 def _step_row(number: int, step: Step) -> Row:
