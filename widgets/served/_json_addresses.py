@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-import typer
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
 
 from explorer.cli import verbs
@@ -325,9 +324,7 @@ def answer(verb: _Verb, table: str, chosen: Mapping[str, Any], desk: Desk) -> st
             )
         said.append(text)
 
-    host = Host(open_table=lambda uri: desk.open(uri).table, write=write)
-    # an exit code says to a shell what the answer says in words
-    with hosted(host), suppress(typer.Exit):
+    with hosted(Host(open_table=lambda uri: desk.open(uri).table, write=write)):
         verb.ask(table, **chosen, as_json=True)
     return "".join(said)
 

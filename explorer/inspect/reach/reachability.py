@@ -319,6 +319,8 @@ def _in_force(
         if readable is None:
             raise
         protocol, metadata = readable.protocol, readable.metadata
+        # what the names promise beyond it was tried
+        opens[readable.version + 1 :] = False
     return protocol, in_commit_times(protocol, metadata), metadata.configuration
 
 

@@ -187,17 +187,25 @@ def test_older_version_is_shown_below_the_error_and_never_given_unasked(
     assert (document["version"], document["unreadable_version"]) == (4, 6)
     assert document["problems"][0]["problem"] == caught.value.problem
     assert run(["inspect", str(log.root)]) == 1
-    lines = capsys.readouterr().out
-    assert lines.index(caught.value.problem[:40]) < lines.index("the newest that can be read")
-    assert "the log names version 6" in lines
+    out, err = capsys.readouterr()
+    assert err.startswith(f"error: {caught.value.problem[:40]}")
+    assert "4, the newest that can be read; the log names version 6" in out
+    assert caught.value.problem not in out  # once is enough
     assert run(["inspect", str(log.root), "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["unreadable_version"] == 6
+    out, err = capsys.readouterr()
+    assert json.loads(out)["unreadable_version"] == 6
+    assert json.loads(err)["error"]["problem"] == caught.value.problem
     with pytest.raises(DeltaError):
         look.describe(table(log), version=6)
     found = look.log_health(table(log))
     assert (found.opens, found.readable_version, found.cost) == (False, 4, None)
     assert found.sentence.endswith("Version 4 is the newest that can be read.")
     assert "opens from" not in found.sentence
+
+
+def test_reach_does_not_call_a_version_readable_that_was_tried_in_vain(log: LogFolder) -> None:
+    broken_newest(log)
+    assert "Versions 0–4 can be read" in look.reach_by_log(table(log)).sentence
 
 
 def test_only_checkpoint_that_cannot_be_read_is_no_empty_log(log: LogFolder) -> None:
