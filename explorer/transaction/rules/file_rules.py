@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from explorer.errors import Problem
 from explorer.log.actions.columns import int64_scalar, string_scalar
 from explorer.log.plain_arrays import EMPTY, FALSE, ZERO
+from explorer.log.reconcile.key_columns import keys_of
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.transaction.read_set import logical_keys
@@ -71,8 +72,13 @@ def validate_append_only(change: Change) -> Problems:
 
 def validate_partition_values(change: Change) -> Problems:
     """Every file says a value of each partition column, under its physical name, and one
-    that the column's type can hold."""
-    adds = change.adds
+    that the column's type can hold. What others wrote may be odd and can still be brought back,
+    and completed where it is live: `validate_live_files` keeps such a file in its partition."""
+    if change.staged.promises.recommits:
+        return
+    adds, live = change.adds, change.staged.live_where_it_adds
+    if live is not None and live.num_rows:
+        adds = adds.filter(pc.invert(pc.is_in(keys_of(adds), value_set=keys_of(live))))
     if adds.num_rows:
         yield from partition_values_of(change.after, adds.select(["path", "partition_values"]))
 
