@@ -13,7 +13,7 @@ from explorer.cli.main import run
 from explorer.files.contradictions import find_contradictions
 from explorer.log.folder.listing import list_log
 from explorer.maintenance import plan_repair
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, Action, CheckpointForm, add, metadata, remove
 from tests.unit.maintenance.lake import Lake
 
@@ -38,7 +38,7 @@ def found(lake: Lake) -> dict[str, dict[str, Any]]:
 
 
 def lake_time(lake: Lake) -> Any:
-    return render_time(lake.now_ms)
+    return utc_time(lake.now_ms)
 
 
 @pytest.mark.parametrize("form", ["classic", "v2-json", "v2-parquet", "multi-part"])

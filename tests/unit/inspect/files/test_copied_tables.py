@@ -11,13 +11,13 @@ import pytest
 
 import explorer.inspect as look
 from explorer.cli.main import run
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import Action
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, planned, start, vacuum
 from widgets.screens.reach._parts import build_foreign_row, reason_facts
 from widgets.text import format_minute, format_time
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 CHANGES = "_change_data/cdc.parquet"
 
 

@@ -11,11 +11,11 @@ import pytest
 
 import explorer.inspect as look
 from explorer.cli.main import run
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import Action
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, start, vacuum
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 NAMES = [f"f{number}.parquet" for number in range(10)]
 SPARK = "Apache-Spark/4.0.0 Delta-Lake/4.0.0"
 
@@ -142,7 +142,7 @@ def test_a_vacuum_that_did_not_end_is_found(lake: Lake, *, files: bool) -> None:
     row = findings(lake, files=files)["vacuum without an end"]
     assert (row["severity"], row["repair"]) == ("warning", "vacuum")
     assert "no version says that it ended: 10 files to delete" in row["problem"]
-    assert f"{render_time(ms_ago(2)):%Y-%m-%d %H:%M} UTC" in row["problem"]
+    assert f"{utc_time(ms_ago(2)):%Y-%m-%d %H:%M} UTC" in row["problem"]
     # one that may be at work
     lake.commit(2, [begin(1, age_days=0.1)], age_days=0.1)
     row = findings(lake, files=files)["vacuum without an end"]

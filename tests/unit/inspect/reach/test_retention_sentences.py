@@ -12,11 +12,11 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.cli.main import run
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, add, metadata
 from tests.unit.maintenance.lake import NOW_MS, Lake, start, vacuum
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 
 

@@ -12,11 +12,11 @@ import pytest
 import explorer.inspect as look
 from explorer.maintenance import Plan
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import PROTOCOL, Action, metadata, vector
 from tests.unit.maintenance.lake import NOW_MS, Lake, planned, start, vacuum
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 FEED = {"delta.enableChangeDataFeed": "true"}
 PLACES = ["ab^-aqEH.-t@S}K{vb[*k^", "vBn[lx{q8@P<9BNH/isA"]
 
