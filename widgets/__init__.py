@@ -1,4 +1,9 @@
-"""The page and the notebook view of Delta tables."""
+"""The page and the notebook view of Delta tables.
+
+Packages, each above the next: `served` (others may look), `page` (what surrounds the screens),
+`screens`, `ui` (what they are made of), `figures` and `session` (what they ask of the engine).
+`app` serves a page, `notebook` shows it in Jupyter; `state` is what is chosen.
+"""
 
 from __future__ import annotations
 

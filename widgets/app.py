@@ -30,6 +30,7 @@ def serve(  # noqa: PLR0913 - one name for each thing that can be set
     open_browser: bool = True,
     storage_options: Mapping[str, Any] | None = None,
     maintenance: bool = False,
+    by: str | None = None,
     catalog: str | None = None,
     scan: Sequence[str] | str = (),
     roots: Sequence[str] | str = (),
@@ -53,8 +54,9 @@ def serve(  # noqa: PLR0913 - one name for each thing that can be set
     With a `users` file or an `oauth` file people sign in, and their browsers hold cookies
     that `cookie_secret` signs. With `maintenance` those with that role may carry out plans;
     without a sign-in, and on this machine alone, the browser that opens the printed link
-    first, which works once. What is being carried out when the server is stopped ends between
-    two changes, with a receipt.
+    first, which works once. Receipts and commits carry the name of who signed in, or `by`
+    where nobody does. What is being carried out when the server is stopped ends between two
+    changes, with a receipt.
 
     Behind a proxy the page lies below the path `prefix`, and `origins` are the hosts by which
     browsers know it; `behind_proxy` believes the proxy's word on who sends a request.
@@ -68,6 +70,7 @@ def serve(  # noqa: PLR0913 - one name for each thing that can be set
         address=address,
         storage_options=dict(storage_options or {}),
         maintenance=maintenance,
+        by=by,
         catalog=catalog,
         scans=_texts(scan),
         roots=_texts(roots),

@@ -15,7 +15,7 @@ from widgets.page.explorer import Explorer
 from widgets.page.kernel_note import KernelNote
 from widgets.page.standalone import render_standalone
 from widgets.session.access import Access
-from widgets.session.desk import Desk, Shelf
+from widgets.session.desk import Desk, OpenTables
 from widgets.session.maintenance import Maintenance
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
@@ -30,7 +30,8 @@ class TableExplorer(pn.viewable.Viewer):
     `table` is a path, a URL or an open `explorer.Table`. It works in a first and
     only cell: what the page needs is put into the notebook itself, so that an
     exported notebook shows it without a network too. With `maintenance` plans can be
-    carried out from it; whoever reaches the kernel may do that anyway.
+    carried out from it; whoever reaches the kernel may do that anyway. `by` is who does so:
+    receipts and commits carry the name.
 
     Some hosts pass no messages between a cell's output and the kernel. There the cell
     shows a picture of the table with the reason, as one document of its own. Known hosts
@@ -44,6 +45,7 @@ class TableExplorer(pn.viewable.Viewer):
         version: int | None = None,
         storage_options: dict[str, Any] | None = None,
         maintenance: bool = False,
+        by: str | None = None,
         live: bool = True,
     ) -> None:
         super().__init__()
@@ -54,13 +56,14 @@ class TableExplorer(pn.viewable.Viewer):
         self._state = PageState()
         desk = Desk(
             runner=InlineRunner(),
-            shelf=Shelf(storage_options),
+            tables=OpenTables(storage_options),
             access=Access(),
             recents=Recents(),
             maintenance=Maintenance(
                 is_unlocked=lambda: maintenance and not _is_served(),
                 state=StateFolder(),
                 storage_options=storage_options,
+                person=by,
             ),
         )
         self._explorer = Explorer(desk, self._state)

@@ -184,6 +184,12 @@ class PageState(param.Parameterized):
     newer = param.Integer(
         default=None, allow_None=True, doc="A newer version that is there and not yet shown."
     )
+    gone = param.ClassSelector(
+        class_=Notice,
+        default=None,
+        allow_None=True,
+        doc="That the open table was deleted, or made anew, since it was read.",
+    )
     refreshing = param.Boolean(default=False, doc="Whether the open table is looked at anew.")
     wish = param.Parameter(
         default=None, doc="An operation whose form is to be filled in: its name and answers."

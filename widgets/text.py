@@ -11,8 +11,9 @@ import html
 import math
 import re
 import shlex
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+
+from explorer.protocol.actions import EPOCH
 
 UNKNOWN = "unknown"
 """What is shown where a value is not recorded or not read yet; never 0."""
@@ -21,7 +22,6 @@ MINUS = "\N{MINUS SIGN}"
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _COUNTS = ((10**12, "T"), (10**9, "B"), (10**6, "M"))
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # controls but tab and line feed, and what overrides or isolates the direction of text
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are wide forms
@@ -146,7 +146,7 @@ def read_moment(milliseconds: float | None) -> datetime | None:
     if milliseconds is None or math.isnan(milliseconds):
         return None
     try:
-        return _EPOCH + timedelta(milliseconds=milliseconds)
+        return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
         return None
 
@@ -200,9 +200,3 @@ def csv_cell(value: object) -> str:
     if any(mark in text for mark in ',"\r\n'):
         text = '"' + text.replace('"', '""') + '"'
     return text
-
-
-def render_csv(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A CSV document with CRLF line ends (RFC 4180), every cell neutralised."""
-    lines: list[Sequence[object]] = [names, *rows]
-    return "".join(",".join(csv_cell(cell) for cell in line) + "\r\n" for line in lines)

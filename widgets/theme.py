@@ -67,6 +67,7 @@ class Palette:
     selected: str
     added: str
     removed: str
+    risk: str
     warning: str
     warning_ground: str
     error: str
@@ -98,6 +99,7 @@ LIGHT = Palette(
     selected="#edf2fe",
     added="#137537",
     removed="#c62f3c",
+    risk="#c27700",
     warning="#8a5300",
     warning_ground="#fff6e5",
     error="#b3261e",
@@ -125,6 +127,7 @@ DARK = Palette(
     selected="#212d47",
     added="#4ade80",
     removed="#ff7a85",
+    risk="#f6bd60",
     warning="#f6bd60",
     warning_ground="#2c2414",
     error="#ff8a80",
@@ -139,8 +142,6 @@ DARK = Palette(
     other="#b8c58f",
     unknown="#8891a0",
 )
-
-PALETTES = {"light": LIGHT, "dark": DARK}
 
 
 def lane_of(operation: str | None) -> str:
@@ -194,6 +195,10 @@ def _material(palette: Palette, mode: str) -> dict[str, object]:
         },
         "shape": {"borderRadius": 10},
         "typography": {"button": {"textTransform": "none"}},
+        # else as wide as the button that it belongs to: a word a line
+        "components": {
+            "MuiTooltip": {"styleOverrides": {"tooltip": {"width": "max-content", "maxWidth": 300}}}
+        },
     }
 
 

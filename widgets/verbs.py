@@ -52,6 +52,13 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
             "browser that opens the printed link.",
         ),
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who changes tables where nobody signs in: receipts and commits carry the name.",
+        ),
+    ] = None,
     catalog: Annotated[
         str | None, typer.Option(metavar="FILE", help="List the tables of a YAML or TOML file.")
     ] = None,
@@ -132,6 +139,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         open_browser=show,
         storage_options=parse_storage_options(option),
         maintenance=maintenance,
+        by=by,
         catalog=catalog,
         scan=scan or (),
         state_dir=state_dir,

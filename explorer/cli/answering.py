@@ -34,8 +34,9 @@ class Answer(Generic[T]):
         *,
         limit: int | None,
         as_json: bool,
-    ) -> None:
-        """Open the table at a URI with storage options, ask, and print what it says."""
+    ) -> T:
+        """Open the table at a URI with storage options, ask, print what it says, and return
+        it."""
         uri, options = place
         table: Any = open_named(uri, options)
         with show_progress() as progress:
@@ -44,3 +45,4 @@ class Answer(Generic[T]):
             print_document(self.document(found, limit))
         else:
             self.show(found, limit or self.screenful)
+        return found

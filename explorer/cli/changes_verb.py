@@ -11,7 +11,14 @@ import explorer
 import explorer.inspect as look
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.options import (
+    SCREENFUL,
+    AsJson,
+    Limit,
+    StorageOptions,
+    Uri,
+    parse_storage_options,
+)
 from explorer.cli.row_listing import list_changes
 from explorer.cli.row_values import row_objects
 from explorer.cli.terminal import build_console, show_progress
@@ -23,8 +30,6 @@ if TYPE_CHECKING:
 
     from explorer.errors import Problem
     from explorer.inspect.rows.feed_counts import ChangeTotals
-
-_SCREENFUL = 50
 
 From = Annotated[int, typer.Argument(metavar="FROM", help="The first version.")]
 To = Annotated[
@@ -67,7 +72,7 @@ def changes(  # noqa: PLR0913  # the options of a command
             totals = look.change_totals(table, from_version, to_version, progress=progress)
         _tell_totals(totals, limit, as_json=as_json)
         return
-    wanted = limit or (None if as_json else _SCREENFUL)
+    wanted = limit or (None if as_json else SCREENFUL)
     one_more = None if wanted is None else wanted + 1
     with show_progress() as progress:
         found = read_changes(table, from_version, to_version, one_more, progress=progress)
@@ -104,7 +109,7 @@ def _tell_totals(totals: ChangeTotals, limit: int | None, *, as_json: bool) -> N
         return
     console = build_console(sys.stdout)
     print_note(console, totals.sentence)
-    rows = list(plain_rows(totals.versions.slice(0, limit or _SCREENFUL)))
+    rows = list(plain_rows(totals.versions.slice(0, limit or SCREENFUL)))
     if rows:
         print_listing(console, _COUNTS, rows)
         print_cut(console, len(rows), totals.versions.num_rows, "versions")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -14,19 +13,17 @@ import explorer.inspect as look
 from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import print_document
 from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.options import SCREENFUL, AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console, show_progress
 from explorer.cli.wording import UNKNOWN, render_count
 from explorer.errors import InvalidArgumentError
+from explorer.table.times import utc_time
 
 if TYPE_CHECKING:
     from explorer.inspect.conflicts.conflict_check import ConflictCheck, Operation
     from explorer.transaction.conflicts import Conflict
 
-_SCREENFUL = 50
 _OPERATIONS = ("change", "append")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_MS = 253_402_300_799_999  # the end of the year 9999
 
 ReadVersion = Annotated[
     int, typer.Option("--read-version", metavar="N", help="The version that was read.")
@@ -90,7 +87,7 @@ def conflicts(  # noqa: PLR0913  # the options of a command
             isolation_level=isolation_level,
             progress=progress,
         )
-    shown = found.found[: limit or (None if as_json else _SCREENFUL)]
+    shown = found.found[: limit or (None if as_json else SCREENFUL)]
     if as_json:
         print_document(_document(found, shown))
     else:
@@ -113,12 +110,8 @@ def _document(found: ConflictCheck, shown: Sequence[Conflict]) -> Row:
 def _plain(conflict: Conflict) -> Row:
     body = asdict(conflict)
     stamp = conflict.commit.timestamp
-    body["commit"]["timestamp"] = None if stamp is None else _time(stamp)
+    body["commit"]["timestamp"] = None if stamp is None else utc_time(stamp)
     return body
-
-
-def _time(milliseconds: int) -> datetime:
-    return _EPOCH + timedelta(milliseconds=min(max(milliseconds, 0), _LAST_MS))
 
 
 def _render_overlap(row: Row) -> str:

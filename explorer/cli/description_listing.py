@@ -54,6 +54,8 @@ def _title(document: Document) -> Text:
 
 def _facts(document: Document) -> Iterator[tuple[str, Text]]:
     version = render_count(document["version"])
+    if (newer := document["unreadable_version"]) is not None:
+        version += f", the newest that can be read; the log names version {render_count(newer)}"
     behind = "   published; the catalog may have newer versions"
     time = _time(document["timestamp"])
     yield "version", Text(f"{version}   {time}{behind if document['may_be_behind'] else ''}")
@@ -112,6 +114,9 @@ def _rows(document: Document) -> str:
 def _checkpoint(document: Document) -> str:
     commits = document["commits_since_checkpoint"]
     since = f"{UNKNOWN} commits" if commits is None else count(commits, "commit")
+    if compactions := document["compactions_read"]:
+        since += f" ({render_count(document['commits_read'])} read one by one, "
+        since += f"{count(compactions, 'log compaction')} for others)"
     checkpoint = document["checkpoint"]
     if checkpoint is None:
         return f"none, {since} in the log"

@@ -20,6 +20,7 @@ from explorer.cli.wording import (
     UNKNOWN,
     printable,
     render_count,
+    render_partition,
     render_size,
     render_size_change,
     render_wide_bounds,
@@ -194,11 +195,6 @@ def _hidden(row: Row) -> str:
     return "" if vector is None else render_count(vector["cardinality"])
 
 
-def _partition(row: Row) -> str:
-    values = row["partition_values"] or {}
-    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in values.items())
-
-
 def _arrow(before: str | None, after: str | None) -> str:
     return f"{'-' if before is None else before} -> {'-' if after is None else after}"
 
@@ -234,7 +230,11 @@ _FILES = (
     ),
     Column(title="deleted", render=_hidden, align="right"),
     Column(title="change", render=lambda row: ", ".join(row.get("changes", ())), shrinks=True),
-    Column(title="partition", render=_partition, shrinks=True),
+    Column(
+        title="partition",
+        render=lambda row: render_partition(row["partition_values"]),
+        shrinks=True,
+    ),
 )
 _SCHEMA = (
     Column(title="change", render=lambda row: row["kind"], style=lambda _: "bold"),

@@ -45,6 +45,8 @@ def _document(found: Folder, limit: int | None) -> Row:
         "version": found.version,
         "sentence": found.sentence,
         "sizes": list(plain_rows(found.sizes)),
+        "reference_keeps": found.reference_keeps,
+        "reference_keeps_until": found.reference_keeps_until,
         "num_files": found.files.num_rows,
         "files": list(plain_rows(files)),
     }
@@ -70,8 +72,10 @@ def _deletable_from(row: Row) -> str:
 
 
 def _in_delta_spark(row: Row) -> str:
-    deletes = row["reference_deletes"]
-    return "" if deletes is None else "now" if deletes else "not now"
+    deletes, since = row["reference_deletes"], row["reference_from"]
+    if deletes is None or deletes:
+        return "now" if deletes else ""
+    return "no" if since is None else f"from {render_time(since)}"
 
 
 _SIZES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
-from explorer.cli.wording import UNKNOWN, render_count, render_size
+from explorer.cli.wording import UNKNOWN, render_count, render_partition, render_size
 from explorer.table.counts import count
 
 
@@ -21,8 +21,11 @@ def list_fields(console: Console, rows: list[Row]) -> None:
 
 def list_features(console: Console, rows: list[Row]) -> None:
     """Rows of `explorer.inspect.features`: those that the table supports."""
-    print_listing(console, _FEATURES, [row for row in rows if row["supported"]])
-    others = sum(not row["supported"] for row in rows)
+    shown = [row for row in rows if row["supported"] or row["note"]]
+    print_listing(console, _FEATURES, shown)
+    if any(row["supported_since_exact"] is False for row in shown):
+        print_note(console, "the log before is gone: since when exactly, nothing is left that says")
+    others = len(rows) - len(shown)
     if others:
         verb = "is" if others == 1 else "are"
         text = f"{count(others, 'other known feature')} {verb} not supported; --json shows all"
@@ -34,36 +37,44 @@ def list_log_files(console: Console, rows: list[Row]) -> None:
     print_listing(console, _LOG, rows)
 
 
-def _partition(row: Row) -> str:
-    values = row["partition_values"] or {}
-    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in values.items())
-
-
 def _hidden(row: Row) -> str:
     vector = row["deletion_vector"]
     return "" if vector is None else render_count(vector["cardinality"])
 
 
-def _since(row: Row) -> str:
-    if row["since_version"] is None:
+def _supported_since(row: Row) -> str:
+    return _since(row, "supported") if row["supported"] else ""
+
+
+def _active_since(row: Row) -> str:
+    return _since(row, "active") if row["active"] else ""
+
+
+def _since(row: Row, state: str) -> str:
+    version = row[f"{state}_since"]
+    if version is None:
         return UNKNOWN
-    if row["since_exact"]:
-        return f"version {row['since_version']}"
-    return f"before version {row['since_version']}"
+    if row[f"{state}_since_exact"]:
+        return f"version {version}"
+    return f"before version {version}"
 
 
 def _state(row: Row) -> str:
     if not row["known"]:
         return "unknown"
+    if not row["supported"]:
+        return "not supported"
     return "active" if row["active"] else "supported"
 
 
 def _state_colour(row: Row) -> str:
-    return {"unknown": "bold red", "active": "green"}.get(_state(row), "")
+    colours = {"unknown": "bold red", "not supported": "yellow", "active": "green"}
+    return colours.get(_state(row), "")
 
 
 def _by(row: Row) -> str:
-    return ", ".join(part for part in (row["by_operation"], row["by_user"]) if part)
+    parts = (row["supported_by_operation"], row["supported_by_user"])
+    return ", ".join(part for part in parts if part)
 
 
 def _log_kind(row: Row) -> str:
@@ -84,7 +95,11 @@ _FILES = (
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
     Column(title="deleted", render=_hidden, align="right"),
     TimeColumn(title="modified", moment=lambda row: row["modification_time"], from_width=100),
-    Column(title="partition", render=_partition, shrinks=True),
+    Column(
+        title="partition",
+        render=lambda row: render_partition(row["partition_values"]),
+        shrinks=True,
+    ),
 )
 _SCHEMA = (
     Column(title="name", render=lambda row: "  " * row["depth"] + row["name"], shrinks=True),
@@ -99,10 +114,17 @@ _SCHEMA = (
 _FEATURES = (
     Column(title="feature", render=lambda row: row["name"], style=lambda _: "bold", limit=40),
     Column(title="state", render=_state, style=_state_colour),
-    Column(title="kind", render=lambda row: row["kind"]),
-    Column(title="since", render=_since),
+    Column(title="kind", render=lambda row: row["kind"], from_width=100),
+    Column(title="supported since", render=_supported_since),
+    Column(title="active since", render=_active_since),
+    Column(title="note", render=lambda row: row["note"] or "", shrinks=True),
     Column(title="by", render=_by, shrinks=True),
-    Column(title="engine", render=lambda row: row["by_engine"] or "", shrinks=True, from_width=100),
+    Column(
+        title="engine",
+        render=lambda row: row["supported_by_engine"] or "",
+        shrinks=True,
+        from_width=120,
+    ),
     Column(
         title="description",
         render=lambda row: row["description"] or "",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -13,6 +13,7 @@ from rich.text import Text
 
 import explorer.inspect as look
 from explorer.cli.answering import Answer
+from explorer.cli.failures import EXIT_PROBLEM
 from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import (
     Column,
@@ -44,7 +45,15 @@ WithFiles = Annotated[
     typer.Option(
         "--files",
         help="Also read the whole checkpoint and list the data files: which are missing, and "
-        "which have nulls in NOT NULL columns.",
+        "which have nulls in NOT NULL columns; compare checkpoints and checksums with the commits.",
+    ),
+]
+
+FailOn = Annotated[
+    Literal["note", "warning", "error"] | None,
+    typer.Option(
+        "--fail-on",
+        help="End with exit code 1 where a finding is as grave, or graver; the output is the same.",
     ),
 ]
 
@@ -53,6 +62,7 @@ def health(  # the options of a command
     uri: Uri,
     *,
     files: WithFiles = False,
+    fail_on: FailOn = None,
     limit: Limit = None,
     option: StorageOptions = None,
     as_json: AsJson = False,
@@ -62,7 +72,7 @@ def health(  # the options of a command
     Checks for gaps, and checks checkpoints, the hint, checksums and clocks. Also shows what
     opening the table costs. --files also finds missing data files.
 
-    Example: delta-explorer health ./orders --files
+    Example: delta-explorer health ./orders --fail-on warning
     """
 
     def ask(table: Table, progress: ProgressCallback | None) -> Health:
@@ -70,7 +80,9 @@ def health(  # the options of a command
         return question(table, progress=progress)
 
     answer = Answer(document=_document, show=_print)
-    answer.tell((uri, option), ask, limit=limit, as_json=as_json)
+    found = answer.tell((uri, option), ask, limit=limit, as_json=as_json)
+    if fail_on is not None and found.has_finding(fail_on):
+        raise typer.Exit(EXIT_PROBLEM)
 
 
 def _document(found: Health, limit: int | None) -> Row:
@@ -84,6 +96,7 @@ def _document(found: Health, limit: int | None) -> Row:
         "version": found.version,
         "sentence": found.sentence,
         "opens": found.opens,
+        "readable_version": found.readable_version,
         "cost": found.cost,
         "is_checkpoint_read": found.is_checkpoint_read,
         "findings": list(plain_rows(found.findings)),
@@ -144,7 +157,7 @@ _BYTES = (
 _MISSING = (
     Column(title="missing", render=lambda row: row["what"]),
     Column(title="file", render=lambda row: row["file"], shrinks=True),
-    Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
+    Column(title="rows", render=lambda row: render_count(row["num_rows"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
 )
 _NULLS = (

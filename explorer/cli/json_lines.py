@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from explorer.cli.hosting import is_hosted, write_out
 from explorer.errors import Problem
+from explorer.table.times import iso_time, utc_time
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,10 +25,6 @@ FORMAT = 1
 """Raised when the meaning of a field changes; a new field does not raise it."""
 
 _BATCH_ROWS = 10_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# what a datetime can hold; a log may claim more
-_FIRST_MS = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
-_LAST_MS = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
 
 
 def print_document(document: Mapping[str, Any]) -> None:
@@ -64,15 +61,11 @@ def _plain_column(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     if is_timestamp(column.type):
         # by way of numbers: pyarrow would import pandas to make a datetime
         numbers = column.cast("int64").to_pylist()
-        return [None if number is None else _time(number) for number in numbers]
+        return [None if number is None else utc_time(number) for number in numbers]
     values: list[Any] = column.to_pylist()
     if is_map(column.type):
         return [None if pairs is None else dict(pairs) for pairs in values]
     return values
-
-
-def _time(milliseconds: int) -> datetime:
-    return _EPOCH + timedelta(milliseconds=min(max(milliseconds, _FIRST_MS), _LAST_MS))
 
 
 def render_json(document: Mapping[str, Any]) -> str:
@@ -89,10 +82,7 @@ _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME
 
 
 def _render_other(value: object) -> str:
-    if isinstance(value, datetime):
-        utc = value.astimezone(UTC)
-        return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return str(value)
+    return iso_time(value) if isinstance(value, datetime) else str(value)
 
 
 def _write(documents: Iterable[Mapping[str, Any]]) -> None:

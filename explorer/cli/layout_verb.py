@@ -23,7 +23,7 @@ from explorer.cli.options import (
     check_one_point_in_time,
 )
 from explorer.cli.terminal import build_console, show_progress
-from explorer.cli.wording import UNKNOWN, printable, render_count, render_size
+from explorer.cli.wording import UNKNOWN, printable, render_count, render_partition, render_size
 from explorer.table.target_size import parse_target
 
 _SCREENFUL = 20
@@ -110,13 +110,9 @@ def _bar(row: Row) -> str:
     return "▪" * length
 
 
-def _partition(row: Row) -> str:
-    pairs = row["partition"].items()
-    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in pairs)
-
-
 def _depth(row: Row) -> str:
-    return UNKNOWN if row["mean_depth"] is None else f"{row['mean_depth']:,.1f}"
+    mean, whole = row["mean_depth"], row["mean_partition_files"]
+    return UNKNOWN if mean is None else f"{mean:,.1f} of {whole:,.1f}"
 
 
 def _before_and_after(fact: str, render: Callable[[int | None], str]) -> Callable[[Row], str]:
@@ -131,7 +127,12 @@ _SIZES = (
     Column(title="", render=_bar),
 )
 _PARTITIONS = (
-    Column(title="partition", render=_partition, style=lambda _: "bold", shrinks=True),
+    Column(
+        title="partition",
+        render=lambda row: render_partition(row["partition"]),
+        style=lambda _: "bold",
+        shrinks=True,
+    ),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
     Column(title="small", render=lambda row: render_count(row["small_files"]), align="right"),
@@ -156,11 +157,17 @@ _EFFECTS = (
     TimeColumn(title="time", moment=lambda row: row["timestamp"]),
     Column(title="files", render=_before_and_after("files", render_count), align="right"),
     Column(title="mean size", render=_before_and_after("mean", render_size), align="right"),
-    Column(title="written", render=lambda row: render_size(row["bytes_after"]), align="right"),
+    Column(
+        title="written",
+        render=lambda row: render_size(row["bytes_after"]),
+        align="right",
+        from_width=100,
+    ),
+    Column(title="verdict", render=lambda row: row["verdict"] or UNKNOWN, shrinks=True),
     Column(
         title="vectors removed",
         render=lambda row: render_count(row["deletion_vectors_removed"]),
         align="right",
-        from_width=110,
+        from_width=140,
     ),
 )

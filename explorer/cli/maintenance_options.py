@@ -3,7 +3,6 @@ printed page, or an approval a receipt."""
 
 from __future__ import annotations
 
-import getpass
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -26,6 +25,7 @@ from explorer.cli.failures import (
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.maintenance_printing import print_plan, print_receipt
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -35,14 +35,10 @@ from explorer.cli.options import (
 from explorer.cli.plan_arguments import check_arguments
 from explorer.cli.terminal import show_progress
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.unicode_text import replace_unencodable
 
 if TYPE_CHECKING:
     from explorer.maintenance.documents.receipt import Receipt
     from explorer.maintenance.plan.plan import Operation, Plan
-
-SCREENFUL = 50
-"""Files that a plan shows unless `--limit` says otherwise; `--json` prints all."""
 
 Apply = Annotated[
     str | None,
@@ -62,6 +58,14 @@ Reason = Annotated[
         "--reason",
         metavar="TEXT",
         help="The reason, where a guard asks for it; it is kept in the receipt.",
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="NAME",
+        help="Who does it: the receipt and the commits carry the name, and none without it.",
     ),
 ]
 StateDirectory = Annotated[
@@ -105,6 +109,7 @@ class Request:
     apply: str | None
     confirm: str | None
     reason: str | None
+    by: str | None
     state_dir: Path | None
     limit: int | None
     as_json: bool
@@ -116,6 +121,7 @@ def _shared(  # noqa: PLR0913  # the options that every such verb has
     apply: Apply = None,
     confirm: Confirm = None,
     reason: Reason = None,
+    by: By = None,
     state_dir: StateDirectory = None,
     limit: Limit = None,
     option: StorageOptions = None,
@@ -176,25 +182,31 @@ def _plan(request: Request, table: explorer.Table, planner: Planner) -> int:
     if request.as_json:
         print_plan_document(plan, request.limit)
     else:
-        further = repeated_options(request.state_dir, request.option)
+        further = repeated_options(request.state_dir, request.option, request.by)
         print_plan(plan, request.limit or SCREENFUL, further)
     return EXIT_REFUSED if plan.refusals else 0
 
 
-def repeated_options(state_dir: Path | None, pairs: list[str] | None = None) -> list[str]:
+def repeated_options(
+    state_dir: Path | None, pairs: list[str] | None = None, by: str | None = None
+) -> list[str]:
     """The options that have to be given again where a plan is applied, as words of the shell:
-    where it is kept, and the storage options by their keys, because a value may be a secret."""
-    words = [] if state_dir is None else ["--state-dir", shlex.quote(str(state_dir))]
+    who does it, where it is kept, and the storage options by their keys, because a value may be
+    a secret."""
+    words = [] if by is None else ["--by", shlex.quote(by)]
+    words += [] if state_dir is None else ["--state-dir", shlex.quote(str(state_dir))]
     for pair in pairs or ():
         words += ["--option", f"{shlex.quote(pair.partition('=')[0])}=…"]
     return words
 
 
 def print_plan_document(plan: Plan, limit: int | None) -> None:
-    """A plan as one JSON document, with its digest and its files."""
+    """A plan as one JSON document, with its digest, what blocks it, and its files."""
     files = plan.files if limit is None else plan.files.slice(0, limit)
     rows = list(plain_rows(files))
-    print_document({"digest": plan.digest, **plan.document, "file_list": rows})
+    blocks = [verdict.message for verdict in plan.refusals]
+    first = {"digest": plan.digest, "blocked_by": blocks}
+    print_document({**first, **plan.document, "file_list": rows})
 
 
 def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> int:
@@ -206,7 +218,7 @@ def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> i
     )
 
     state = StateFolder(request.state_dir)
-    plan = state.load_plan(_named(request.apply))
+    plan = state.load_plan(_named(request.apply), table)
     if plan.operation != request.operation:
         raise InvalidArgumentError(
             f"The plan {plan.digest[:12]} belongs to another verb.",
@@ -215,7 +227,9 @@ def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> i
         )
     check_arguments(plan, own, table)
     earlier = completed_run(state, plan.digest)
-    approval = Approval(plan.digest, by=_user(), table_name=request.confirm, reason=request.reason)
+    approval = Approval(
+        plan.digest, by=request.by or None, table_name=request.confirm, reason=request.reason
+    )
     with show_progress() as progress:
         running = start(
             plan,
@@ -255,10 +269,3 @@ def _wait(running: Any) -> Receipt:
             running.cancel()
             sys.stderr.write("Stopping after this step...\n")
     return receipt
-
-
-def _user() -> str | None:
-    try:
-        return replace_unencodable(getpass.getuser())
-    except (OSError, KeyError):  # no name for this user
-        return None

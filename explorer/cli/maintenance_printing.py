@@ -20,6 +20,7 @@ from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
 
 if TYPE_CHECKING:
+    from explorer.maintenance.documents.older_plan import OlderStep
     from explorer.maintenance.documents.receipt import Receipt
     from explorer.maintenance.plan.plan import Plan
 
@@ -86,6 +87,8 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
         when = render_time(_moment(receipt.ended_at))
         text = f"This plan was already carried out at {when}; nothing was changed now."
         console.print(Text(text, style="yellow"))
+    if receipt.approved_by:
+        print_note(console, printable(f"approved by {receipt.approved_by}", 400))
     # a summary speaks as if it had happened
     planned = "" if is_done else "Planned: "
     print_note(console, printable(f"{planned}{receipt.summary}", 2000))
@@ -145,6 +148,29 @@ def _print_leftovers(console: Console, receipt: Receipt) -> None:
             print_note(console, f"and {more:,} more; --json names up to a thousand")
 
 
+def print_noted_plan(document: Mapping[str, Any], steps: Iterable[OlderStep], told: str) -> None:
+    """A plan that another release made, as its document has it; `told` is how far its execution
+    came."""
+    console = build_console(sys.stdout)
+    console.print(Text(printable(_what_is_planned(document), 2000), style="bold"))
+    rows = [
+        {
+            "number": number,
+            "what": step.title,
+            "files": step.num_files or None,
+            "bytes": step.num_bytes,
+            "why": step.reason,
+        }
+        for number, step in enumerate(steps, start=1)
+    ]
+    if rows:
+        console.print()
+        print_listing(console, _STEPS, rows)
+    console.print()
+    print_note(console, f"plan {document['digest']}")
+    print_note(console, printable(told, 2000))
+
+
 def print_plans(documents: Iterable[Mapping[str, Any]], place: Path) -> None:
     """A line for each plan."""
     _print_kept(_PLANS, list(documents), f"No plans in {place} yet.")
@@ -168,15 +194,20 @@ def _counted(plan: Plan) -> Iterable[tuple[int, Any]]:
 
 
 def _step(number: int, step: Any) -> Row:
-    what = step.arguments.get("operation") or step.kind.replace("_", " ")
     files = step.num_files or None
     return {
         "number": number,
-        "what": what,
+        "what": step.title,
         "files": files,
         "bytes": step.num_bytes,
         "why": step.reason,
     }
+
+
+def _what_is_planned(row: Mapping[str, Any]) -> str:
+    from explorer.maintenance.plan.plan import sentence_of  # noqa: PLC0415  # after Arrow
+
+    return sentence_of(row)
 
 
 def _none_for(value: int | None, text: str) -> str:
@@ -190,7 +221,7 @@ def _counted_files(row: Row, key: str) -> str:
 
 
 def _moment(milliseconds: int | None) -> datetime | None:
-    from explorer.table.times import render_time as time_of  # noqa: PLC0415  # after Arrow
+    from explorer.table.times import utc_time as time_of  # noqa: PLC0415  # after Arrow
 
     return None if milliseconds is None else time_of(milliseconds)
 
@@ -255,7 +286,7 @@ _PLANS = (
     TimeColumn(title="made", moment=lambda row: _moment(row["planned_at"]), unknown=""),
     Column(title="operation", render=lambda row: row["operation"]),
     Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
-    Column(title="what", render=lambda row: row["summary"], shrinks=True, from_width=100),
+    Column(title="what", render=_what_is_planned, shrinks=True, from_width=100),
 )
 
 _RECEIPTS = (

@@ -3,6 +3,7 @@ it, with it they carry out exactly that document."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -13,7 +14,6 @@ import explorer
 from explorer.cli.feature_verbs import plan_constraint, plan_drop_of, plan_upgrade_of
 from explorer.cli.json_lines import print_document
 from explorer.cli.maintenance_options import (
-    SCREENFUL,
     Retention,
     StateDirectory,
     changing_verb,
@@ -21,6 +21,7 @@ from explorer.cli.maintenance_options import (
     repeated_options,
 )
 from explorer.cli.maintenance_printing import (
+    print_noted_plan,
     print_plan,
     print_plans,
     print_receipt,
@@ -28,6 +29,7 @@ from explorer.cli.maintenance_printing import (
 )
 from explorer.cli.optimize_verb import plan_optimize_verb
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     check_one_point_in_time,
@@ -38,6 +40,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.progress import ProgressCallback
 
 if TYPE_CHECKING:
+    from explorer.maintenance.documents.state_folder import StateFolder
     from explorer.maintenance.repair.repair import What as Broken
 
 RestoredVersion = Annotated[
@@ -230,6 +233,10 @@ def plans(
 
     state = StateFolder(state_dir)
     if digest is not None:
+        document = state.load_document(digest)
+        if "note" in document:
+            _show_noted_plan(state, document, as_json=as_json)
+            return
         plan = state.load_plan(digest)
         if as_json:
             print_plan_document(plan, limit)
@@ -242,6 +249,20 @@ def plans(
         return
     for document in found:
         print_document(document)
+
+
+def _show_noted_plan(state: StateFolder, document: Mapping[str, Any], *, as_json: bool) -> None:
+    from explorer.maintenance.documents.older_plan import (  # noqa: PLC0415  # see above
+        describe_run,
+        read_steps,
+    )
+
+    journal = state.read_journal(document["digest"])
+    told = describe_run(document, journal)
+    if as_json:
+        print_document({**document, "execution": told})
+    else:
+        print_noted_plan(document, read_steps(document), told)
 
 
 def receipts(

@@ -54,6 +54,14 @@ Limit = Annotated[
     ),
 ]
 
+SCREENFUL = 50
+"""Rows that are shown where no limit is given."""
+
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", "-c", metavar="NAME", help="Only this column; may be repeated."),
+]
+
 _WORDS: dict[str, bool] = {"true": True, "false": False}
 
 

@@ -11,7 +11,9 @@ import explorer
 from explorer.cli.json_lines import print_document
 from explorer.cli.listings import print_note
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
+    Columns,
     Limit,
     StorageOptions,
     Timestamp,
@@ -29,12 +31,6 @@ if TYPE_CHECKING:
     from explorer.rows.read import Preview
     from explorer.table.snapshot import Snapshot
 
-_SCREENFUL = 50
-
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", "-c", metavar="NAME", help="Only this column; may be repeated."),
-]
 Where = Annotated[
     str | None,
     typer.Option("--where", "-w", metavar="SQL", help="Only rows for which this is true."),
@@ -63,7 +59,7 @@ def preview(  # noqa: PLR0913  # the options of a command
 
     check_one_point_in_time(version, timestamp)
     table = explorer.open_table(uri, parse_storage_options(option))
-    wanted = limit or (PREVIEW_ROWS if as_json else _SCREENFUL)
+    wanted = limit or (PREVIEW_ROWS if as_json else SCREENFUL)
     with show_progress() as progress:
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
         found = read_preview(snapshot, column, where, wanted, progress=progress)

@@ -78,6 +78,8 @@ def _document(found: Reachability, limit: int | None) -> Row:
         "has_listed": found.has_listed,
         "files_outside": found.files_outside,
         "problem": found.problem,
+        "notes": list(found.notes),
+        "refusal": found.refusal,
         "windows": list(plain_rows(found.windows)),
         "num_ranges": found.ranges.num_rows,
         "ranges": list(plain_rows(ranges)),
@@ -97,7 +99,7 @@ def _print(found: Reachability, limit: int) -> None:
             f"{_names_files(found.files_outside)} outside the table's folder, which were not "
             "checked",
         )
-    if not found.has_listed:
+    if not found.has_listed and found.problem is None:
         print_note(console, "the data files were not checked; --files checks them")
 
 
@@ -106,7 +108,8 @@ def _names_files(actions: int) -> str:
 
 
 def _state(row: Row) -> str:
-    return _STATES.get(row["state"], str(row["state"]))
+    state: str = row["state"]
+    return _STATES.get(state, state)
 
 
 def _versions(row: Row) -> str:
@@ -118,7 +121,8 @@ def _until(row: Row) -> str:
     if row["state"] in {"unprotected", "readable, unprotected"}:
         return "the next vacuum"
     if first is None:
-        return "" if "gone" in row["state"] or row["state"] == "not enabled" else "no end"
+        ends = "gone" in row["state"] or row["state"] in {"not enabled", "refused"}
+        return "" if ends else "no end"
     if first == last:
         return render_time(first)
     return f"{render_time(first)} to {'no end' if last is None else render_time(last)}"

@@ -31,8 +31,7 @@ def list_rows(console: Console, rows: pa.Table) -> int:
     fitting = count_fitting(console, columns, found)
     if found:
         print_listing(console, columns[:fitting], found)
-    left: int = rows.num_columns - fitting
-    return left
+    return int(rows.num_columns) - fitting
 
 
 def list_changes(console: Console, rows: pa.Table) -> int:

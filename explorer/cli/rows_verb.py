@@ -12,7 +12,14 @@ import explorer
 import explorer.inspect as look
 from explorer.cli.json_lines import plain_rows, print_document
 from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.options import AsJson, Limit, StorageOptions, Uri, parse_storage_options
+from explorer.cli.options import (
+    SCREENFUL,
+    AsJson,
+    Limit,
+    StorageOptions,
+    Uri,
+    parse_storage_options,
+)
 from explorer.cli.row_listing import list_changes
 from explorer.cli.row_values import row_objects
 from explorer.cli.terminal import build_console, show_progress
@@ -21,8 +28,6 @@ from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.inspect.rows.row_search import RowHistory
-
-_SCREENFUL = 50
 
 Where = Annotated[
     str,
@@ -70,7 +75,7 @@ def rows(  # noqa: PLR0913  # the options of a command
     if as_json:
         print_document(_document(found, limit))
     else:
-        _print(found, limit or _SCREENFUL)
+        _print(found, limit or SCREENFUL)
 
 
 def _document(found: RowHistory, limit: int | None) -> Row:

@@ -14,6 +14,7 @@ from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_document, print_rows
 from explorer.cli.listings import Column, Row, print_cut, print_listing
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -25,8 +26,6 @@ from explorer.cli.wording import printable, render_count
 
 if TYPE_CHECKING:
     from explorer.inspect.columns.presence import ColumnPresence
-
-_SCREENFUL = 50
 
 WithFiles = Annotated[
     bool,
@@ -101,9 +100,9 @@ def _print(found: ColumnPresence) -> None:
         (found.unread, _UNREAD, "files that were not read"),
     ):
         if frame.num_rows:
-            print_listing(console, columns, list(plain_rows(frame.slice(0, _SCREENFUL))))
-            if frame.num_rows > _SCREENFUL:
-                print_cut(console, _SCREENFUL, frame.num_rows, noun)
+            print_listing(console, columns, list(plain_rows(frame.slice(0, SCREENFUL))))
+            if frame.num_rows > SCREENFUL:
+                print_cut(console, SCREENFUL, frame.num_rows, noun)
 
 
 def _count(row: Row, name: str) -> str:

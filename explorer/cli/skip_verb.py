@@ -75,6 +75,7 @@ def _document(plan: ScanPlan, files: pa.Table) -> dict[str, Any]:
         "num_files": plan.num_files,
         "num_kept": plan.num_kept,
         "num_skipped": plan.num_skipped,
+        "num_reference_skips": plan.num_reference_skips,
         "bytes_kept": plan.bytes_kept,
         "bytes_skipped": plan.bytes_skipped,
         "reasons": [
@@ -97,6 +98,12 @@ def _print_plan(plan: ScanPlan, limit: int) -> None:
     many = count(plan.num_files, "file")
     text = f"{render_count(plan.num_kept)} of {many} must be read"
     console.print(Text(f"{text}: {render_size(plan.bytes_kept)} of {total}", style="bold"))
+    if more := plan.num_reference_skips:
+        print_note(
+            console,
+            f"Delta Spark would skip {render_count(more)} of them: it takes bounds as they are, "
+            "although NaN may be left out of them and texts may be cut",
+        )
     groups = plan.by_reason(limit)
     print_listing(console, _GROUPS, [_as_row(group) for group in groups])
     for group in groups:

@@ -11,6 +11,7 @@ from explorer.cli.hosting import open_named
 from explorer.cli.json_lines import plain_rows, print_rows
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.inspect.files.row_deletions import HiddenRows
-
-_SCREENFUL = 50
 
 DataFilePath = Annotated[
     str | None,
@@ -61,7 +60,7 @@ def dv(  # noqa: PLR0913  # the options of a command
     table = open_named(uri, option)
     with show_progress() as progress:
         snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-    shown = limit or (None if as_json else _SCREENFUL)
+    shown = limit or (None if as_json else SCREENFUL)
     if file is not None:
         hidden = hidden_rows(snapshot, file, shown)
         if as_json:

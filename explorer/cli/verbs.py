@@ -19,14 +19,16 @@ from explorer.cli.demo import demo
 from explorer.cli.diff_verb import diff
 from explorer.cli.doctor_verb import doctor
 from explorer.cli.engines_verb import engines
+from explorer.cli.failures import EXIT_PROBLEM, report_as_json, report_as_text
 from explorer.cli.foreign_verb import foreign
 from explorer.cli.health_verb import health
 from explorer.cli.help_pages import Group, VerbList, add_verb
-from explorer.cli.hosting import open_named
+from explorer.cli.hosting import is_hosted, open_named
 from explorer.cli.json_lines import print_document, print_rows
 from explorer.cli.layout_verb import layout
 from explorer.cli.maintenance_verbs import CHANGING_VERBS, DOCUMENT_VERBS
 from explorer.cli.options import (
+    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
@@ -45,9 +47,6 @@ from explorer.cli.terminal import ignore_closed_pipe, show_progress
 from explorer.cli.vector_verb import dv
 from explorer.cli.version_option import about
 from explorer.cli.why_verb import why
-
-SCREENFUL = 50
-"""Rows that a listing shows unless `--limit` says otherwise; `--json` prints all."""
 
 SortBy = Annotated[
     str,
@@ -112,16 +111,36 @@ def inspect(
 ) -> None:
     """Version, protocol, features, files, rows and problems.
 
+    Where the newest version cannot be read, the newest that can be is shown below the error, and
+    the exit code is 1.
+
+    Where the newest version cannot be read, the newest that can be is shown below the error, and
+    the exit code is 1.
+
     Example: delta-explorer inspect s3://bucket/orders --version 12 --option anon=true
     """
     check_one_point_in_time(version, timestamp)
     table = _open(uri, option)
     with show_progress() as progress:
         document = look.describe(table, version=version, timestamp=timestamp, progress=progress)
+    # a script must not take an older version for the newest one
+    is_older = document["unreadable_version"] is not None and not is_hosted()
+    if is_older:
+        _report_unreadable(document, as_json=as_json)
     if as_json:
         print_document(document)
     else:
-        printing.print_inspect(document)
+        told = document["problems"][1:] if is_older else document["problems"]
+        printing.print_inspect({**document, "problems": told})
+    if is_older:
+        raise typer.Exit(EXIT_PROBLEM)
+
+
+def _report_unreadable(document: Mapping[str, Any], *, as_json: bool) -> None:
+    """Why the newest version is not the one that is shown, on standard error."""
+    error = {key: text for key, text in document["problems"][0].items() if key != "place"}
+    report = report_as_json if as_json else report_as_text
+    report(error)
 
 
 def history(  # noqa: PLR0913  # the options of a command

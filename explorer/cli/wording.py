@@ -7,7 +7,7 @@ hold one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from explorer.protocol.byte_sizes import render_byte_size
@@ -53,6 +53,12 @@ def render_size(size: int | None) -> str:
 def render_time(time: datetime | None) -> str:
     """A time to the minute: `2026-11-01 10:22 UTC`."""
     return UNKNOWN if time is None else render_minute(time)
+
+
+def render_partition(values: Mapping[str, str | None] | None) -> str:
+    """Partition values as `country=de, day=null`."""
+    pairs = (values or {}).items()
+    return ", ".join(f"{name}={'null' if text is None else text}" for name, text in pairs)
 
 
 def render_change(added: int | None, removed: int | None) -> str:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from explorer.comparison._file_pairs import Flags
 from explorer.comparison._fingerprints import Fingerprints
-from explorer.log.plain_arrays import in_one_piece
+from explorer.log.plain_arrays import Flags, in_one_piece
 
 _AT_ONCE = 8_192
 """Rows compared at a time, so that little is compared in vain behind the end of a run."""
@@ -27,7 +26,7 @@ _MANY_CHUNKS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class AlignedRun:
     """So many rows from `before` on of one side that are those from `after` on of the other."""
 
     before: int
@@ -35,20 +34,20 @@ class Run:
     count: int
 
 
-def find_runs(before: Fingerprints, after: Fingerprints) -> list[Run]:
+def find_runs(before: Fingerprints, after: Fingerprints) -> list[AlignedRun]:
     """Rows of both sides with one number each, in the order of both; not necessarily all, and
     none where most of the shorter side would be left over."""
     runs = list(_runs(before, after))
     return runs if 2 * sum(run.count for run in runs) >= min(len(before), len(after)) else []
 
 
-def _runs(before: Fingerprints, after: Fingerprints) -> Iterator[Run]:
+def _runs(before: Fingerprints, after: Fingerprints) -> Iterator[AlignedRun]:
     i, j, window = 0, 0, _FIRST_WINDOW
     # to look for the next run must not take longer than runs save
     budget = _AT_ONCE + (len(before) + len(after)) // 2
     while i < len(before) and j < len(after) and budget >= 0:
         if count := _common_start(before[i:], after[j:]):
-            yield Run(before=i, after=j, count=count)
+            yield AlignedRun(before=i, after=j, count=count)
             i, j, window = i + count, j + count, _FIRST_WINDOW
             budget += _SAVED * count
             continue
@@ -83,7 +82,7 @@ def _first_shared(left: Fingerprints, right: Fingerprints) -> tuple[int, int] | 
 
 
 def same_texts(
-    before: pa.ChunkedArray, after: pa.ChunkedArray, runs: list[Run]
+    before: pa.ChunkedArray, after: pa.ChunkedArray, runs: list[AlignedRun]
 ) -> tuple[Flags, Flags]:
     """The rows of both sides that are in `runs` and whose texts are the same, too; some
     thousand of them count as different where one does."""

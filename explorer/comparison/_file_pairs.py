@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.comparison._fingerprints import text_maps_differ
-from explorer.comparison._numbers import Positions, indices_of, null_mask, truths_of, values_of
-from explorer.log.reconcile.key_columns import keys_of, keys_of_arrays
+from explorer.comparison._numbers import Positions, null_mask
+from explorer.log.plain_arrays import Flags, build_array, read_flags, read_numbers
+from explorer.log.reconcile.key_columns import keys_of, keys_of_paths
 
 COMPARED_FIELDS = (
     "size",
@@ -32,8 +32,6 @@ COMPARED_FIELDS = (
 """What may differ between two adds of one file. `data_change` is not among them: it
 belongs to a commit, and checkpoints do not keep it."""
 
-
-Flags = npt.NDArray[np.bool_]
 
 _NO_ROWS: Positions = np.empty(0, np.int64)
 
@@ -87,7 +85,7 @@ def _match_paths(gone: _Leftover, came: _Leftover) -> tuple[Positions, Positions
     """The rows of both that have one path, in the order of their keys."""
     if not (len(gone.positions) and len(came.positions)):
         return _NO_ROWS, _NO_ROWS
-    sides = [_paths(side.paths.take(indices_of(side.positions))) for side in (gone, came)]
+    sides = [keys_of_paths(side.paths.take(build_array(side.positions))) for side in (gone, came)]
     shared = _shared(*sides)
     if not len(shared[0]):
         return _NO_ROWS, _NO_ROWS
@@ -96,7 +94,8 @@ def _match_paths(gone: _Leftover, came: _Leftover) -> tuple[Positions, Positions
     right = _by_key(came.positions[shared[1]], came.keys)
     pairs = _match(
         *_codes(
-            _paths(gone.paths.take(indices_of(left))), _paths(came.paths.take(indices_of(right)))
+            keys_of_paths(gone.paths.take(build_array(left))),
+            keys_of_paths(came.paths.take(build_array(right))),
         )
     )
     return left[pairs[0]], right[pairs[1]]
@@ -123,9 +122,9 @@ def _differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Flags:
             inner = pc.struct_field(before, field.name), pc.struct_field(after, field.name)
             differs |= _differ(*inner)
     elif pa.types.is_string(kind):
-        differs |= truths_of(pc.not_equal(before, after))
+        differs |= read_flags(pc.not_equal(before, after))
     else:
-        differs |= values_of(before) != values_of(after)
+        differs |= read_numbers(before) != read_numbers(after)
     return differs
 
 
@@ -135,7 +134,7 @@ def _codes(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Positions, 
     both = pa.chunked_array([*before.chunks, *after.chunks], pa.string())
     if not len(both):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    codes = values_of(pc.index_in(both, value_set=pc.unique(both)))
+    codes = read_numbers(pc.index_in(both, value_set=pc.unique(both)))
     left, right = codes[: len(before)], codes[len(before) :]
     ranks = _ranks(left), _ranks(right)
     width = 1 + max((int(rank.max()) for rank in ranks if len(rank)), default=0)
@@ -159,7 +158,7 @@ def _match_texts(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Posit
     if lengths[1] <= _FEW_TIMES * lengths[0]:
         return _match(*_codes(before, after))
     left, right = _shared(before, after)
-    pairs = _match(*_codes(before.take(indices_of(left)), after.take(indices_of(right))))
+    pairs = _match(*_codes(before.take(build_array(left)), after.take(build_array(right))))
     return left[pairs[0]], right[pairs[1]]
 
 
@@ -170,13 +169,13 @@ def _shared(before: pa.ChunkedArray, after: pa.ChunkedArray) -> tuple[Positions,
     # a table is made of the shorter side alone
     if len(before) <= len(after):
         right = _rows_among(after, before)
-        return _rows_among(before, after.take(indices_of(right))), right
+        return _rows_among(before, after.take(build_array(right))), right
     left = _rows_among(before, after)
-    return left, _rows_among(after, before.take(indices_of(left)))
+    return left, _rows_among(after, before.take(build_array(left)))
 
 
 def _rows_among(texts: pa.ChunkedArray, others: pa.ChunkedArray) -> Positions:
-    return np.flatnonzero(truths_of(pc.is_in(texts, value_set=others)))
+    return np.flatnonzero(read_flags(pc.is_in(texts, value_set=others)))
 
 
 def _match(before: Positions, after: Positions) -> tuple[Positions, Positions]:
@@ -191,10 +190,6 @@ def _others(positions: Positions, count: int) -> Positions:
 
 
 def _by_key(positions: Positions, keys: pa.ChunkedArray) -> Positions:
-    named = pa.Table.from_arrays([keys.take(indices_of(positions))], ["key"])
+    named = pa.Table.from_arrays([keys.take(build_array(positions))], ["key"])
     order = pc.sort_indices(named, sort_keys=[("key", "ascending")])
-    return positions[values_of(pa.chunked_array([order.cast(pa.int64())]))]
-
-
-def _paths(paths: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pa.chunked_array([keys_of_arrays(chunk, None) for chunk in paths.chunks], pa.string())
+    return positions[read_numbers(order)]

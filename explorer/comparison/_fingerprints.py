@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.comparison._numbers import null_mask, values_of
+from explorer.comparison._numbers import null_mask
+from explorer.log.plain_arrays import Flags, read_numbers
 from explorer.log.text_bytes import offsets_of
 
 Fingerprints = npt.NDArray[np.uint64]
@@ -34,9 +35,9 @@ def fingerprint(files: pa.Table, fields: Sequence[str]) -> Fingerprints:
     return total
 
 
-def text_maps_differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+def text_maps_differ(before: pa.ChunkedArray, after: pa.ChunkedArray) -> Flags:
     """Where two columns of maps of strings have different entries, in whatever order."""
-    differ: npt.NDArray[np.bool_] = _column(before) != _column(after)
+    differ: Flags = _column(before) != _column(after)
     return differ
 
 
@@ -55,7 +56,7 @@ def _column(values: pa.ChunkedArray) -> Fingerprints:
     if pa.types.is_string(kind):
         chunks = [_texts(chunk) for chunk in values.chunks]
         return np.concatenate(chunks)
-    numbers = _mixed(values_of(values).view(np.uint64), "number")
+    numbers = _mixed(read_numbers(values).view(np.uint64), "number")
     numbers[null_mask(values)] = 0
     return numbers
 
@@ -71,7 +72,7 @@ def _texts(texts: pa.Array) -> Fingerprints:
     pieces = map(content.read, np.diff(ends).tolist())
     hashes = np.fromiter(map(hash, pieces), np.int64, len(texts))
     hashes[hashes == 0] = 1  # 0 is what is not there; the empty string is
-    hashes[null_mask(pa.chunked_array([texts]))] = 0
+    hashes[null_mask(texts)] = 0
     return hashes.view(np.uint64)
 
 
@@ -81,9 +82,9 @@ def _maps(maps: pa.MapArray) -> Fingerprints:
     entries = _mixed(_repeated(maps.keys), "key") + _mixed(_repeated(maps.items), "value")
     ends = np.zeros(len(entries) + 1, np.uint64)
     np.cumsum(_mixed(entries, "entry"), out=ends[1:])
-    offsets = np.frombuffer(maps.buffers()[1], np.int32, len(maps) + 1, maps.offset * 4)
+    offsets = offsets_of(maps)
     sums: Fingerprints = ends[offsets[1:]] - ends[offsets[:-1]]
-    sums[null_mask(pa.chunked_array([maps]))] = 0
+    sums[null_mask(maps)] = 0
     return sums
 
 
@@ -91,8 +92,7 @@ def _repeated(texts: pa.Array) -> Fingerprints:
     """Hashes of strings of which few differ: each is hashed once."""
     encoded = pc.dictionary_encode(texts)
     distinct = np.append(_texts(encoded.dictionary), np.uint64(0))
-    codes = values_of(pa.chunked_array([encoded.indices]))
-    codes[null_mask(pa.chunked_array([texts]))] = len(distinct) - 1
+    codes = np.where(null_mask(texts), len(distinct) - 1, read_numbers(encoded.indices))
     found: Fingerprints = distinct[codes]
     return found
 

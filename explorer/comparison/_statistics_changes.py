@@ -64,7 +64,7 @@ def statistics_changes(older: Snapshot, newer: Snapshot, watch: Watch = UNWATCHE
     - `files_*`, `bounded_*`, `counted_*`, `wide_*`, `minimum_*`, `maximum_*`, `null_count_*`
       as in `ColumnSummary`, for `before` and `after`
     """
-    before, after = summarise(older, watch), summarise(newer, watch)
+    before, after = summarise_statistics(older, watch), summarise_statistics(newer, watch)
     names = [*after, *(name for name in before if name not in after)]
     rows = [(before.get(name), after.get(name)) for name in names]
     arrays = {"path": string_column([_path(*row) for row in rows])}
@@ -76,7 +76,7 @@ def statistics_changes(older: Snapshot, newer: Snapshot, watch: Watch = UNWATCHE
     return pa.Table.from_arrays(list(arrays.values()), list(arrays))
 
 
-def summarise(
+def summarise_statistics(
     snapshot: Snapshot, watch: Watch = UNWATCHED
 ) -> Mapping[tuple[str, ...], ColumnSummary]:
     """What a version's statistics say, by the physical path of the column."""

@@ -12,14 +12,14 @@ import pyarrow.compute as pc
 from explorer.comparison._file_pairs import (
     COMPARED_FIELDS,
     FilePairs,
-    Flags,
     differing_fields,
     pair_files,
 )
-from explorer.comparison._numbers import Positions, indices_of, null_mask, take, values_of
+from explorer.comparison._numbers import Positions, null_mask, take
 from explorer.comparison.looked_up_files import SomeFiles
 from explorer.comparison.routes import Candidates, Route, recorded_fields
-from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.actions.columns import string_column
+from explorer.log.plain_arrays import ZERO, Flags, build_array, read_numbers
 from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
@@ -38,8 +38,6 @@ ADDED_COLUMNS = (
 
 STAYED_COLUMNS = ("path", *COMPARED_FIELDS, "num_records")
 """What is read of files that both versions have."""
-
-_NOTHING_HIDDEN = int64_column([0])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,8 +189,8 @@ class FileChanges:
             "num_records_after": after.column("num_records"),
             "deletion_vector_before": before.column("deletion_vector"),
             "deletion_vector_after": after.column("deletion_vector"),
-            "cardinality_before": hidden_rows(before),
-            "cardinality_after": hidden_rows(after),
+            "cardinality_before": count_hidden_rows(before),
+            "cardinality_after": count_hidden_rows(after),
         }
         return pa.Table.from_arrays(list(columns.values()), list(columns))
 
@@ -203,8 +201,8 @@ class FileChanges:
         return RowChanges(
             added=_live_rows(self.added),
             removed=_live_rows(self.removed),
-            hidden=_growth(hidden_rows(stayed.before), hidden_rows(stayed.after)),
-            restored=_growth(hidden_rows(stayed.after), hidden_rows(stayed.before)),
+            hidden=_growth(count_hidden_rows(stayed.before), count_hidden_rows(stayed.after)),
+            restored=_growth(count_hidden_rows(stayed.after), count_hidden_rows(stayed.before)),
             recounted=_recounted(stayed),
         )
 
@@ -213,15 +211,15 @@ def _listed(files: SomeFiles, positions: Positions, snapshot: Snapshot) -> pa.Ta
     return snapshot.with_logical_names(files.read(positions, ADDED_COLUMNS))
 
 
-def hidden_rows(files: pa.Table) -> pa.ChunkedArray:
+def count_hidden_rows(files: pa.Table) -> pa.ChunkedArray:
     """How many rows of each file its deletion vector hides, null where it does not say."""
     vectors = files.column("deletion_vector")
     cardinality = pc.struct_field(vectors, "cardinality")
-    return pc.if_else(pc.is_null(vectors), _NOTHING_HIDDEN, cardinality)
+    return pc.if_else(pc.is_null(vectors), ZERO, cardinality)
 
 
 def _live_rows(files: pa.Table) -> int | None:
-    records, hidden = files.column("num_records"), hidden_rows(files)
+    records, hidden = files.column("num_records"), count_hidden_rows(files)
     if records.null_count or hidden.null_count:
         return None
     return sum_of(records) - sum_of(hidden)
@@ -238,17 +236,17 @@ def _growth(before: pa.ChunkedArray, after: pa.ChunkedArray) -> int | None:
 def _recounted(stayed: _Stayed) -> int | None:
     before, after = (side.column("num_records") for side in (stayed.before, stayed.after))
     unknown = null_mask(before) | null_mask(after)
-    sizes = (values_of(side.column("size")) for side in (stayed.before, stayed.after))
+    sizes = (read_numbers(side.column("size")) for side in (stayed.before, stayed.after))
     # the same bytes hold the same rows, whether statistics were added or removed
     if (unknown & np.not_equal(*sizes)).any():
         return None
-    known = indices_of(np.flatnonzero(~unknown))
+    known = build_array(np.flatnonzero(~unknown))
     return sum_of(after.take(known)) - sum_of(before.take(known))
 
 
 def _names_of(differing: Flags, fields: tuple[str, ...]) -> pa.ChunkedArray:
     """By row, the fields whose flag is set."""
-    names = string_column(fields).take(indices_of(np.nonzero(differing)[1]))
+    names = string_column(fields).take(build_array(np.nonzero(differing)[1]))
     offsets = np.zeros(len(differing) + 1, np.int32)
     np.cumsum(differing.sum(axis=1), out=offsets[1:])
     buffers = [None, pa.py_buffer(offsets)]

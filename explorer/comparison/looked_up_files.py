@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.comparison._file_pairs import pair_files
-from explorer.comparison._numbers import Positions, indices_of, take
+from explorer.comparison._numbers import Positions, take
 from explorer.log.actions.columns import empty_table
 from explorer.log.actions.record_counts import record_counts
 from explorer.log.load import LoadedVersion
+from explorer.log.plain_arrays import build_array
 from explorer.log.reconcile.key_columns import KEY_COLUMNS, keys_of
 from explorer.table.snapshot import Snapshot
 
@@ -86,7 +87,7 @@ class LookedUpFiles:
         # the log may have been read another way since, and be in another order
         pairs = pair_files(names, found)
         ordered = pairs.same_after[pairs.same_before.argsort()]
-        return found.select(list(columns)).take(indices_of(ordered))
+        return found.select(list(columns)).take(build_array(ordered))
 
     def _lookup(self, keys: pa.ChunkedArray, columns: Sequence[str]) -> pa.Table:
         def lookup(loaded: LoadedVersion) -> pa.Table:

@@ -12,13 +12,10 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from explorer.protocol.actions import Metadata
+from explorer.protocol.actions import FieldPath, Metadata
 from explorer.protocol.actions import Protocol as ProtocolAction
 from explorer.protocol.features.column_mapping import column_mapping_mode, field_id, physical_name
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
-
-Path: TypeAlias = tuple[str, ...]
-"""A logical field path, with `element`, `key` and `value` where it leads into those."""
 
 _Identity: TypeAlias = Callable[[StructField], Hashable]
 _Rules: TypeAlias = tuple[tuple[_Identity, _Identity], ...]
@@ -33,8 +30,8 @@ class MatchedField:
 
     before: StructField | None
     after: StructField | None
-    path_before: Path
-    path_after: Path
+    path_before: FieldPath
+    path_after: FieldPath
     is_moved: bool = False
 
 
@@ -45,8 +42,8 @@ class MatchedType:
 
     before: DataType
     after: DataType
-    path_before: Path
-    path_after: Path
+    path_before: FieldPath
+    path_after: FieldPath
     null_before: bool | None = None
     null_after: bool | None = None
 
@@ -106,7 +103,7 @@ def _name_in_lower_case(field: StructField) -> Hashable:
 
 
 def _structs(
-    before: StructType, after: StructType, above: Path, below: Path, rules: _Rules
+    before: StructType, after: StructType, above: FieldPath, below: FieldPath, rules: _Rules
 ) -> Iterator[Match]:
     pairs = _pairs(before.fields, after.fields, rules)
     partner = {new: old for old, new in pairs}
@@ -134,7 +131,7 @@ def _structs(
 
 
 def _types(
-    before: DataType, after: DataType, above: Path, below: Path, rules: _Rules
+    before: DataType, after: DataType, above: FieldPath, below: FieldPath, rules: _Rules
 ) -> Iterator[Match]:
     stack: list[MatchedType] = [
         MatchedType(before=before, after=after, path_before=above, path_after=below)

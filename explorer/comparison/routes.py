@@ -18,12 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.comparison._aligned_files import find_runs, same_texts
-from explorer.comparison._file_pairs import COMPARED_FIELDS, Flags
+from explorer.comparison._file_pairs import COMPARED_FIELDS
 from explorer.comparison._fingerprints import Fingerprints, fingerprint
-from explorer.comparison._numbers import Positions, null_mask, values_of
+from explorer.comparison._numbers import Positions, null_mask
 from explorer.comparison.looked_up_files import HeldFiles, LookedUpFiles, SomeFiles
-from explorer.log.json_tokens import mask_of
 from explorer.log.load import LoadedVersion
+from explorer.log.plain_arrays import Flags, build_array, read_numbers
 from explorer.log.reconcile.key_columns import KEY_COLUMNS, decided_keys, keys_of
 from explorer.log.reconcile.tail import Tail
 from explorer.log.state.file_columns import FileColumns
@@ -159,7 +159,7 @@ class _Prints:
         if rows.all():
             return self
         # to take them by their places would join all chunks first
-        return _Prints(keys=self.keys.filter(mask_of(rows)), prints=self.prints[rows])
+        return _Prints(keys=self.keys.filter(build_array(rows)), prints=self.prints[rows])
 
 
 def _fingerprints(snapshot: Snapshot, fields: Sequence[str], watch: Watch) -> _Prints:
@@ -181,7 +181,7 @@ def _differing_keys(before: _Prints, after: _Prints) -> pa.ChunkedArray:
     aligned = same_texts(before.keys, after.keys, runs)
     left, right = before.only(~aligned[0]), after.only(~aligned[1])
     found = pc.index_in(right.keys, value_set=left.keys)
-    at: Positions = values_of(found)
+    at: Positions = read_numbers(found)
     same = ~null_mask(found)
     same[same] = left.prints[at[same]] == right.prints[same]
     # a broken log may hold a key twice: only one and one are the same

@@ -70,7 +70,7 @@ def protocol_change(older: Snapshot, newer: Snapshot) -> ProtocolChange:
     """What readers and writers must know now, or no longer."""
     supported = [supported_features(snapshot.protocol) for snapshot in (older, newer)]
     active = [
-        active_features(snapshot.protocol, snapshot.metadata, _schema(snapshot))
+        active_features(snapshot.protocol, snapshot.metadata, _schema(snapshot), _domains(snapshot))
         for snapshot in (older, newer)
     ]
     return ProtocolChange(

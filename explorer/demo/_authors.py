@@ -9,7 +9,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class AuthorEngine:
     """An engine as its commits show it.
 
     `name_file` makes the name of a data file from the number of the task, a
@@ -28,7 +28,7 @@ class Author:
     """A person or a job at work with one engine."""
 
     user_name: str
-    engine: Engine
+    engine: AuthorEngine
 
 
 def _spark_name(task: int, unique: UUID, codec: str) -> str:
@@ -41,31 +41,31 @@ def _kernel_name(task: int, unique: UUID, codec: str) -> str:
 
 
 # each of these can write a table with in-commit timestamps; delta-rs, for one, cannot yet
-_SPARK_4_0 = Engine(
+_SPARK_4_0 = AuthorEngine(
     info="Apache-Spark/4.0.1 Delta-Lake/4.0.0",
     codec="snappy",
     name_file=_spark_name,
     writes_remove_statistics=False,
 )
-_SPARK_4_2 = Engine(
+_SPARK_4_2 = AuthorEngine(
     info="Apache-Spark/4.2.0 Delta-Lake/4.4.0",
     codec="snappy",
     name_file=_spark_name,
     writes_remove_statistics=True,
 )
-_DATABRICKS = Engine(
+_DATABRICKS = AuthorEngine(
     info="Databricks-Runtime/16.4.x-photon-scala2.12",
     codec="zstd",
     name_file=_spark_name,
     writes_remove_statistics=True,
 )
-_FLINK = Engine(
+_FLINK = AuthorEngine(
     info="Kernel-4.4.0/DeltaFlinkSink",
     codec="zstd",
     name_file=_kernel_name,
     writes_remove_statistics=True,
 )
-_KERNEL_RUST = Engine(
+_KERNEL_RUST = AuthorEngine(
     info="delta-kernel-rs/0.27.0 supplier-import",
     codec="zstd",
     name_file=_kernel_name,

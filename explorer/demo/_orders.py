@@ -8,20 +8,28 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from explorer.protocol.schema import DecimalType, PrimitiveType, StructField, StructType
+from explorer.protocol.schema import (
+    LONG,
+    STRING,
+    TIMESTAMP,
+    DecimalType,
+    PrimitiveType,
+    StructField,
+    StructType,
+)
 
 PARTITION_COLUMN = "country"
 
 FIRST_SCHEMA = StructType(
     fields=(
-        StructField(name="order_id", data_type=PrimitiveType(name="long")),
-        StructField(name="customer_id", data_type=PrimitiveType(name="long")),
-        StructField(name="ordered_at", data_type=PrimitiveType(name="timestamp")),
-        StructField(name="product", data_type=PrimitiveType(name="string")),
+        StructField(name="order_id", data_type=LONG),
+        StructField(name="customer_id", data_type=LONG),
+        StructField(name="ordered_at", data_type=TIMESTAMP),
+        StructField(name="product", data_type=STRING),
         StructField(name="quantity", data_type=PrimitiveType(name="integer")),
         StructField(name="price", data_type=DecimalType(precision=10, scale=2)),
-        StructField(name="status", data_type=PrimitiveType(name="string")),
-        StructField(name=PARTITION_COLUMN, data_type=PrimitiveType(name="string")),
+        StructField(name="status", data_type=STRING),
+        StructField(name=PARTITION_COLUMN, data_type=STRING),
     )
 )
 """The schema at version 0; columns come and change their names later."""

@@ -31,7 +31,7 @@ Matches = dict[str, list[int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Predicate:
+class RowFilter:
     """A condition as the log shows it, and which rows fulfil it (null counts as no).
 
     `mask` sees the rows under physical names.
@@ -51,19 +51,19 @@ class _Replacement:
     num_copied: int
 
 
-def delete(shop: ShopTable, work: Work, predicate: Predicate) -> Outcome:
+def delete(shop: ShopTable, work: Work, predicate: RowFilter) -> Outcome:
     """Delete rows: whole files by tombstones, single rows by deletion vectors."""
     matched = _find(shop, predicate)
     return _deletion(shop, predicate, matched, hide_rows(shop, work, matched))
 
 
-def delete_inline(shop: ShopTable, predicate: Predicate) -> Outcome:
+def delete_inline(shop: ShopTable, predicate: RowFilter) -> Outcome:
     """Delete a few rows, with the deletion vectors in the log itself."""
     matched = _find(shop, predicate)
     return _deletion(shop, predicate, matched, hide_rows_inline(shop, matched))
 
 
-def update_status(shop: ShopTable, work: Work, predicate: Predicate, status: str) -> Outcome:
+def update_status(shop: ShopTable, work: Work, predicate: RowFilter, status: str) -> Outcome:
     """Set the status of the orders that fulfil the predicate."""
     matched = _find(shop, predicate)
     before = _rows_at(shop, matched)
@@ -95,7 +95,7 @@ def update_status(shop: ShopTable, work: Work, predicate: Predicate, status: str
 
 
 def merge(
-    shop: ShopTable, work: Work, shipped: Predicate, refused: Predicate, generated: pa.Table
+    shop: ShopTable, work: Work, shipped: RowFilter, refused: RowFilter, generated: pa.Table
 ) -> Outcome:
     """Take over a carrier's report: ship some orders, drop some, insert late ones."""
     dropped, updated = _find(shop, refused), _find(shop, shipped)
@@ -124,7 +124,7 @@ def merge(
     )
 
 
-def _find(shop: ShopTable, predicate: Predicate) -> Matches:
+def _find(shop: ShopTable, predicate: RowFilter) -> Matches:
     found: Matches = {}
     for path, file in shop.live.items():
         mask = predicate.mask(shop.align([file.rows])).combine_chunks()
@@ -178,7 +178,7 @@ def _vector_counts(done: _Replacement) -> dict[str, int]:
 
 
 def _deletion(
-    shop: ShopTable, predicate: Predicate, matched: Matches, hidden: list[LiveFile]
+    shop: ShopTable, predicate: RowFilter, matched: Matches, hidden: list[LiveFile]
 ) -> Outcome:
     removed = [shop.live[path] for path in matched]
     done = _Replacement(removed=removed, added=hidden, changes=[], num_copied=0)
@@ -204,7 +204,7 @@ def _deletion(
     )
 
 
-def _merge_parameters(shipped: Predicate, refused: Predicate) -> dict[str, str]:
+def _merge_parameters(shipped: RowFilter, refused: RowFilter) -> dict[str, str]:
     matched = [
         {"predicate": refused.text, "actionType": "delete"},
         {"predicate": shipped.text, "actionType": "update"},

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from explorer.demo._authors import ANNA, BEN, IMPORTER, NIGHTLY, NIGHTLY_OLD, STREAM, Author
 from explorer.demo._operations import append, end_vacuum, optimize, start_vacuum, stream
 from explorer.demo._orders import build_orders
-from explorer.demo._row_changes import Predicate, delete, delete_inline, merge, update_status
+from explorer.demo._row_changes import RowFilter, delete, delete_inline, merge, update_status
 from explorer.demo._shop_table import Outcome, ShopTable, Work
 from explorer.demo._table_changes import (
     add_text_column,
@@ -27,17 +27,17 @@ from explorer.demo._table_changes import (
     rename_column,
     set_properties,
 )
+from explorer.protocol.actions import EPOCH
 
 Operation = Callable[[ShopTable, Work], Outcome]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MS = 24 * 3600 * 1000
 _STREAM_ID = "6f2b8f0e-4f0c-4d7c-9a55-0c6a3f7b21d4"
 _WRONG_COUNTRY = "XX"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class StoryStep:
     """One commit of the story, `days` before now."""
 
     days: float
@@ -92,7 +92,7 @@ def _wrong_import(shop: ShopTable, work: Work) -> Outcome:
 
 
 def _undo_import(shop: ShopTable, work: Work) -> Outcome:
-    wrong = Predicate(
+    wrong = RowFilter(
         text=f"(country#71 = {_WRONG_COUNTRY})",
         mask=lambda rows: pc.equal(rows.column("country"), _WRONG_COUNTRY),
     )
@@ -122,9 +122,9 @@ def _forget_few(shop: ShopTable, work: Work) -> Outcome:
     return delete_inline(shop, _customers(10_000 + int(shop.rng.random() * 8_800), 6))
 
 
-def _between(status: str, work: Work, newest: float, oldest: float) -> Predicate:
+def _between(status: str, work: Work, newest: float, oldest: float) -> RowFilter:
     start, end = (_time_before(work, days) for days in (oldest, newest))
-    return Predicate(
+    return RowFilter(
         text=f"(((status#67 = {status}) AND (ordered_at#63 >= {start:%Y-%m-%d %H:%M:%S})) "
         f"AND (ordered_at#63 < {end:%Y-%m-%d %H:%M:%S}))",
         mask=lambda rows: pc.and_(
@@ -137,8 +137,8 @@ def _between(status: str, work: Work, newest: float, oldest: float) -> Predicate
     )
 
 
-def _customers(first: int, count: int) -> Predicate:
-    return Predicate(
+def _customers(first: int, count: int) -> RowFilter:
+    return RowFilter(
         text=f"((customer_id#62L >= {first}) AND (customer_id#62L < {first + count}))",
         mask=lambda rows: pc.and_(
             pc.greater_equal(rows.column("customer_id"), first),
@@ -148,7 +148,7 @@ def _customers(first: int, count: int) -> Predicate:
 
 
 def _time_before(work: Work, days: float) -> datetime:
-    return (_EPOCH + timedelta(milliseconds=work.at - int(days * _DAY_MS))).replace(microsecond=0)
+    return (EPOCH + timedelta(milliseconds=work.at - int(days * _DAY_MS))).replace(microsecond=0)
 
 
 def _instant(time: datetime) -> pa.Scalar:
@@ -167,13 +167,13 @@ def _rename(old: str, new: str) -> Operation:
     return lambda shop, _: rename_column(shop, old, new)
 
 
-def _trading(newest: float, oldest: float, author: Author, count: int) -> list[Step]:
+def _trading(newest: float, oldest: float, author: Author, count: int) -> list[StoryStep]:
     """A nightly batch and a streamed micro-batch for each day of a span."""
     steps = []
     day = oldest
     while day > newest:
-        steps.append(Step(days=day, author=author, operation=_batch(count)))
-        steps.append(Step(days=day - 0.45, author=STREAM, operation=_micro_batch(count // 4)))
+        steps.append(StoryStep(days=day, author=author, operation=_batch(count)))
+        steps.append(StoryStep(days=day - 0.45, author=STREAM, operation=_micro_batch(count // 4)))
         day -= 2.0
     return steps
 
@@ -184,59 +184,62 @@ _CHANGE_FEED = {"delta.enableChangeDataFeed": "true"}
 _VECTORS = {"delta.enableDeletionVectors": "true"}
 
 _SPECIAL = [
-    Step(days=45.0, author=ANNA, operation=create),
-    Step(days=44.9, author=NIGHTLY_OLD, operation=_batch(9_000, timedelta(days=60))),
-    Step(days=44.2, author=STREAM, operation=_micro_batch(300)),
-    Step(days=43.6, author=IMPORTER, operation=_wrong_import),
-    Step(days=43.5, author=BEN, operation=_undo_import),
-    Step(
+    StoryStep(days=45.0, author=ANNA, operation=create),
+    StoryStep(days=44.9, author=NIGHTLY_OLD, operation=_batch(9_000, timedelta(days=60))),
+    StoryStep(days=44.2, author=STREAM, operation=_micro_batch(300)),
+    StoryStep(days=43.6, author=IMPORTER, operation=_wrong_import),
+    StoryStep(days=43.5, author=BEN, operation=_undo_import),
+    StoryStep(
         days=36.1,
         author=ANNA,
         operation=_set(_CHANGE_FEED, "changeDataFeed"),
     ),
-    Step(days=35.3, author=NIGHTLY_OLD, operation=_ship),
-    Step(days=33.2, author=NIGHTLY_OLD, operation=_carrier_report),
-    Step(days=31.30, author=NIGHTLY_OLD, operation=start_vacuum),
-    Step(days=31.29, author=NIGHTLY_OLD, operation=end_vacuum),
-    Step(days=30.4, author=NIGHTLY_OLD, operation=optimize),
-    Step(
+    StoryStep(days=35.3, author=NIGHTLY_OLD, operation=_ship),
+    StoryStep(days=33.2, author=NIGHTLY_OLD, operation=_carrier_report),
+    StoryStep(days=31.30, author=NIGHTLY_OLD, operation=start_vacuum),
+    StoryStep(days=31.29, author=NIGHTLY_OLD, operation=end_vacuum),
+    StoryStep(days=30.4, author=NIGHTLY_OLD, operation=optimize),
+    StoryStep(
         days=27.1,
         author=ANNA,
         operation=_set(_VECTORS, "deletionVectors"),
     ),
-    Step(days=26.6, author=BEN, operation=_forget_customers),
-    Step(days=25.3, author=NIGHTLY, operation=_ship),
-    Step(
+    StoryStep(days=26.6, author=BEN, operation=_forget_customers),
+    StoryStep(days=25.3, author=NIGHTLY, operation=_ship),
+    StoryStep(
         days=23.4,
         author=ANNA,
         operation=_add("channel", "web, app or marketplace"),
     ),
-    Step(days=21.3, author=NIGHTLY, operation=_carrier_report),
-    Step(days=19.2, author=ANNA, operation=lambda shop, _: map_columns(shop)),
-    Step(days=19.1, author=ANNA, operation=_rename("price", "unit_price")),
-    Step(days=17.3, author=NIGHTLY, operation=_ship),
-    Step(days=15.6, author=BEN, operation=_forget_customers),
-    Step(days=14.4, author=NIGHTLY, operation=optimize),
-    Step(
+    StoryStep(days=21.3, author=NIGHTLY, operation=_carrier_report),
+    StoryStep(days=19.2, author=ANNA, operation=lambda shop, _: map_columns(shop)),
+    StoryStep(days=19.1, author=ANNA, operation=_rename("price", "unit_price")),
+    StoryStep(days=17.3, author=NIGHTLY, operation=_ship),
+    StoryStep(days=15.6, author=BEN, operation=_forget_customers),
+    StoryStep(days=14.4, author=NIGHTLY, operation=optimize),
+    StoryStep(
         days=11.4,
         author=ANNA,
         operation=_add("gift_note", "what the card says"),
     ),
-    Step(days=9.3, author=NIGHTLY, operation=_carrier_report),
-    Step(days=8.6, author=BEN, operation=_forget_few),
-    Step(days=6.3, author=NIGHTLY, operation=_ship),
-    Step(days=5.6, author=BEN, operation=_forget_customers),
-    Step(days=3.3, author=NIGHTLY, operation=_carrier_report),
-    Step(days=1.3, author=NIGHTLY, operation=_ship),
+    StoryStep(days=9.3, author=NIGHTLY, operation=_carrier_report),
+    StoryStep(days=8.6, author=BEN, operation=_forget_few),
+    StoryStep(days=6.3, author=NIGHTLY, operation=_ship),
+    StoryStep(days=5.6, author=BEN, operation=_forget_customers),
+    StoryStep(days=3.3, author=NIGHTLY, operation=_carrier_report),
+    StoryStep(days=1.3, author=NIGHTLY, operation=_ship),
 ]
 
-STORY: tuple[Step, ...] = tuple(
+STORY: tuple[StoryStep, ...] = tuple(
     sorted(
         [
             *_SPECIAL,
             *_trading(27.5, 42.8, NIGHTLY_OLD, 900),
             *_trading(1.0, 26.8, NIGHTLY, 1_100),
-            *(Step(days=day, author=STREAM, operation=_micro_batch(280)) for day in _LAST_HOURS),
+            *(
+                StoryStep(days=day, author=STREAM, operation=_micro_batch(280))
+                for day in _LAST_HOURS
+            ),
         ],
         key=lambda step: -step.days,
     )

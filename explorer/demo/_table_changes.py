@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import orjson
 
 from explorer.demo._orders import FIRST_SCHEMA, PARTITION_COLUMN
 from explorer.demo._shop_table import Outcome, ShopTable, Work
-from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.actions import EPOCH, Metadata, Protocol
 from explorer.protocol.features.column_mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY
-from explorer.protocol.schema import PrimitiveType, StructField, StructType, render_schema
+from explorer.protocol.schema import STRING, StructField, StructType, render_schema
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_ID = "delta.columnMapping.maxColumnId"
 _FIRST_PROPERTIES = {"delta.enableInCommitTimestamps": "true"}
 _READER_FEATURES = frozenset({"columnMapping", "deletionVectors"})
@@ -34,7 +33,7 @@ def create(shop: ShopTable, work: Work) -> Outcome:
         schema_string=render_schema(FIRST_SCHEMA),
         partition_columns=(PARTITION_COLUMN,),
         configuration=_FIRST_PROPERTIES,
-        created_time=_EPOCH + timedelta(milliseconds=work.at - 40),
+        created_time=EPOCH + timedelta(milliseconds=work.at - 40),
     )
     return Outcome(
         operation="CREATE TABLE",
@@ -92,7 +91,7 @@ def rename_column(shop: ShopTable, old: str, new: str) -> Outcome:
 
 def add_text_column(shop: ShopTable, name: str, comment: str) -> Outcome:
     """Add a column of strings; older rows read as null."""
-    kind = PrimitiveType(name="string")
+    kind = STRING
     shown = StructField(name=name, data_type=kind, metadata={"comment": comment})
     metadata, stored = shop.metadata, shown
     if shop.mapping_mode != "none":

@@ -8,16 +8,13 @@ has a million escapes.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import string_column
-from explorer.log.plain_arrays import build_array
+from explorer.log.plain_arrays import Numbers, build_array
 from explorer.log.text_bytes import Bytes, Offsets, holds_byte, offsets_of, pieces_of_bytes
 from explorer.protocol.paths import decode_path
-
-Numbers = npt.NDArray[np.int64]
 
 _PERCENT, _DOT, _SLASH = map(ord, "%./")
 _PIECE = 32_768

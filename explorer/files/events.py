@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,14 +20,25 @@ from explorer.errors import CorruptLogError, DeltaError
 from explorer.files._event_lines import LINES, VECTOR, read_json, read_lines, unreadable
 from explorer.files.name_index import codes_of
 from explorer.files.store_paths import Places, file_of_each, places_of
-from explorer.log.actions.columns import DELETION_VECTOR, string_column
+from explorer.log.actions.columns import DELETION_VECTOR, string_scalar
+from explorer.log.checkpoint.json_checkpoint import read_json_checkpoint
 from explorer.log.folder.listing import CheckpointFiles, LogListing
-from explorer.log.plain_arrays import build_array, in_one_piece, read_values
+from explorer.log.plain_arrays import (
+    EMPTY,
+    Numbers,
+    build_array,
+    in_one_piece,
+    read_numbers,
+    read_values,
+)
+from explorer.log.small_file import MOST_SIDECARS
 from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER, render_commit_path
 from explorer.protocol.paths import decode_path, is_absolute
 from explorer.storage.at_once import at_once
+from explorer.storage.parquet.file_bytes import ParquetBytes
+from explorer.storage.parquet.reader import ParquetReader
 from explorer.storage.ports import ReadStore
 from explorer.table.table import contiguous_run
 
@@ -51,8 +61,11 @@ _BLOCK = 4 * 2**20
 _PARSERS = 2
 """Blocks that are parsed at once: splitting and joining columns leave pyarrow's threads idle."""
 
-_Block = tuple[list[bytes], npt.NDArray[np.int64]]
+_Block = tuple[list[bytes], Numbers]
 """Whole commits, and their versions."""
+
+_UNREADABLE = (DeltaError, pa.ArrowException, OSError, ValueError, LookupError, TypeError)
+"""What reading a damaged checkpoint may raise, pyarrow's errors included."""
 
 _KINDS = {ADD: "add", REMOVE: "remove", CHANGE: "cdc"}
 _TIMES = {ADD: "modificationTime", REMOVE: "deletionTimestamp", CHANGE: None}
@@ -64,13 +77,17 @@ class FileEvents:
 
     `time` is an add's modification time or a remove's deletion timestamp, in milliseconds.
     Where the log does not begin with version 0, `first` is that of a checkpoint, and what
-    it holds stands before everything else, as of its version. `root` is the table's place.
+    it holds stands before everything else, as of its version: the first `num_base` rows, which
+    are no changes. The commit of that version follows where it is left (`has_first_commit`).
+    `root` is the table's place.
     """
 
     first: int
     last: int
     table: pa.Table
     root: str
+    num_base: int = 0
+    has_first_commit: bool = True
 
     @cached_property
     def files(self) -> tuple[pa.ChunkedArray, pa.ChunkedArray | None]:
@@ -78,12 +95,12 @@ class FileEvents:
         return file_of_each(self.table, self.root)
 
     @cached_property
-    def file_codes(self) -> npt.NDArray[np.int64]:
+    def file_codes(self) -> Numbers:
         """A number for each logical file (path and deletion vector) of each row."""
         return _codes(self.table)
 
     @cached_property
-    def newest_rows(self) -> npt.NDArray[np.int64]:
+    def newest_rows(self) -> Numbers:
         """Where the last event of each logical file stands, change files left out."""
         codes, order = self.file_codes, np.arange(self.table.num_rows)
         files = read_values(self.table.column("kind")) != CHANGE
@@ -96,14 +113,14 @@ class FileEvents:
         """The last event of each logical file, change files left out."""
         return self._at(self.table, self.newest_rows)
 
-    def places(self, rows: npt.NDArray[np.int64]) -> Places:
+    def places(self, rows: Numbers) -> Places:
         """`places_of` the files of some rows."""
         names = self.files[0]
         if len(rows) < len(names):
             names = names.take(build_array(rows))
         return places_of(self._at(self.table, rows), self.root, names)
 
-    def _at(self, table: pa.Table, rows: npt.NDArray[np.int64]) -> pa.Table:
+    def _at(self, table: pa.Table, rows: Numbers) -> pa.Table:
         # a table without removals has them all, and to take them would copy all of it
         return table if len(rows) == table.num_rows else table.take(build_array(rows))
 
@@ -126,21 +143,45 @@ def read_events(
     if newest is None:
         raise _no_beginning("The log is empty.")
     if run and run[0] == 0 and run[-1] == newest:
-        return _events(store, (0, newest), [], _kept(_read_commits(store, run, watch), keep))
+        table = _joined(_kept(_read_commits(store, run, watch), keep))
+        return FileEvents(first=0, last=newest, table=table, root=store.uri)
     lowest = run[0] - 1 if run and run[-1] == newest else newest
-    reason = "No checkpoint is there."
+    reason = _no_checkpoint(listing)
     for found in listing.checkpoints:
         if found.version < lowest:
             continue
         try:
-            base = list(_kept(_read_checkpoint(store, found), keep))
-        except (DeltaError, pa.ArrowException, KeyError, TypeError) as error:
+            base = _joined(_kept(_read_checkpoint(store, found), keep))
+        except _UNREADABLE as error:  # whatever is wrong with one: a later one may be whole
             reason = f"The checkpoint of version {found.version} cannot be read: {error}"[:300]
             continue
-        versions = [version for version in run if version > found.version]
+        versions = [version for version in run if version >= found.version]
         newer = _kept(_read_commits(store, versions, watch), keep)
-        return _events(store, (found.version, newest), base, newer)
+        return FileEvents(
+            first=found.version,
+            last=newest,
+            table=_joined([base, *newer]),
+            root=store.uri,
+            num_base=base.num_rows,
+            has_first_commit=found.version in versions,
+        )
     raise _no_beginning(reason)
+
+
+def _no_checkpoint(listing: LogListing) -> str:
+    """Why no checkpoint begins the log, where each is too old, or there is none."""
+    newest = listing.checkpoints[-1].version if listing.checkpoints else None
+    if newest is None:
+        broken = listing.incomplete_checkpoints
+        if not broken:
+            return "No checkpoint is there."
+        return (
+            f"The checkpoint of version {broken[-1].version} is incomplete, and no other is there."
+        )
+    return (
+        f"The newest checkpoint is that of version {newest}, and commits between it and the "
+        f"newest version are missing."
+    )
 
 
 def _kept(
@@ -149,11 +190,8 @@ def _kept(
     return events if keep is None else map(keep, events)
 
 
-def _events(
-    store: ReadStore, span: tuple[int, int], base: Sequence[pa.Table], newer: Iterable[pa.Table]
-) -> FileEvents:
-    table = pa.concat_tables([pa.Table.from_batches([], EVENTS), *base, *newer])
-    return FileEvents(first=span[0], last=span[1], table=table, root=store.uri)
+def _joined(pieces: Iterable[pa.Table]) -> pa.Table:
+    return pa.concat_tables([pa.Table.from_batches([], EVENTS), *pieces])
 
 
 def _read_commits(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator[pa.Table]:
@@ -176,7 +214,7 @@ def _blocks(store: ReadStore, versions: Sequence[int], watch: Watch) -> Iterator
             yield whole, numbers
 
 
-def _parse(block: list[bytes], versions: npt.NDArray[np.int64]) -> pa.Table:
+def _parse(block: list[bytes], versions: Numbers) -> pa.Table:
     """The events of whole commits, whose versions these are."""
     table, counts = read_lines(block)
     return _as_events(table, build_array(np.repeat(versions, counts)))
@@ -192,7 +230,7 @@ def _as_events(lines: pa.Table, versions: pa.Array) -> pa.Table:
 
 
 def _of_batch(lines: pa.RecordBatch, versions: pa.Array) -> list[pa.Table]:
-    parts: list[tuple[npt.NDArray[np.int64], pa.Table]] = []
+    parts: list[tuple[Numbers, pa.Table]] = []
     for kind, name in _KINDS.items():
         column = lines.column(name)
         if column.null_count == len(column):
@@ -244,15 +282,22 @@ def _read_checkpoint(store: ReadStore, files: CheckpointFiles) -> Iterator[pa.Ta
     """What a checkpoint holds, as events of its version."""
     sidecars: list[str] = []
     for name in files.names:
-        path = f"{LOG_FOLDER}/{name}"
-        rows = read_json(store.read(path)) if name.endswith(".json") else _read_parquet(store, path)
+        rows = _read_top_level(store, f"{LOG_FOLDER}/{name}")
         named = pc.struct_field(rows.column("sidecar").combine_chunks(), "path").drop_null()
         sidecars += pc.unique(named).to_pylist()
         yield _at(rows, files.version)
+    if len(sidecars) > MOST_SIDECARS:
+        raise unreadable(f"more than {MOST_SIDECARS:,} sidecars are named")
     for sidecar in sidecars:
         decoded = decode_path(sidecar)
         place = decoded if is_absolute(sidecar) else f"{SIDECAR_FOLDER}/{decoded}"
         yield _at(_read_parquet(store, place), files.version)
+
+
+def _read_top_level(store: ReadStore, path: str) -> pa.Table:
+    if path.endswith(".json"):
+        return read_json(read_json_checkpoint(store, path))
+    return _read_parquet(store, path)
 
 
 def _at(rows: pa.Table, version: int) -> pa.Table:
@@ -260,19 +305,28 @@ def _at(rows: pa.Table, version: int) -> pa.Table:
 
 
 def _read_parquet(store: ReadStore, path: str) -> pa.Table:
-    import pyarrow.parquet as pq  # only where all commits are read
-
-    with store.open_input(path) as source, pq.ParquetFile(source) as file:
-        found = file.schema_arrow
+    """Raises what pyarrow raises for files that it cannot read, and `ValueError` for footers
+    and pages that claim what they cannot hold."""
+    with ParquetBytes(store, path).open() as source:
+        source.check_footer()
+        file = ParquetReader(source)
         columns, kinds = [], []
         for field in LINES:
-            at = found.get_field_index(field.name)
+            at = file.schema.get_field_index(field.name)
             if at < 0:
                 continue
-            held = {inner.name for inner in found.field(at).type}
+            held = {inner.name for inner in file.schema.field(at).type}
             kinds.append(field.name)
             columns += [f"{field.name}.{inner.name}" for inner in field.type if inner.name in held]
-        rows = file.read(columns=columns)
+        groups = range(file.metadata.num_row_groups)
+        leaves = source.stored.leaves(file.metadata.schema, columns)
+        source.expect(groups, leaves)
+        source.check_pages(groups, leaves)
+        read = [file.read_group(group, leaves, use_threads=True) for group in groups]
+    if not read or not kinds:
+        return LINES.empty_table()
+    rows = pa.concat_tables(read)
+    rows.validate(full=True)  # Parquet does not promise that text is UTF-8
     arrays = [
         _fitted(rows.column(field.name), field.type)
         if field.name in kinds
@@ -300,7 +354,7 @@ def _fit(structs: pa.StructArray, wanted: pa.StructType) -> pa.StructArray:
     return pa.StructArray.from_arrays(children, fields=list(wanted), mask=structs.is_null())
 
 
-def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
+def _codes(table: pa.Table) -> Numbers:
     paths = table.column("path")
     # looking for one character is many times cheaper than an expression
     if any(may_begin_with(chunk, "/") or holds_byte(chunk, ":") for chunk in paths.chunks):
@@ -312,21 +366,16 @@ def _codes(table: pa.Table) -> npt.NDArray[np.int64]:
     if vectors.null_count == len(vectors):
         return codes
     one, two, three = (
-        pc.coalesce(pc.cast(pc.struct_field(vectors, name), pa.string()), _NOTHING)
+        pc.coalesce(pc.cast(pc.struct_field(vectors, name), pa.string()), EMPTY)
         for name in ("storage_type", "path_or_inline_dv", "offset")
     )
     unique = pc.dictionary_encode(pc.binary_join_element_wise(one, two, three, _BETWEEN))
-    marks = _indices(unique)
+    marks = read_numbers(unique.indices)
     both = codes * (len(unique.dictionary) + 1) + marks
-    return _indices(pc.dictionary_encode(build_array(both)))
+    return read_numbers(pc.dictionary_encode(build_array(both)).indices)
 
 
-def _indices(encoded: pa.DictionaryArray) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = read_values(encoded.indices).astype(np.int64)
-    return found
-
-
-_NOTHING, _BETWEEN = (string_column(["", "\0"])[at] for at in range(2))
+_BETWEEN = string_scalar("\0")
 
 
 def _no_beginning(reason: str) -> CorruptLogError:

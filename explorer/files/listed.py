@@ -15,13 +15,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import UnsupportedError
 from explorer.log.actions.columns import bool_column, int64_column
-from explorer.log.plain_arrays import build_array, read_values
+from explorer.log.plain_arrays import ZERO, Flags, build_array, read_values
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.storage.ports import ReadStore, offers
@@ -59,7 +58,7 @@ class ListedFiles:
             return pa.Table.from_arrays([paths, sizes, times], names=["path", "bytes", "modified"])
         return stat_files(store, paths)
 
-    def filter(self, mask: npt.NDArray[np.bool_]) -> ListedFiles:
+    def filter(self, mask: Flags) -> ListedFiles:
         """Those files that `mask` names."""
         chosen = build_array(mask)
         return replace(
@@ -199,7 +198,7 @@ def with_parents(path: str) -> Iterator[str]:
 def is_older(times_ms: pa.ChunkedArray, cutoff_ms: int) -> pa.ChunkedArray:
     """Which times are known and not after `cutoff_ms`."""
     # one that is unknown is null, or 0
-    numbers = read_values(pc.fill_null(times_ms, int64_column([0])[0]))
+    numbers = read_values(pc.fill_null(times_ms, ZERO))
     return pa.chunked_array([build_array((numbers <= cutoff_ms) & (numbers != 0))])
 
 

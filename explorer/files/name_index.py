@@ -12,11 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.plain_arrays import build_array, in_one_piece, read_values
+from explorer.log.plain_arrays import FALSE, Flags, Numbers, build_array, in_one_piece, read_values
 from explorer.log.text_bytes import offsets_of
 from explorer.storage.at_once import at_once
 
-Numbers = npt.NDArray[np.int64]
 Fingerprints = npt.NDArray[np.uint64]
 
 _AT_ONCE = 32_768
@@ -78,7 +77,7 @@ class NameIndex:
         found[rows] = np.where(same, at, _OPEN)
         return found
 
-    def _are_equal(self, wanted: pa.Array, rows: Numbers, at: Numbers) -> npt.NDArray[np.bool_]:
+    def _are_equal(self, wanted: pa.Array, rows: Numbers, at: Numbers) -> Flags:
         """Whether those of `wanted` in some rows are the texts at these places, which ascend."""
         cuts = np.searchsorted(at, self._starts)
         there = [
@@ -91,7 +90,7 @@ class NameIndex:
         if not there:
             return np.zeros(0, np.bool_)
         same = pc.equal(wanted.take(build_array(rows)), pa.concat_arrays(there))
-        return read_values(pc.fill_null(same, _FALSE))
+        return read_values(pc.fill_null(same, FALSE))
 
 
 def codes_of(names: pa.ChunkedArray) -> Numbers:
@@ -157,4 +156,3 @@ def _pieces(names: pa.ChunkedArray) -> list[pa.Array]:
 
 
 _NOWHERE = pa.Array.from_buffers(pa.int32(), 1, [None, pa.py_buffer(b"\xff" * 4)])[0]
-_FALSE = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x00")])[0]

@@ -22,15 +22,13 @@ from explorer.files.decoded_paths import (
     decode_in_pieces,
     may_need_normalising,
 )
-from explorer.log.actions.columns import bool_column, int64_column, string_column
-from explorer.log.plain_arrays import build_array, in_one_piece
+from explorer.log.actions.columns import int64_scalar, string_column, string_scalar
+from explorer.log.plain_arrays import EMPTY, FALSE, build_array, in_one_piece
 from explorer.log.text_bytes import holds_byte, may_begin_with
 from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.protocol.paths import normalise_path
 
-_NOTHING = string_column([""])[0]
 _NO_NAMES = string_column([])
-_FALSE = bool_column([False])[0]
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:)"
 # relative paths, as they stand or decoded, that may lead out of the root and back into it
 _LEADS_OUT = rf"{_ABSOLUTE}|(?:^|/)\.\.(?:/|$)"
@@ -139,8 +137,8 @@ def vector_places(vectors: pa.Array, root: str) -> Places:
     none. Raises `CorruptLogError` where one cannot be named."""
     kinds = pc.struct_field(vectors, "storage_type")
     places = pc.struct_field(vectors, "path_or_inline_dv")
-    by_unique = pc.coalesce(pc.equal(kinds, _scalar("u")), _FALSE)
-    by_path = pc.coalesce(pc.equal(kinds, _scalar("p")), _FALSE)
+    by_unique = pc.coalesce(pc.equal(kinds, string_scalar("u")), FALSE)
+    by_path = pc.coalesce(pc.equal(kinds, string_scalar("p")), FALSE)
     named = pc.unique(places.filter(by_unique)).drop_null()
     found = _places([_unique_names(named)])
     absolute = pc.unique(places.filter(by_path)).drop_null()
@@ -162,9 +160,9 @@ def file_of_each(files: pa.Table, root: str) -> tuple[pa.ChunkedArray, pa.Chunke
     kinds = pc.struct_field(vectors, "storage_type")
     places = pc.dictionary_encode(
         pc.binary_join_element_wise(
-            pc.coalesce(kinds, _NOTHING),
-            pc.coalesce(pc.struct_field(vectors, "path_or_inline_dv"), _NOTHING),
-            _NOTHING,
+            pc.coalesce(kinds, EMPTY),
+            pc.coalesce(pc.struct_field(vectors, "path_or_inline_dv"), EMPTY),
+            EMPTY,
         )
     )
     each = string_column([_vector_file(text, root) for text in places.dictionary.to_pylist()])
@@ -315,7 +313,7 @@ _PARSED_ONE_BY_ONE = 256
 def _unique_names(places: pa.Array) -> pa.Array:
     """`parse_relative_place` of many."""
     plain = pc.and_(
-        pc.equal(pc.utf8_length(places), _int(_PLACE)),
+        pc.equal(pc.utf8_length(places), int64_scalar(_PLACE)),
         pc.equal(pc.binary_length(places), pc.utf8_length(places)),
     )
     if len(places) < _PARSED_ONE_BY_ONE or not pc.all(plain).as_py():
@@ -360,11 +358,3 @@ def _relative_place(place: str) -> str:
             remedy="Restore the log file from a backup.",
             spec="Deletion Vector Descriptor Schema",
         ) from error
-
-
-def _scalar(text: str) -> pa.Scalar:
-    return string_column([text])[0]
-
-
-def _int(number: int) -> pa.Scalar:
-    return int64_column([number])[0]

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,15 +31,19 @@ from explorer.files.listed import (
 )
 from explorer.files.store_paths import NOWHERE, Places, data_places, file_of_each
 from explorer.log.folder.listing import LogListing
-from explorer.log.plain_arrays import build_array, read_values
+from explorer.log.plain_arrays import (
+    Flags,
+    Numbers,
+    build_array,
+    read_flags,
+    read_numbers,
+    read_values,
+)
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.filenames import TEMPORARY_NAME
-from explorer.table.commit_times import commit_times
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import contiguous_run
-from explorer.table.times import in_commit_times
-
-Flags = npt.NDArray[np.bool_]
+from explorer.table.times import commit_times, in_commit_times
 
 REMOVED = "removed from the table, and its retention has passed"
 STRAY = "no version knows it, and it is older than the retention"
@@ -95,16 +98,17 @@ NEVER_OLD: Final = Ages(cutoff_ms=-(2**62), retention_ms=2**62)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnkeptFiles:
     """The fate of files, row by row of `files` (path, bytes, modified in milliseconds):
-    positions in `REASONS`, the time from which each may go in milliseconds, which of them
-    no vacuum touches as things are, which no version knows (`is_stray`), and which have a
-    name that hides them from the reference's vacuum."""
+    positions in `REASONS`, the time from which each may go in milliseconds (`retention_ms`
+    after its age began), which of them no vacuum touches as things are, which no version knows
+    (`is_stray`), and which have a name that hides them from the reference's vacuum."""
 
     files: pa.Table
-    reasons: npt.NDArray[np.int64]
-    since_ms: npt.NDArray[np.int64]
+    reasons: Numbers
+    since_ms: Numbers
     never: Flags
     is_stray: Flags
     is_hidden: Flags
+    retention_ms: int
 
     @property
     def may_go(self) -> Flags:
@@ -113,9 +117,16 @@ class UnkeptFiles:
         return found
 
     @property
+    def reference_begins_ms(self) -> Numbers:
+        """When the reference's vacuum begins to count the retention of each, in milliseconds."""
+        removed = self.reasons == REASONS.index(REMOVED)
+        began = np.where(removed, self.since_ms - self.retention_ms, 0)
+        return reference_begins(read_numbers(self.files.column("modified")), began)
+
+    @property
     def youngest_ms(self) -> int | None:
         """The newest time among those that no version knows; None without any."""
-        found = numbers_of(self.files.column("modified"))[self.is_stray]
+        found = read_numbers(self.files.column("modified"))[self.is_stray]
         return int(found.max()) if len(found) else None
 
 
@@ -134,17 +145,17 @@ def judge_unkept(
     deletion_timestamp.
     """
     paths, times = files.column("path"), files.column("modified")
-    unseen = flags_of(is_hidden(paths, partition_columns))
+    unseen = read_flags(is_hidden(paths, partition_columns))
     unfinished = unseen & _is_unfinished(paths, partition_columns)
     hidden = unseen & ~unfinished
     removed_at = _removal_times(paths, removals, root)
     removed = ~hidden & (removed_at >= 0)
-    theirs = ~hidden & ~removed & flags_of(lie_below(paths, tables))
-    like_ours = unfinished | flags_of(is_stray_by_name(paths))
+    theirs = ~hidden & ~removed & read_flags(lie_below(paths, tables))
+    like_ours = unfinished | read_flags(is_stray_by_name(paths))
     stray = ~hidden & ~removed & ~theirs & like_ours
-    old = flags_of(is_older(times, ages.cutoff_ms))
-    dated = numbers_of(times) != 0
-    changes = flags_of(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
+    old = read_flags(is_older(times, ages.cutoff_ms))
+    dated = read_numbers(times) != 0
+    changes = read_flags(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
     goes = removed | (stray & old)
     cases = {
         REMOVED: removed,
@@ -162,10 +173,11 @@ def judge_unkept(
     return UnkeptFiles(
         files=files,
         reasons=np.select([*cases.values()], codes, REASONS.index(FOREIGN)),
-        since_ms=np.where(removed, removed_at, numbers_of(times)) + ages.retention_ms,
+        since_ms=np.where(removed, removed_at, read_numbers(times)) + ages.retention_ms,
         never=~goes & (~stray | ~dated | (ages is NEVER_OLD)),
         is_stray=stray,
         is_hidden=unseen,
+        retention_ms=ages.retention_ms,
     )
 
 
@@ -176,7 +188,15 @@ def _is_unfinished(paths: pa.ChunkedArray, partition_columns: Sequence[str]) -> 
     if not pc.any(named).as_py():
         return np.zeros(len(paths), np.bool_)
     shown = pc.replace_substring_regex(paths, _UNFINISHED, r"\1tmp")
-    return flags_of(named) & ~flags_of(is_hidden(shown, partition_columns))
+    return read_flags(named) & ~read_flags(is_hidden(shown, partition_columns))
+
+
+def reference_begins(modified_ms: Numbers | int, removed_ms: Numbers | int = 0) -> Numbers:
+    """When the retention of files begins for the reference's full vacuum, which leaves a file
+    that was modified within it, whenever it was removed: after a copy that is the copy's time.
+    Whether change data is old it tells by its modification alone."""
+    found: Numbers = np.maximum(modified_ms, removed_ms)
+    return found
 
 
 def partition_names(snapshot: Snapshot) -> list[str]:
@@ -208,12 +228,12 @@ def kept_by_commits(events: FileEvents, cutoff_ms: int) -> Places:
     return events.places(rows_kept_by_commits(events, cutoff_ms))
 
 
-def rows_kept_by_commits(events: FileEvents, cutoff_ms: int) -> npt.NDArray[np.int64]:
+def rows_kept_by_commits(events: FileEvents, cutoff_ms: int) -> Numbers:
     """Which events say so."""
     rows = events.newest_rows
     kinds = read_values(events.table.column("kind"))[rows]
-    times = numbers_of(events.table.column("time"))[rows]
-    found: npt.NDArray[np.int64] = rows[(kinds == ADD) | ((kinds == REMOVE) & (times > cutoff_ms))]
+    times = read_numbers(events.table.column("time"))[rows]
+    found: Numbers = rows[(kinds == ADD) | ((kinds == REMOVE) & (times > cutoff_ms))]
     return found
 
 
@@ -238,36 +258,20 @@ def young_changes(
     return found
 
 
-def flags_of(values: pa.Array | pa.ChunkedArray) -> Flags:
-    """Truth values of a column without nulls."""
-    found: Flags = read_values(values)
-    return found
-
-
-def numbers_of(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """64-bit integers, 0 for null."""
-    filled = pc.fill_null(values, _ZERO)
-    found: npt.NDArray[np.int64] = read_values(filled)
-    return found
-
-
-def _removal_times(
-    paths: pa.ChunkedArray, removals: Sequence[pa.Table], root: str
-) -> npt.NDArray[np.int64]:
+def _removal_times(paths: pa.ChunkedArray, removals: Sequence[pa.Table], root: str) -> Numbers:
     """When each file left the table, in milliseconds: 0 where its tombstone does not say,
     -1 where none of the tombstones names it."""
     found = np.full(len(paths), -1, np.int64)
     for removed in removals:
         if not len(paths) or not removed.num_rows:
             continue
-        stamps = numbers_of(removed.column("deletion_timestamp").cast(pa.int64()))
+        stamps = read_numbers(removed.column("deletion_timestamp"))
         for names in file_of_each(removed, root):
             if names is not None:
                 at = pc.index_in(paths, value_set=names)
-                known = flags_of(at.is_valid())
+                known = read_flags(at.is_valid())
                 found[known] = np.maximum(found[known], stamps[read_values(at.drop_null())])
     return found
 
 
 _UNFINISHED = rf"(^|/){TEMPORARY_NAME}$"
-_ZERO = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))])[0]

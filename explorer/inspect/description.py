@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
 from explorer.inspect.health.version_checksum import validate_checksum
-from explorer.inspect.table_features.feature_states import feature_states
+from explorer.inspect.table_features.feature_states import (
+    FeatureFacts,
+    facts_of_snapshot,
+    feature_states,
+)
 from explorer.inspect.table_features.writer_rules import COLUMNS as RULE_COLUMNS
 from explorer.inspect.table_features.writer_rules import Rules, rule_rows
 from explorer.log.folder.last_checkpoint import validate_hint
-from explorer.log.folder.segment import LogSegment, build_segment
-from explorer.progress import Cancel, ProgressCallback
+from explorer.log.folder.segment import LogSegment, build_segment, newest_named
+from explorer.log.load import LoadedVersion
+from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, validate_mapping
 from explorer.protocol.features.consistency import (
@@ -25,12 +30,13 @@ from explorer.protocol.features.consistency import (
 )
 from explorer.protocol.features.registry import is_catalog_managed
 from explorer.protocol.file_format import validate_format
-from explorer.protocol.properties import validate_properties
+from explorer.protocol.properties import ignored_properties, validate_properties
 from explorer.protocol.schema import StructType, parse_schema
 from explorer.protocol.schema_walk import missing_schema, validate_schema
+from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import render_time
+from explorer.table.times import iso_time, utc_time
 
 _FIGURES = (
     "num_files",
@@ -58,16 +64,28 @@ def describe(
     protocol, metadata and features are given all the same, the figures are None
     and the refusal stands among `problems`; `may_be_behind` says that a catalog may
     know of newer commits than those published here. `rules` are the rows of
-    `explorer.inspect.writer_rules`.
+    `explorer.inspect.writer_rules`. Where the newest version that the log names cannot be read,
+    and none was asked for, it is the newest that can be: why stands first among `problems`, and
+    `unreadable_version` says which one is left out, which is None otherwise.
     """
     try:
         snapshot = table.snapshot(version, timestamp, progress=progress, cancel=cancel)
+        _ = snapshot.num_files  # the files of a checkpoint are read when they are asked for
     except UnsupportedError as refusal:
         return _describe_refused(table, version, refusal)
-    return _describe_snapshot(table, snapshot)
+    except DeltaError as error:
+        if version is not None or timestamp is not None or not is_of_the_log(error.kind):
+            raise
+        readable = newest_readable(table, Watch(progress=progress, cancel=cancel))
+        if readable is None:
+            raise
+        return _describe_snapshot(table, readable, error)
+    return _describe_snapshot(table, snapshot, None)
 
 
-def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
+def _describe_snapshot(
+    table: Table, snapshot: Snapshot, failed: DeltaError | None
+) -> dict[str, Any]:
     protocol, metadata = snapshot.protocol, snapshot.metadata
     # read before the problems: looking at the files may find some
     figures = {name: getattr(snapshot, name) for name in _FIGURES}
@@ -93,11 +111,20 @@ def _describe_snapshot(table: Table, snapshot: Snapshot) -> dict[str, Any]:
         "metadata": _metadata(metadata),
         **figures,
         "file_sizes": sizes,
-        **_segment(snapshot.segment),
-        "features": _features(protocol, metadata, schema),
+        **_segment(snapshot.segment, snapshot.loaded),
+        "features": _features(facts_of_snapshot(snapshot, schema)),
         "rules": _rules(rules),
         "may_be_behind": False,
-        "problems": _problems([*snapshot.problems, *unreadable, *side_files, *contradictions]),
+        "unreadable_version": None if failed is None else newest_named(table.listing()),
+        "problems": _problems(
+            [
+                *(() if failed is None else (Problem.of(failed),)),
+                *snapshot.problems,
+                *unreadable,
+                *side_files,
+                *contradictions,
+            ]
+        ),
     }
 
 
@@ -125,10 +152,13 @@ def _describe_refused(
         "metadata": _metadata(metadata),
         **dict.fromkeys(_FIGURES),
         "file_sizes": None,
-        **_segment(segment),
-        "features": _features(protocol, metadata, schema),
+        **_segment(segment, None),
+        "features": _features(
+            FeatureFacts(protocol=protocol, metadata=metadata, schema=schema, domains=None)
+        ),
         "rules": _rules(rules),
         "may_be_behind": is_catalog_managed(protocol),
+        "unreadable_version": None,
         "problems": _problems([Problem.of(refusal), *contradictions]),
     }
 
@@ -157,21 +187,21 @@ def _metadata(metadata: Metadata) -> dict[str, Any]:
     }
 
 
-def _segment(segment: LogSegment) -> dict[str, Any]:
+def _segment(segment: LogSegment, loaded: LoadedVersion | None) -> dict[str, Any]:
+    """What the version was put together from; where it was not read, what it would be."""
     checkpoint = segment.checkpoint
     return {
         "checkpoint": None
         if checkpoint is None
         else {"version": checkpoint.version, "kind": checkpoint.kind},
         "commits_since_checkpoint": len(segment.commits),
+        "commits_read": None if loaded is None else loaded.num_read_alone,
+        "compactions_read": None if loaded is None else len(loaded.tail.compactions),
     }
 
 
-def _features(
-    protocol: Protocol, metadata: Metadata, schema: StructType | None
-) -> dict[str, dict[str, bool]]:
-    states = feature_states(protocol, metadata, schema)
-    return {name: asdict(state) for name, state in states.items()}
+def _features(facts: FeatureFacts) -> dict[str, dict[str, bool | str | None]]:
+    return {name: asdict(state) for name, state in feature_states(facts).items()}
 
 
 def _rules(rules: Rules) -> list[dict[str, Any]]:
@@ -197,6 +227,7 @@ def _contradictions(
         *validate_unsupported_mapping(protocol, metadata.configuration),
         *validate_format(metadata),
         *validate_properties(metadata.configuration),
+        *ignored_properties(metadata.configuration),
     ]
     if metadata.schema_string is None:
         problems.append(missing_schema())
@@ -221,11 +252,9 @@ def _time_from_history(table: Table, version: int) -> datetime | None:
         return None
     if newest.num_rows and newest.column("version")[0].as_py() == version:
         # the value, not `as_py`: turning a timestamp into Python imports pandas
-        return render_time(newest.column("timestamp")[0].value)
+        return utc_time(newest.column("timestamp")[0].value)
     return None
 
 
 def _render_time(time: datetime | None) -> str | None:
-    if time is None:
-        return None
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if time is None else iso_time(time)

@@ -13,10 +13,11 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_column, int64_scalar, string_column, string_scalar
 from explorer.protocol.calendar_days import (
     DAY_US,
     LEAST_US,
+    PER_SECOND,
     SECOND_US,
     checked_moment,
     days_of,
@@ -28,13 +29,12 @@ from explorer.protocol.calendar_days import (
     render_moment,
 )
 
-_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _FRACTION: Final = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 _MILLISECOND_US: Final = 1_000
 _DAY_SECONDS: Final = 86_400
 _FIRST_DAY, _END_DAY = days_of(0, 1, 1), days_of(10_000, 1, 1)
 # a scalar by way of an array: a plain value would make pyarrow import pandas
-_NO_TEXT = string_column([None])[0]
+_NO_TEXT = string_scalar(None)
 
 _DAY: Final = r"(?P<year>[+-]?[0-9]{4,9})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
 _CLOCK: Final = r"[T ](?P<clock>[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,9})?)?)"
@@ -55,9 +55,9 @@ def render_calendar(values: pa.Array) -> pa.Array:
     casts them to strings, in every year; null stays null."""
     kind = values.type
     is_date = pa.types.is_date32(kind)
-    per_day = 1 if is_date else _DAY_SECONDS * _PER_SECOND[kind.unit]
+    per_day = 1 if is_date else _DAY_SECONDS * PER_SECOND[kind.unit]
     numbers = pc.cast(pc.cast(values, pa.int32() if is_date else pa.int64()), pa.int64())
-    first, end = (int64_column([day * per_day])[0] for day in (_FIRST_DAY, _END_DAY))
+    first, end = (int64_scalar(day * per_day) for day in (_FIRST_DAY, _END_DAY))
     beyond = pc.or_(pc.less(numbers, first), pc.greater_equal(numbers, end))
     if not pc.any(beyond).as_py():
         return pc.cast(values, pa.string())
@@ -72,7 +72,7 @@ def render_calendar(values: pa.Array) -> pa.Array:
 
 
 def _time_renderer(kind: pa.DataType) -> Callable[[int], str]:
-    zone, digits, per_second = "Z" if kind.tz else "", _FRACTION[kind.unit], _PER_SECOND[kind.unit]
+    zone, digits, per_second = "Z" if kind.tz else "", _FRACTION[kind.unit], PER_SECOND[kind.unit]
 
     def render(number: int) -> str:
         seconds, fraction = divmod(number, per_second)

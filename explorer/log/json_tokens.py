@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import string_column
-
-Flags = npt.NDArray[np.bool_]
+from explorer.log.plain_arrays import Flags, build_array, read_flags
+from explorer.log.text_bytes import offsets_of
 
 _NUMBER: Final = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _ANY: Final = f"^({_NUMBER}|true|false|null)$"
@@ -50,8 +50,8 @@ def flag_fitting(tokens: pa.Array, kind: pa.DataType | None) -> Flags:
         plain = _flag_plain(tokens, points=points)
         if plain.all():
             return plain
-        tokens = tokens.filter(mask_of(~plain))
-    plain[~plain] = flags_of(pc.match_substring_regex(tokens, pattern))
+        tokens = tokens.filter(build_array(~plain))
+    plain[~plain] = read_flags(pc.match_substring_regex(tokens, pattern))
     return plain
 
 
@@ -77,18 +77,6 @@ def build_column(tokens: pa.Array, kind: pa.DataType) -> pa.Array:
         return pc.cast(tokens, kind)
     except pa.ArrowInvalid:
         return pc.cast(_without_nulls(tokens), kind)
-
-
-def mask_of(flags: Flags) -> pa.Array:
-    """Truth values as Arrow takes them."""
-    bits = pa.py_buffer(np.packbits(flags, bitorder="little"))
-    return pa.Array.from_buffers(pa.bool_(), len(flags), [None, bits])
-
-
-def flags_of(values: pa.Array) -> Flags:
-    """Truth values without nulls as numpy has them."""
-    whole = pc.cast(values, pa.uint8())
-    return np.frombuffer(whole.buffers()[1], np.bool_, len(whole), whole.offset)
 
 
 def _without_nulls(tokens: pa.Array) -> pa.Array:
@@ -141,7 +129,7 @@ def _have_points(tokens: pa.Array) -> bool:
 
 def _bytes_of(tokens: pa.Array) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Where each string begins, and the last one ends, among the bytes of all."""
-    offsets = np.frombuffer(tokens.buffers()[1], np.int32, len(tokens) + 1, tokens.offset * 4)
+    offsets = offsets_of(tokens)
     begin, size = int(offsets[0]), int(offsets[-1] - offsets[0])
     return offsets - begin, np.frombuffer(tokens.buffers()[2], np.uint8, size, begin)
 

@@ -17,7 +17,13 @@ from explorer.errors import (
 from explorer.log.actions.fields import FileAction
 from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
 from explorer.log.folder.listing import CheckpointFiles, LogListing, info_of
-from explorer.log.folder.segment import LogSegment, build_segment, missing_versions
+from explorer.log.folder.segment import (
+    LogSegment,
+    build_segment,
+    in_words,
+    missing_versions,
+    no_other_way,
+)
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.log.reconcile.tail import Tail, replay_commits
 from explorer.log.state.key_cache import KeyCache
@@ -87,6 +93,12 @@ class LoadedVersion:
             # of one object stores may tell the time to the second, and to less in a listing
             else found is not None and _roughly(found) == _roughly(self.newest_file)
         )
+
+    @property
+    def num_read_alone(self) -> int:
+        """How many of its commits were read one by one: a compaction was read for the others."""
+        spared = sum(one.last - one.first + 1 for one in self.tail.compactions)
+        return len(self.segment.commits) - spared
 
     @property
     def nbytes(self) -> int:
@@ -257,12 +269,16 @@ def _choose(
 ) -> _Choice:
     """The segment and its checkpoint; `table_only` as in `read_checkpoint`."""
     problems: list[Problem] = []
-    failed: UnusableCheckpointError | None = None
+    failed: dict[str, UnusableCheckpointError] = {}
+    # without a checkpoint that cannot be used, the names may speak of an older version alone
+    wanted = build_segment(listing, version).version
     while True:
         try:
-            segment = build_segment(listing, version)
-        except CorruptLogError as error:
-            raise failed or error from error
+            segment = build_segment(listing, wanted)
+        except DeltaError as error:
+            if not failed:
+                raise
+            raise no_other_way(next(iter(failed.values())), listing, wanted, error) from error
         checkpoint: Checkpoint | None = None
         if segment.checkpoint is not None:
             if held and held.checkpoint and held.checkpoint.files == segment.checkpoint:
@@ -273,13 +289,26 @@ def _choose(
                         store, listing, segment.checkpoint, problems, table_only=table_only
                     )
                 except UnusableCheckpointError as error:
-                    failed = failed or error
-                    problems.append(Problem.of(error, segment.checkpoint.names[0]))
+                    failed[segment.checkpoint.names[0]] = error
                     listing = listing.without(segment.checkpoint)
                     continue
+        told = [passed_over(error, name, segment) for name, error in failed.items()]
         return _Choice(
-            listing=listing, segment=segment, checkpoint=checkpoint, problems=tuple(problems)
+            listing=listing,
+            segment=segment,
+            checkpoint=checkpoint,
+            problems=(*told, *problems),
         )
+
+
+def passed_over(error: UnusableCheckpointError, name: str, segment: LogSegment) -> Problem:
+    """A checkpoint that cannot be used, where `segment` leads to the version without it."""
+    return _not_lost(error, name, in_words(segment))
+
+
+def _not_lost(error: UnusableCheckpointError, name: str, instead: str) -> Problem:
+    remedy = f"Nothing is lost: the version was put together from {instead}. {error.remedy}"
+    return replace(Problem.of(error, name), remedy=remedy)
 
 
 def _read_checkpoint(
@@ -309,7 +338,7 @@ def _read_checkpoint(
         if is_parquet or (embedded := find_embedded(store, listing, files)) is None:
             raise
         checkpoint = build_embedded(embedded, files)
-        problems.append(Problem.of(error, files.names[0]))
+        problems.append(_not_lost(error, files.names[0], "what _last_checkpoint repeats of it"))
         return checkpoint
 
 
@@ -337,9 +366,11 @@ def _incomplete(listing: LogListing, segment: LogSegment) -> list[Problem]:
         Problem(
             kind="checkpoint_unusable",
             problem=f"The checkpoint of version {found.version} is incomplete.",
-            reason=f"Only {found.parts} of its parts are there.",
-            remedy="Nothing is lost: an older checkpoint or the commits were read instead. "
-            "Write a new checkpoint.",
+            reason="Only 1 of its parts is there."
+            if found.parts == 1
+            else f"Only {found.parts} of its parts are there.",
+            remedy="Nothing is lost: the version was put together from "
+            f"{in_words(segment)}. Write a new checkpoint.",
             place=found.names[0],
             spec="Checkpoints",
         )

@@ -3,23 +3,27 @@ and `combine_chunks` of nothing, import pandas, which takes longer than a millio
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
 _TYPES = {
     np.dtype(np.int8): pa.int8(),
     np.dtype(np.int32): pa.int32(),
     np.dtype(np.int64): pa.int64(),
+    np.dtype(np.float64): pa.float64(),
 }
 
 
-def build_array(values: npt.NDArray[Any], mask: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """An Arrow array of truth values, or of whole numbers of 8, 32 or 64 bits, null where
-    `mask` is set; numbers are not copied where they lie in a row."""
-    flat = np.ascontiguousarray(values)
+def build_array(values: npt.NDArray[Any], mask: Flags | None = None) -> pa.Array:
+    """An Arrow array of truth values, whole numbers of 8, 32 or 64 bits, or doubles, null where
+    `mask` is set; numbers are not copied where they lie in a row, whatever their shape."""
+    flat = np.ascontiguousarray(values).reshape(-1)
     validity = None if mask is None else _bits(~mask)
     if flat.dtype == np.bool_:
         return pa.Array.from_buffers(pa.bool_(), len(flat), [validity, _bits(flat)])
@@ -37,8 +41,23 @@ def read_values(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     return np.concatenate([empty, *map(_values, column.chunks)])
 
 
-def in_one_piece(column: pa.ChunkedArray) -> pa.Array:
+def read_flags(column: pa.Array | pa.ChunkedArray) -> Flags:
+    """Truth values; False where there is none."""
+    found: Flags = read_values(column.fill_null(FALSE) if column.null_count else column)
+    return found
+
+
+def read_numbers(column: pa.Array | pa.ChunkedArray) -> Numbers:
+    """Whole numbers, or times in their unit, as 64-bit numbers; 0 where there is none."""
+    numbers = column.cast(pa.int64())
+    found: Numbers = read_values(numbers.fill_null(ZERO) if numbers.null_count else numbers)
+    return found
+
+
+def in_one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """The whole column, without a copy where it is in one piece already."""
+    if isinstance(column, pa.Array):
+        return column
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
@@ -64,5 +83,11 @@ def _dtype(kind: pa.DataType) -> np.dtype[Any]:
     return found
 
 
-def _bits(flags: npt.NDArray[np.bool_]) -> pa.Buffer:
+def _bits(flags: Flags) -> pa.Buffer:
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+FALSE, TRUE = build_array(np.array([False]))[0], build_array(np.array([True]))[0]
+ZERO = build_array(np.zeros(1, np.int64))[0]
+EMPTY = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(bytes(8)), pa.py_buffer(b"")])[0]
+"""No text, which is not null."""

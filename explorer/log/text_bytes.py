@@ -17,7 +17,8 @@ _AT_ONCE = 2**18
 
 
 def offsets_of(texts: pa.Array) -> Offsets:
-    """Where each of the strings begins and the last one ends; there is at least one."""
+    """Where each of the strings, or of the maps, begins and the last one ends; there is at least
+    one."""
     return np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
 
 

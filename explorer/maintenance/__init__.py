@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from explorer.maintenance.log_files.log_compaction import plan_log_compaction
     from explorer.maintenance.optimize.optimize import plan_optimize
     from explorer.maintenance.plan.approval import Approval
-    from explorer.maintenance.plan.plan import Plan, Step, Verdict
+    from explorer.maintenance.plan.plan import Plan, Verdict
+    from explorer.maintenance.plan.step_types import Step
     from explorer.maintenance.repair.repair import plan_repair
     from explorer.maintenance.restore import plan_restore
     from explorer.maintenance.run.executor import Running, execute, start
@@ -44,7 +45,7 @@ _HOMES = {
     "Receipt": "documents.receipt",
     "Running": "run.executor",
     "StateFolder": "documents.state_folder",
-    "Step": "plan.plan",
+    "Step": "plan.step_types",
     "Verdict": "plan.plan",
     "execute": "run.executor",
     "plan_add_constraint": "constraints",

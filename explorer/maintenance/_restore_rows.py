@@ -28,7 +28,7 @@ from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
-from explorer.table.row_counts import count_deleted
+from explorer.table.row_counts import count_deleted, count_live
 from explorer.table.snapshot import Snapshot
 
 MOST_VECTORS: Final = 10_000
@@ -131,7 +131,7 @@ def row_moves(newest: Snapshot, target: Snapshot, files: Differing, watch: Watch
     watch.step(0, None, _LABEL)
     back_pair, gone_pair = files.pairs
     whole_back, whole_gone = files.whole
-    removed, returned = _live_rows(whole_gone), _live_rows(whole_back)
+    removed, returned = count_live(whole_gone), count_live(whole_back)
     try:
         hidden, shown = _compare_vectors(newest.store, gone_pair, back_pair, watch)
     except (_UnknownError, DeltaError) as error:
@@ -140,7 +140,7 @@ def row_moves(newest: Snapshot, target: Snapshot, files: Differing, watch: Watch
         why = error.problem if isinstance(error, DeltaError) else str(error)
         return RowMoves(removed=None, returned=None, why_unknown=why)
     if removed is None or returned is None:
-        unknown = [part for part in (whole_gone, whole_back) if _live_rows(part) is None]
+        unknown = [part for part in (whole_gone, whole_back) if count_live(part) is None]
         return RowMoves(
             removed=None if removed is None else removed + hidden,
             returned=None if returned is None else returned + shown,
@@ -228,12 +228,6 @@ class _UnknownError(Exception):
 
 def _among(files: pa.Table, others: pa.Table) -> pa.ChunkedArray:
     return pc.is_in(files.column("path"), value_set=others.column("path"))
-
-
-def _live_rows(files: pa.Table) -> int | None:
-    counts = files.column("num_records")
-    hidden, _ = count_deleted(files)
-    return None if counts.null_count or hidden is None else sum_of(counts) - hidden
 
 
 def _why_uncounted(files: pa.Table) -> str:

@@ -16,9 +16,15 @@ from uuid import UUID, uuid4, uuid5
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.newest_times import judge_following
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
-from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import (
+    Commit,
+    CommitBasis,
+    CommitRecord,
+    ValidateRows,
+)
+from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.pipeline import find_violations
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.commit_json import render_action
@@ -28,14 +34,13 @@ from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.sql.expressions import check_expression
 from explorer.table.counts import count
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.staged import ValidatedRule
 
 _FEATURE: Final = "checkConstraints"
 _PREFIX: Final = "delta.constraints."
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}", re.ASCII)
 _RESERVED: Final = "__char_varchar_string_length_check__"
-_VALIDATION: Final = 0
-"""The step that looks at the rows comes first."""
 
 
 def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what makes it repeatable
@@ -61,31 +66,33 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
     check_expression(expression, look.snapshot.schema)
     key = f"{_PREFIX}{name.lower()}"
     configuration = {**metadata.configuration, key: expression}
-    actions = [dict(render_action(replace(metadata, configuration=configuration)))]
     after = with_features(protocol, [_FEATURE])
-    if after != protocol:
-        actions.append(dict(render_action(after)))
+    changed = replace(metadata, configuration=configuration)
+    actions = (changed,) if after == protocol else (changed, after)
     made_with = seed or uuid4()
-    transaction_id = str(uuid5(made_with, "constraint"))
-    validation = Step(
-        kind="validate_rows",
+    validation = ValidateRows(
+        id="validation",
         reason="A constraint holds for the rows that are there, too.",
         num_files=look.snapshot.num_files,
         num_bytes=look.snapshot.size_in_bytes,
-        arguments={"expressions": {name: expression}, "for_transaction": transaction_id},
+        expressions={name: expression},
     )
-    commit = commit_step(
-        "ADD CONSTRAINT",
+    commit = Commit(
+        id="commit",
         reason=f"Every later row has to keep to {name}.",
-        transaction_id=transaction_id,
-        parameters={"name": name, "expr": expression},
-        metrics={},
-        reads="every row",
+        record=CommitRecord(
+            operation="ADD CONSTRAINT",
+            transaction_id=str(uuid5(made_with, "constraint")),
+            parameters={"name": name, "expr": expression},
+        ),
+        basis=CommitBasis(
+            reads="every row",
+            upon=validation,
+            validated=(ValidatedRule(key=key, expression=expression),),
+        ),
         actions=actions,
-        upon_step=_VALIDATION,
-        validated=[ValidatedRule(key=key, expression=expression)],
     )
-    steps = (validation, *with_checksum_and_checkpoint(commit, 1, configuration, made_with))
+    steps = (validation, *with_checksum_and_checkpoint(commit, configuration, made_with))
     summary = _added(name, expression, look, changes_protocol=after != protocol)
     effect = {
         "before": None,
@@ -130,14 +137,16 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
         if key[: len(_PREFIX)].lower() != _PREFIX or key[len(_PREFIX) :] != found
     }
     made_with = seed or uuid4()
-    commit = commit_step(
-        "DROP CONSTRAINT",
+    commit = Commit(
+        id="commit",
         reason=f"Later rows need not keep to {found[:120]}.",
-        transaction_id=str(uuid5(made_with, "constraint")),
-        parameters={"name": found, "expr": text, "existed": "true"},
-        metrics={},
-        reads="metadata",
-        actions=[dict(render_action(replace(metadata, configuration=configuration)))],
+        record=CommitRecord(
+            operation="DROP CONSTRAINT",
+            transaction_id=str(uuid5(made_with, "constraint")),
+            parameters={"name": found, "expr": text, "existed": "true"},
+        ),
+        basis=CommitBasis(reads="metadata"),
+        actions=(replace(metadata, configuration=configuration),),
     )
     summary = (
         f"Drops the constraint {found[:120]}: rows where {text[:200]} is false or null can be "
@@ -146,7 +155,7 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
     effect = {"before": text, "after": None, "undo": f"add the constraint {found[:120]} again"}
     plan = replace(
         _plan(look, parameters, summary, effect),
-        steps=with_checksum_and_checkpoint(commit, 0, configuration, made_with),
+        steps=with_checksum_and_checkpoint(commit, configuration, made_with),
     )
     if plan.refusals:
         return plan

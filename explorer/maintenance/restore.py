@@ -7,15 +7,13 @@ them; of the metadata domains, as in the reference, the clustering comes back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
@@ -29,23 +27,31 @@ from explorer.maintenance._restore_rows import (
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import (
+    Commit,
+    CommitBasis,
+    CommitRecord,
+    RestoredFiles,
+    Step,
+)
 from explorer.maintenance.steps.commit_files import restoring, without_other_ids
-from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.maintenance.steps.differing_files import differing_files
-from explorer.maintenance.steps.files_coming_back import missing_files, vacuum_under_way
+from explorer.maintenance.steps.files_coming_back import gone_among, vacuum_under_way
 from explorer.progress import Cancel, ProgressCallback, Watch, while_working
-from explorer.protocol.actions import Metadata
-from explorer.protocol.commit_json import render_action
+from explorer.protocol.actions import DomainMetadata, Metadata
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.features.registry import supported_features
 from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION, COLUMN_MAPPING_MAX_ID
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
+from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.clustering_rules import (
     known_columns,
@@ -119,7 +125,7 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
         _judge_files(look, target),
         judge_rows(moves.rows, look.snapshot.version),
     )
-    commit = next((step for step in plan.steps if step.kind == "commit"), None)
+    commit = next((step for step in plan.steps if isinstance(step, Commit)), None)
     if commit is not None and not any(found.outcome == "refuse" for found in verdicts):
         kept = without_other_ids(back, look.snapshot, target)
         files = restoring(kept, gone, plan.planned_at)
@@ -144,7 +150,7 @@ def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID)
     steps: tuple[Step, ...] = ()
     if back.num_rows or gone.num_rows or actions:
         step = _commit(target, back, gone, actions, str(uuid5(seed, "restore")))
-        steps = with_checksum_and_checkpoint(step, 0, newest.metadata.configuration, seed)
+        steps = with_checksum_and_checkpoint(step, newest.metadata.configuration, seed)
     versions: dict[str, int | None] = {
         str(newest.version): newest.num_files,
         str(target.version): target.num_files,
@@ -159,10 +165,10 @@ def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID)
         effect={
             **moves.effect,
             "files_added_again": back.num_rows,
-            "bytes_added_again": _sum(back),
+            "bytes_added_again": sum_of(back.column("size")),
             "files_removed": gone.num_rows,
-            "bytes_removed": _sum(gone),
-            "changes_metadata": any("metaData" in action for action in actions),
+            "bytes_removed": sum_of(gone.column("size")),
+            "changes_metadata": any(isinstance(action, Metadata) for action in actions),
             "undo": f"restore to version {newest.version}",
         },
         verdicts=(),
@@ -183,28 +189,33 @@ def _commit(
     target: Snapshot,
     back: pa.Table,
     gone: pa.Table,
-    actions: list[dict[str, Any]],
+    actions: Sequence[Metadata | DomainMetadata],
     transaction_id: str,
-) -> Step:
+) -> Commit:
     metrics = {
         "tableSizeAfterRestore": target.size_in_bytes,
         "numOfFilesAfterRestore": target.num_files,
         "numRemovedFiles": gone.num_rows,
         "numRestoredFiles": back.num_rows,
-        "removedFilesSize": _sum(gone),
-        "restoredFilesSize": _sum(back),
+        "removedFilesSize": sum_of(gone.column("size")),
+        "restoredFilesSize": sum_of(back.column("size")),
     }
-    return commit_step(
-        "RESTORE",
+    return Commit(
+        id="commit",
         reason=f"The table becomes what it was at version {target.version}.",
-        transaction_id=transaction_id,
-        parameters={"version": target.version, "timestamp": None},
-        metrics={name: str(value) for name, value in metrics.items()},
-        reads="every row",
-        actions=actions,
-        files={"restore_to": target.version},
         num_files=back.num_rows + gone.num_rows,
-        validated=(*_clustering_found(target, actions), *_rules_of(target)),
+        record=CommitRecord(
+            operation="RESTORE",
+            transaction_id=transaction_id,
+            parameters={"version": target.version, "timestamp": None},
+            metrics={name: str(value) for name, value in metrics.items()},
+        ),
+        basis=CommitBasis(
+            reads="every row",
+            validated=(*_clustering_found(target, actions), *_rules_of(target)),
+        ),
+        actions=tuple(actions),
+        files=RestoredFiles(version=target.version),
     )
 
 
@@ -218,11 +229,13 @@ def _rules_of(target: Snapshot) -> Iterator[ValidatedRule]:
             yield rule
 
 
-def _clustering_found(target: Snapshot, actions: list[dict[str, Any]]) -> tuple[ValidatedRule, ...]:
+def _clustering_found(
+    target: Snapshot, actions: Sequence[Metadata | DomainMetadata]
+) -> tuple[ValidatedRule, ...]:
     """That every file has statistics of the columns that the table is clustered by again,
     where that is so (spec: Writer Requirements for Clustered Table)."""
     domain = target.domains.get(CLUSTERING_DOMAIN)
-    if domain is None or not any("domainMetadata" in action for action in actions):
+    if domain is None or not any(isinstance(action, DomainMetadata) for action in actions):
         return ()
     described = Described(protocol=target.protocol, metadata=target.metadata)
     columns = known_columns(described, clustering_columns(domain.configuration) or ())
@@ -230,16 +243,16 @@ def _clustering_found(target: Snapshot, actions: list[dict[str, Any]]) -> tuple[
     return () if without_statistics(files, columns) else (statistics_found(domain),)
 
 
-def _actions(newest: Snapshot, target: Snapshot) -> list[dict[str, Any]]:
+def _actions(newest: Snapshot, target: Snapshot) -> list[Metadata | DomainMetadata]:
     """Metadata and domains that come back."""
-    actions: list[dict[str, Any]] = []
+    actions: list[Metadata | DomainMetadata] = []
     wanted = _metadata(newest, target)
     if wanted != newest.metadata:
-        actions.append(dict(render_action(wanted)))
+        actions.append(wanted)
     held, old = newest.domains.get(CLUSTERING_DOMAIN), target.domains.get(CLUSTERING_DOMAIN)
     found = old or (None if held is None else replace(held, removed=True))
     if held != old and found is not None:
-        actions.append(dict(render_action(found)))
+        actions.append(found)
     return actions
 
 
@@ -317,7 +330,7 @@ def _judge_files(look: Look, target: Snapshot) -> Verdict:
             remedy="Wait until it has ended, or for a day where it was broken off.",
         )
     files = target.physical_files("add", ["path", "deletion_vector"])
-    missing = missing_files(look.store, files, look.watch)
+    missing = gone_among(look.store, files, look.watch)
     if len(missing):
         return Verdict(
             guard="files",
@@ -334,10 +347,6 @@ def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
     return build_files(
         files.column("path"), action=action, reason=reason, bytes=files.column("size")
     )
-
-
-def _sum(files: pa.Table) -> int:
-    return int(pc.sum(files.column("size")).as_py() or 0)
 
 
 def _summary(newest: int, target: int, files: _Files, moves: Moves, *, has_steps: bool) -> str:

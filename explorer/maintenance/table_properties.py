@@ -15,16 +15,23 @@ from explorer.maintenance._property_words import describe_change
 from explorer.maintenance.features.upgrade_rules import pointing_to_upgrade
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.newest_times import judge_following
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, look_at, system_clock
-from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.step_types import (
+    Commit,
+    CommitBasis,
+    CommitParameters,
+    CommitRecord,
+    Step,
+)
+from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata
-from explorer.protocol.commit_json import render_action
 from explorer.protocol.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
 from explorer.protocol.properties import PROPERTIES
 from explorer.protocol.unicode_text import check_unicode
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 
 _PREFIX = "delta."
@@ -93,19 +100,21 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
         if configuration.get(name) != metadata.configuration.get(name)
     )
     steps: tuple[Step, ...] = ()
+    commit: Commit | None = None
     if changed:
         made_with = seed or uuid4()
-        action = dict(render_action(replace(metadata, configuration=configuration)))
-        step = commit_step(
-            "SET TBLPROPERTIES" if wanted else "UNSET TBLPROPERTIES",
+        commit = Commit(
+            id="commit",
             reason=f"Changes {', '.join(changed)[:200]}.",
-            transaction_id=str(uuid5(made_with, "properties")),
-            parameters=_parameters(wanted, unset),
-            metrics={},
-            reads="metadata",
-            actions=[action],
+            record=CommitRecord(
+                operation="SET TBLPROPERTIES" if wanted else "UNSET TBLPROPERTIES",
+                transaction_id=str(uuid5(made_with, "properties")),
+                parameters=_parameters(wanted, unset),
+            ),
+            basis=CommitBasis(reads="metadata"),
+            actions=(replace(metadata, configuration=configuration),),
         )
-        steps = with_checksum_and_checkpoint(step, 0, configuration, made_with)
+        steps = with_checksum_and_checkpoint(commit, configuration, made_with)
     plan = Plan(
         operation="set-properties",
         subject=look.subject,
@@ -129,12 +138,12 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
         promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
         table=table,
     )
-    if not steps or plan.refusals:
+    if commit is None or plan.refusals:
         return plan
     # what is set now, and not what the table asked for before
     asking = replace(metadata, configuration=dict(wanted), schema_string=None)
     described = Described(protocol=look.snapshot.protocol, metadata=asking)
-    verdict = pointing_to_upgrade(judge_commit(plan, table, steps[0]), described)
+    verdict = pointing_to_upgrade(judge_commit(plan, table, commit), described)
     return replace(plan, verdicts=(*plan.verdicts, verdict))
 
 
@@ -248,7 +257,7 @@ def _warnings(changed: list[str], configuration: Mapping[str, str]) -> list[Verd
     return found
 
 
-def _parameters(wanted: Mapping[str, str], unset: Collection[str]) -> dict[str, object]:
+def _parameters(wanted: Mapping[str, str], unset: Collection[str]) -> CommitParameters:
     """As the reference writes them: JSON inside of a string."""
     if wanted:
         return {"properties": orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS).decode()}

@@ -16,11 +16,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from explorer.errors import CorruptLogError, brief
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+FieldPath: TypeAlias = tuple[str, ...]
+"""The names from the root of a schema, or of an action, to a field inside it."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""What the log counts milliseconds from."""
+
 _MAX_DEPTH = 100
 
 
@@ -171,7 +176,7 @@ def parse_domain(action: Any, place: str) -> DomainMetadata:
 def _time_of(milliseconds: int) -> datetime | None:
     """Milliseconds since the epoch as an aware UTC time; None beyond the years 1 to 9999."""
     try:
-        return _EPOCH + timedelta(milliseconds=milliseconds)
+        return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
         return None
 

@@ -18,6 +18,10 @@ from explorer.protocol.features.column_mapping import (
 )
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
+    BINARY,
+    STRING,
+    VARIANT,
+    VOID,
     ArrayType,
     DataType,
     DecimalType,
@@ -56,8 +60,6 @@ _PRIMITIVES: Final[Mapping[str, Any]] = {
     "variant": _VARIANT,
     "void": pa.null(),
 }
-_TEXT: Final = PrimitiveType(name="string")
-_VARIANT_TYPE: Final = PrimitiveType(name="variant")
 _TYPED_KEYS: Final = frozenset(
     {
         FIELD_ID_KEY,
@@ -72,7 +74,7 @@ _TYPED_KEYS: Final = frozenset(
 )
 """Column metadata whose values are not strings: Arrow's metadata has them as JSON."""
 
-_PARQUET_ID: Final = b"PARQUET:field_id"
+PARQUET_ID: Final = b"PARQUET:field_id"
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
@@ -93,14 +95,14 @@ def row_schema(schema: StructType) -> pa.Schema:
     reference answers nulls; the rule binds writers alone (spec: Delta Data Type
     to Parquet Type Mappings, Variant Data Type).
     """
-    return arrow_schema(_readable(schema, _TEXT))
+    return arrow_schema(_readable(schema, STRING))
 
 
 def stored_schema(schema: StructType, mode: MappingMode) -> StructType:
     """The columns as data files hold them: physical names, no void columns (spec: Void
     Type), and every value nullable, because files from before a NOT NULL column was added
     have none."""
-    return _without_void(physical_schema(_readable(schema, _VARIANT_TYPE), mode))
+    return _without_void(physical_schema(_readable(schema, VARIANT), mode))
 
 
 def file_schema(schema: StructType, mode: MappingMode) -> pa.Schema:
@@ -194,7 +196,7 @@ def _readable_type(data_type: DataType, variant: DataType) -> DataType:
 def _without_void(schema: StructType) -> StructType:
     fields = []
     for item in schema.fields:
-        if item.data_type == PrimitiveType(name="void"):
+        if item.data_type == VOID:
             continue
         kind = item.data_type
         fields.append(
@@ -207,7 +209,7 @@ def _with_parquet_ids(item: pa.Field, mode: MappingMode) -> pa.Field:
     metadata = dict(item.metadata or {})
     number = metadata.get(FIELD_ID_KEY.encode())
     kind = _type_with_parquet_ids(item.type, mode)
-    metadata = {} if mode == "none" or number is None else {_PARQUET_ID: number}
+    metadata = {} if mode == "none" or number is None else {PARQUET_ID: number}
     return pa.field(item.name, kind, nullable=item.nullable, metadata=metadata or None)
 
 
@@ -296,7 +298,7 @@ def _delta_leaf(kind: pa.DataType, place: str) -> DataType:
     if types.is_timestamp(kind):
         return PrimitiveType(name="timestamp_ntz" if kind.tz is None else "timestamp")
     if types.is_fixed_size_binary(kind):
-        return PrimitiveType(name="binary")
+        return BINARY
     if (name := _LEAVES.get(kind)) is not None:
         return PrimitiveType(name=name)
     raise InvalidArgumentError(

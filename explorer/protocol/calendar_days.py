@@ -13,6 +13,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+"""How many of a unit of time are a second."""
+
 SECOND_US: Final = 1_000_000
 DAY_US: Final = 86_400 * SECOND_US
 """Microseconds of a day."""

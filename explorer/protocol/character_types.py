@@ -11,14 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from explorer.protocol.schema import (
     CHARACTER_TYPE_KEY,
+    STRING,
     ArrayType,
     DataType,
     MapType,
-    PrimitiveType,
     StructField,
     StructType,
 )
@@ -26,7 +26,6 @@ from explorer.protocol.schema import (
 Way: TypeAlias = tuple[str, ...]
 """The steps from a field to a value inside it: names of fields, `element`, `key`, `value`."""
 
-_STRING: Final = PrimitiveType(name="string")
 _BOUNDED = re.compile(r"(char|varchar)\(\s*([1-9]\d{0,8})\s*\)", re.IGNORECASE)
 _UNBOUNDED = re.compile(r"string[^,<>()]*", re.IGNORECASE)
 # any other type without a type inside: `decimal(10,2)`, `interval day to second`
@@ -97,7 +96,7 @@ class _Reader:
                 self._expect(",")
                 yield from self.read(value, (*way, "value"))
                 self._expect(">")
-            case _ if data_type != _STRING:
+            case _ if data_type != STRING:
                 self._match(_OTHER)
             case _ if (bound := _BOUNDED.match(self._text, self._at)) is not None:
                 self._at = bound.end()

@@ -8,20 +8,18 @@ here knows come back as they were read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
 
-from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
+from explorer.protocol.actions import EPOCH, DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.deletion_vectors import render_descriptor
 from explorer.protocol.file_actions import AddCDCFile, AddFile, RemoveFile
 
 Action = Protocol | Metadata | Transaction | DomainMetadata | AddFile | RemoveFile | AddCDCFile
 ActionLine = Mapping[str, Any]
 """One action as its JSON object: `{"add": {...}}`."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def render_lines(lines: Iterable[ActionLine]) -> bytes:
@@ -57,7 +55,7 @@ def render_action(action: Action) -> ActionLine:
 
 def render_milliseconds(time: datetime) -> int:
     """An aware time as the milliseconds since the epoch that logs hold."""
-    return (time - _EPOCH) // timedelta(milliseconds=1)
+    return (time - EPOCH) // timedelta(milliseconds=1)
 
 
 def _render_add(add: AddFile) -> dict[str, Any]:

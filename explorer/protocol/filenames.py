@@ -124,6 +124,25 @@ def parse_log_file_name(name: str) -> LogFileName | None:
     return LogFileName(name=name, kind=kind, version=version, unique=match["unique"])
 
 
+_OTHER_WIDTH = re.compile(r"[0-9]+\.(?:[0-9]+\.compacted\.json|json|crc|checkpoint\..+)", re.ASCII)
+
+
+def meant_name(name: str) -> LogFileName | None:
+    """What `12.json` would be if its version had twenty digits; None for a name of the log
+    and for one that would be none with them.
+
+    The specification asks for twenty digits. delta-spark takes any number of them
+    (`FileNames.scala`), so that such a file is foreign to some readers and a commit to others.
+    """
+    if parse_log_file_name(name) is not None or not _OTHER_WIDTH.fullmatch(name):
+        return None
+    first, _, rest = name.partition(".")
+    if rest.endswith(".compacted.json"):
+        last, _, rest = rest.partition(".")
+        rest = f"{last.lstrip('0'):0>20}.{rest}"
+    return parse_log_file_name(f"{first.lstrip('0'):0>20}.{rest}")
+
+
 def parse_commit_version(name: str) -> int | None:
     """The version of a commit file's name, else None.
 

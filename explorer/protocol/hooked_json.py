@@ -1,6 +1,7 @@
-"""JSON whose objects are replaced as they are decoded, so that they are never all there.
+"""JSON decoded by Python's own decoder, which has hooks, and takes more than JSON.
 
-Python's own decoder does it, and takes more than JSON; what orjson refuses is refused.
+With them objects are replaced as they are decoded, so that they are never all there, and what
+orjson refuses is refused.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 # half a character, which no text may hold, and numbers that are Python's, not JSON's
 _FOREIGN = re.compile(r"\\u[dD][89a-fA-F]|\bNaN\b|\bInfinity\b")
@@ -24,6 +25,23 @@ def decode_hooked(text: str, replace: Callable[[dict[str, Any]], Any]) -> Any:
     """The value of a text for which `can_hook` holds, with `replace` asked of each object,
     inner ones first. Raises `ValueError` or `RecursionError` for what is not JSON."""
     return json.loads(text, object_hook=replace, parse_int=_whole_or_real, parse_float=_real)
+
+
+class DuplicateNameError(ValueError):
+    """A name stands twice in an object."""
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, as `object_pairs_hook`; raises `DuplicateNameError`."""
+    body = dict(pairs)
+    if len(body) < len(pairs):
+        raise DuplicateNameError("a name stands twice in an object")
+    return body
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Raises `ValueError`, as `parse_constant`: NaN and its kin are Python's, not JSON's."""
+    raise ValueError(f"{name} is not JSON")
 
 
 def _whole_or_real(digits: str) -> int | float:

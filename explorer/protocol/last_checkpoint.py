@@ -21,6 +21,7 @@ from urllib.parse import quote
 import orjson
 
 from explorer.errors import CorruptLogError
+from explorer.protocol.hooked_json import DuplicateNameError, refuse_constant, without_duplicates
 
 _SPEC = "Last Checkpoint File Schema"
 _PLACE = "_delta_log/_last_checkpoint"
@@ -69,10 +70,6 @@ class _Number(str):
     __slots__ = ()
 
 
-class _DuplicateKeyError(ValueError):
-    pass
-
-
 def render_last_checkpoint(last: LastCheckpoint) -> bytes:
     """The bytes of the file, with a new checksum."""
     body: dict[str, Any] = {"version": last.version, "size": last.size}
@@ -85,7 +82,7 @@ def render_last_checkpoint(last: LastCheckpoint) -> bytes:
         "v2Checkpoint": None if last.embedded is None else _render_embedded(last.embedded),
     }
     body |= {key: value for key, value in optional.items() if value is not None}
-    body["checksum"] = build_checksum(orjson.dumps(body))
+    body["checksum"] = build_hint_checksum(orjson.dumps(body))
     return orjson.dumps(body)
 
 
@@ -131,7 +128,7 @@ def build_canonical_form(data: bytes) -> str:
     return ",".join(f"{path}={value}" for path, value in _canonical_pairs(_decode(data)))
 
 
-def build_checksum(data: bytes) -> str:
+def build_hint_checksum(data: bytes) -> str:
     """The checksum of a JSON object, whatever `checksum` it already holds."""
     return _checksum(_decode(data))
 
@@ -223,27 +220,16 @@ def _decode(data: bytes) -> dict[str, Any]:
             data,
             parse_int=_Number,
             parse_float=_Number,
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_unique_keys,
+            parse_constant=refuse_constant,
+            object_pairs_hook=without_duplicates,
         )
-    except _DuplicateKeyError:
+    except DuplicateNameError:
         _refuse("A key occurs twice in it.")
     except (ValueError, RecursionError) as error:
         _refuse("It is not JSON.", error)
     if not isinstance(body, dict):
         _refuse("It is not a JSON object.")
     return body
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    body = dict(pairs)
-    if len(body) != len(pairs):
-        raise _DuplicateKeyError
-    return body
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(name)  # NaN and its kin are Python's, not JSON's
 
 
 def _integer(body: Mapping[str, Any], key: str) -> int | None:

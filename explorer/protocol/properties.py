@@ -6,8 +6,7 @@ Properties live in the configuration of the metadata, as strings;
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -73,39 +72,47 @@ PROPERTIES: Final[Mapping[str, TableProperty[Any]]] = MappingProxyType(
         )
     }
 )
-"""The known properties by name, in the order in which they are shown."""
+"""The known properties by name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EffectiveProperty:
-    """A property as it counts for one table.
-
-    `value` is the text in force, None where a known property without a default
-    is not set. `description` is empty for a property that is not known.
-    """
-
-    name: str
-    value: str | None
-    is_default: bool
-    description: str
-    problem: Problem | None = None
-
-
-def effective_properties(configuration: Mapping[str, str]) -> tuple[EffectiveProperty, ...]:
-    """Every known property, in registry order, then what else the table sets, by name."""
-    result = [_effective(item, configuration) for item in PROPERTIES.values()]
-    known = {name for item in PROPERTIES.values() for name in (item.name, *item.aliases)}
-    result.extend(
-        EffectiveProperty(name=name, value=configuration[name], is_default=False, description="")
-        for name in sorted(configuration.keys() - known)
-    )
-    return tuple(result)
+_PREFIX: Final = "delta."
 
 
 def validate_properties(configuration: Mapping[str, str]) -> list[Problem]:
     """A problem for each known property whose value cannot be read."""
     found = (item.validate(configuration) for item in PROPERTIES.values())
     return [problem for problem in found if problem is not None]
+
+
+def ignored_properties(
+    configuration: Mapping[str, str], among: Iterable[TableProperty[Any]] = PROPERTIES.values()
+) -> list[Problem]:
+    """A problem for each name in the configuration that is one of the properties `among` but for
+    its prefix, or for small and capital letters: nobody reads it (the reference looks for the
+    very name)."""
+    known = {name.lower(): item for item in among for name in (item.name, *item.aliases)}
+    exact = {name for item in PROPERTIES.values() for name in (item.name, *item.aliases)}
+    found = []
+    for name in sorted(configuration.keys() - exact):
+        lowered = name.lower()
+        item = known.get(lowered) or known.get(f"{_PREFIX}{lowered}")
+        if item is not None:
+            found.append(_ignored(name, item, configuration))
+    return found
+
+
+def _ignored(name: str, item: TableProperty[Any], configuration: Mapping[str, str]) -> Problem:
+    text = None if item.validate(configuration) else item.text_in(configuration)
+    source = "the default" if text is None else "as the table sets it"
+    text = item.default if text is None else text
+    counts = "nothing counts" if text is None else f"`{text}` counts, {source}"
+    return Problem(
+        kind="invalid_argument",
+        problem=f"The table property `{name}` is ignored: no engine reads it under this name.",
+        reason=f"Its name is `{item.name}`, and of that {counts}.",
+        remedy=f"Set `{item.name}` to what was meant, and unset `{name}`.",
+        spec="Table Properties",
+    )
 
 
 def check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:
@@ -116,16 +123,3 @@ def check_constraints(configuration: Mapping[str, str]) -> dict[str, str]:
         for name, text in configuration.items()
         if name.lower().startswith(prefix)
     }
-
-
-def _effective(item: TableProperty[Any], configuration: Mapping[str, str]) -> EffectiveProperty:
-    problem = item.validate(configuration)
-    text = item.text_in(configuration)
-    is_default = problem is not None or text is None
-    return EffectiveProperty(
-        name=item.name,
-        value=item.default if is_default else text,
-        is_default=is_default,
-        description=item.description,
-        problem=problem,
-    )

@@ -80,6 +80,15 @@ class PrimitiveType:
 
 
 _PRIMITIVES: Final = {name: PrimitiveType(name=name) for name in PRIMITIVE_NAMES}
+BINARY: Final = _PRIMITIVES["binary"]
+BOOLEAN: Final = _PRIMITIVES["boolean"]
+DATE: Final = _PRIMITIVES["date"]
+DOUBLE: Final = _PRIMITIVES["double"]
+LONG: Final = _PRIMITIVES["long"]
+STRING: Final = _PRIMITIVES["string"]
+TIMESTAMP: Final = _PRIMITIVES["timestamp"]
+VARIANT: Final = _PRIMITIVES["variant"]
+VOID: Final = _PRIMITIVES["void"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,14 +12,15 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError
-from explorer.protocol.calendar_days import SECOND_US, render_day, render_moment
+from explorer.protocol.actions import FieldPath
+from explorer.protocol.calendar_days import PER_SECOND, SECOND_US, render_day, render_moment
 
 DEFAULT_INDEXED_COLUMNS = 32
 """`delta.dataSkippingNumIndexedCols` where the table does not say."""
@@ -27,11 +28,7 @@ DEFAULT_INDEXED_COLUMNS = 32
 DEFAULT_STRING_PREFIX = 32
 """Characters of a string that its bounds keep."""
 
-_IN_A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _LAST_CODE_POINT = "\U0010ffff"
-
-
-FieldPath: TypeAlias = tuple[str, ...]
 
 
 def build_statistics(table: pa.Table, indexed_columns: int = DEFAULT_INDEXED_COLUMNS) -> str:
@@ -231,6 +228,6 @@ def _json_value(value: Any, kind: pa.DataType) -> Any:
         return render_day(value)
     if pa.types.is_timestamp(kind):
         # cut, not rounded, as the reference does; readers allow for it
-        microseconds = value * SECOND_US // _IN_A_SECOND[kind.unit]
+        microseconds = value * SECOND_US // PER_SECOND[kind.unit]
         return render_moment(microseconds, "T", 3) + ("" if kind.tz is None else "Z")
     return value

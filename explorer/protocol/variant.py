@@ -58,7 +58,7 @@ _MAX_SCALE = 38
 _DAY = 86_400_000_000
 
 
-def parse_metadata(metadata: bytes) -> tuple[str, ...]:
+def parse_field_names(metadata: bytes) -> tuple[str, ...]:
     """The dictionary of field names; raises `CorruptDataError`."""
     if not metadata:
         refuse("Its metadata is empty.")

@@ -13,12 +13,13 @@ import base64
 import math
 import struct
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 from explorer.errors import UnsupportedError
+from explorer.protocol.actions import EPOCH
 from explorer.protocol.calendar_days import render_day
 from explorer.protocol.variant import SPEC, Float32, Temporal, TemporalKind, Variant
 
@@ -35,7 +36,6 @@ _SECOND: dict[TemporalKind, int] = {
 }
 _INSTANTS = frozenset({"timestamp", "timestamp_nanos"})
 _DAY_SECONDS = 86_400
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _ESCAPES = {code: f"\\u{code:04X}" for code in range(32)} | {
     ord(plain): f"\\{short}" for plain, short in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)
@@ -170,8 +170,8 @@ def _plain_temporal(moment: Temporal) -> date | time | datetime:
             raise _not_in_python("It counts nanoseconds.")
     try:
         if kind == "date":
-            return _EPOCH.date() + timedelta(days=number)
-        instant = _EPOCH + timedelta(microseconds=number)
+            return EPOCH.date() + timedelta(days=number)
+        instant = EPOCH + timedelta(microseconds=number)
     except OverflowError as error:
         raise _not_in_python("Its year is not among 1 to 9999.") from error
     if kind == "time":

@@ -9,13 +9,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column
-from explorer.protocol.calendar_days import Day, Moment, days_of
+from explorer.log.actions.columns import int64_scalar
+from explorer.protocol.actions import EPOCH
+from explorer.protocol.calendar_days import PER_SECOND, Day, Moment, days_of
 
 _DAY_SECONDS: Final = 86_400
-_PER_SECOND: Final = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 _FIRST_DAY, _END_DAY = days_of(1, 1, 1), days_of(10_000, 1, 1)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
@@ -26,7 +25,7 @@ def python_values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
         return _calendar(column, pc.cast(pc.cast(column, pa.int32()), pa.int64()), 1)
     if pa.types.is_timestamp(kind):
         numbers = pc.cast(column, pa.int64())
-        return _calendar(column, numbers, _DAY_SECONDS * _PER_SECOND[kind.unit])
+        return _calendar(column, numbers, _DAY_SECONDS * PER_SECOND[kind.unit])
     found: list[Any] = column.to_pylist()
     return found
 
@@ -65,15 +64,15 @@ def ordinal_of(value: Any) -> Any:
             return number
         case datetime():
             aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-            return (aware - _EPOCH) // timedelta(microseconds=1)
+            return (aware - EPOCH) // timedelta(microseconds=1)
         case date():
-            return (value - _EPOCH.date()).days
+            return (value - EPOCH.date()).days
         case _:
             return value
 
 
 def _calendar(column: Any, numbers: Any, per_day: int) -> list[Any]:
-    first, end = (int64_column([day * per_day])[0] for day in (_FIRST_DAY, _END_DAY))
+    first, end = (int64_scalar(day * per_day) for day in (_FIRST_DAY, _END_DAY))
     beyond = pc.or_(pc.less(numbers, first), pc.greater_equal(numbers, end))
     usual = pc.if_else(beyond, pa.nulls(1, column.type)[0], column)
     found: list[Any] = usual.to_pylist()
@@ -88,5 +87,5 @@ def _calendar(column: Any, numbers: Any, per_day: int) -> list[Any]:
 def _maker(kind: pa.DataType) -> Callable[[int], Day | Moment]:
     if pa.types.is_date32(kind):
         return Day
-    is_instant, per_second = kind.tz is not None, _PER_SECOND[kind.unit]
-    return lambda number: Moment(number * _PER_SECOND["us"] // per_second, is_instant)
+    is_instant, per_second = kind.tz is not None, PER_SECOND[kind.unit]
+    return lambda number: Moment(number * PER_SECOND["us"] // per_second, is_instant)

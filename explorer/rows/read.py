@@ -16,7 +16,7 @@ from explorer.rows.data_file.parquet_file import BATCH_ROWS
 from explorer.rows.data_file.read_file import FileRows, open_rows
 from explorer.rows.data_file.unrelated_file import unrelated_problem
 from explorer.rows.layout import layout_of
-from explorer.rows.request import RowRequest, build_request
+from explorer.rows.request import RowRequest, build_request, first_rows
 from explorer.scan.plan import plan_scan
 from explorer.scan.predicate.parse import parse_predicate
 from explorer.table.snapshot import Snapshot
@@ -47,25 +47,22 @@ class RowScan:
     ) -> Iterator[pa.RecordBatch]:
         """The rows, at most `limit`, file by file; of one file a row group's needed
         bytes and a batch are held at a time, and none is opened that is not needed; where
-        requests take long, the first bytes of the next files too (see `read_ahead`).
+        requests take long, the first bytes of the next files too (see `open_ahead`).
 
         Raises `CancelledError` between two batches.
         """
-        left, total = limit, self.files.num_rows
+        return first_rows(self._every_batch(limit, watch), limit)
+
+    def _every_batch(self, limit: int | None, watch: Watch) -> Iterator[pa.RecordBatch]:
+        total = self.files.num_rows
         whole = limit is None or self.request.predicate is not None
         size = BATCH_ROWS if whole else min(max(limit or 0, _SMALL_BATCH), BATCH_ROWS)
-        if left == 0:
-            return
         for done, rows in enumerate(self.open_files(limit)):
             watch.step(done, total, _LABEL)
             for batch in rows.batches(size):
                 if watch.cancel is not None:
                     watch.cancel.check()
-                found = batch if left is None else batch.slice(0, min(left, batch.num_rows))
-                if found.num_rows:
-                    yield found
-                if left is not None and (left := left - found.num_rows) == 0:
-                    return
+                yield batch
         watch.step(total, total, _LABEL)
 
     def _told(self, files: Iterator[FileRows]) -> Iterator[FileRows]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -119,6 +119,20 @@ def build_request(
     check_type_changes(request.needed, layout.uri)
     row_schema(request.needed)  # refuses unknown types by name and place
     return request
+
+
+def first_rows(batches: Iterable[pa.RecordBatch], limit: int | None) -> Iterator[pa.RecordBatch]:
+    """The first `limit` rows, all where it is None, in batches that hold some; nothing more is
+    read once they are there."""
+    left = limit
+    if left == 0:
+        return
+    for batch in batches:
+        found = batch if left is None else batch.slice(0, min(left, batch.num_rows))
+        if found.num_rows:
+            yield found
+        if left is not None and (left := left - found.num_rows) == 0:
+            return
 
 
 def _check_names(wanted: tuple[str, ...], every: tuple[str, ...], what: str) -> None:

@@ -20,16 +20,15 @@ from explorer.protocol.character_types import CharacterType, Way, character_type
 from explorer.protocol.features.column_mapping import physical_name
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import (
+    VOID,
     ArrayType,
     DataType,
     MapType,
-    PrimitiveType,
     StructField,
     StructType,
 )
 
 _Rows: TypeAlias = npt.NDArray[np.int64]
-_VOID = PrimitiveType(name="void")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +120,7 @@ def _of_field(
     """The check of a field, None where nothing is asked; `lengths` are those that a field
     around it sets, by the way from this one."""
     own = {**lengths, **(character_types(item) or {})}
-    if item.data_type == _VOID:
+    if item.data_type == VOID:
         return None  # no data file holds it
     path = (*above, item.name)
     return _of_value(item.data_type, path, own, mode, not_null=not item.nullable)

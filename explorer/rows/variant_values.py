@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import VARIANT
 from explorer.rows.conversion.variant_columns import decode_variant_column
 from explorer.rows.data_file.parquet_file import reading
 from explorer.rows.read import RowScan, check_limit, plan_rows
@@ -44,7 +44,7 @@ def read_variants(
     """
     check_limit(limit)
     types = {item.name: item.data_type for item in snapshot.schema.fields}
-    if types.get(column) != PrimitiveType(name="variant"):
+    if types.get(column) != VARIANT:
         raise InvalidArgumentError(
             f"There is no variant column called {str(column)[:120]!r}.",
             reason="Only columns of the type variant have such values, and variants inside of "

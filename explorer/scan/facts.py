@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from explorer.errors import Problem
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.state.file_columns import FileColumns
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.predicate.predicate import Predicate, SqlCondition
 from explorer.scan.statistics.bounds import ColumnRange, range_of_statistics
@@ -91,10 +91,7 @@ def answer(question: Question, files: FileColumns) -> Answers:
     if not question.statistics:
         return Answers(ranges=ranges, texts=texts, answers=answers, problems=tuple(problems))
     facts = read_facts(files, question.statistics)
-    for stated in question.statistics:
-        ranges[stated.path] = range_of_statistics(
-            stated, facts.columns[stated.path], facts.num_records
-        )
+    ranges |= ranges_of_statistics(question, facts.columns, facts.num_records)
     return Answers(
         ranges=ranges,
         texts=texts,
@@ -104,3 +101,13 @@ def answer(question: Question, files: FileColumns) -> Answers:
         bad=facts.bad,
         problems=tuple(problems),
     )
+
+
+def ranges_of_statistics(
+    question: Question, facts: Mapping[FieldPath, ColumnFacts], num_records: pa.Array
+) -> dict[FieldPath, ColumnRange]:
+    """What statistics promise, by the columns of a question."""
+    return {
+        stated.path: range_of_statistics(stated, facts[stated.path], num_records)
+        for stated in question.statistics
+    }

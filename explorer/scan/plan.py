@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,17 +16,23 @@ from explorer.log.actions.columns import (
     ADD_COLUMNS,
     empty_table,
     int32_column,
-    int64_column,
     string_column,
 )
 from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import ZERO, Numbers, build_array
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan._asked_partitions import ask_partitions
 from explorer.scan.facts import Question, answer, question_of
 from explorer.scan.predicate.predicate import Predicate
-from explorer.scan.reasons import KEPT, evidence_of, render_reasons, render_verdict
+from explorer.scan.reasons import (
+    KEPT,
+    evidence_of,
+    kept_by_imprecision,
+    render_reasons,
+    render_verdict,
+)
 from explorer.scan.sql.conditions import parse_scan_predicate
 from explorer.scan.statistics.partition_answers import Evaluate
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
@@ -112,6 +117,14 @@ class ScanPlan:
         return sum_of(self.files.column("size")) - self.bytes_kept
 
     @cached_property
+    def num_reference_skips(self) -> int:
+        """How many of the kept files the reference skips, because it takes bounds as they are,
+        although a row may be NaN or a text be cut."""
+        stays = pc.equal(self.evidence.column("code"), int32_column([KEPT])[0])
+        why = kept_by_imprecision(self.predicate, self.question, self.evidence.filter(stays))
+        return 0 if why is None else why.reference_skips.true_count
+
+    @cached_property
     def skipped(self) -> pa.Table:
         """Path, size and reason of the files that cannot hold a matching row."""
         return self.reasons("skipped").drop_columns(["kept"])
@@ -155,7 +168,7 @@ class ScanPlan:
             )
         return self._reasons_at(positions.to_numpy().astype(np.int64))
 
-    def _reasons_at(self, positions: npt.NDArray[np.int64]) -> pa.Table:
+    def _reasons_at(self, positions: Numbers) -> pa.Table:
         files, known = _rows_at(self.files, positions), _rows_at(self.evidence, positions)
         kept, reasons = render_reasons(self.predicate, self.question, known)
         return files.append_column("kept", kept).append_column("reason", reasons)
@@ -276,7 +289,7 @@ def physical_counts(files: FileColumns, wanted: pa.ChunkedArray | None) -> pa.Ch
         parsed = parsed.filter(wanted)
     if parsed is not None and pa.types.is_integer(parsed.type) and not parsed.null_count:
         counts = pc.cast(parsed, pa.int64(), safe=False)  # beyond 63 bits: less than none
-        if not pc.any(pc.less(counts, int64_column([0])[0])).as_py():
+        if not pc.any(pc.less(counts, ZERO)).as_py():
             return counts
     texts = files.column("stats")
     return record_counts(texts if wanted is None else texts.filter(wanted), parsed)
@@ -305,7 +318,7 @@ def _logical(snapshot: Snapshot, files: pa.Table) -> pa.Table:
     return with_logical_names(files, names)
 
 
-def _rows_at(table: pa.Table, positions: npt.NDArray[np.int64]) -> pa.Table:
+def _rows_at(table: pa.Table, positions: Numbers) -> pa.Table:
     """The rows at ascending positions; only chunks between the first and the last of them are
     copied, and none where they follow one another."""
     if not len(positions):
@@ -314,5 +327,4 @@ def _rows_at(table: pa.Table, positions: npt.NDArray[np.int64]) -> pa.Table:
     near = table.slice(first, last - first + 1)
     if near.num_rows == len(positions):
         return near
-    at = pa.py_buffer(positions - first)
-    return near.take(pa.Array.from_buffers(pa.int64(), len(positions), [None, at]))
+    return near.take(build_array(positions - first))

@@ -15,7 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.columns import bool_column, int64_scalar
+from explorer.log.plain_arrays import FALSE, TRUE
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.schema import PrimitiveType
 from explorer.scan.predicate.domains import NAN_KEY, Domain, comparable_column, comparable_constant
 from explorer.scan.predicate.patterns import match_pattern
@@ -38,8 +40,7 @@ from explorer.scan.predicate.predicate import (
 )
 from explorer.scan.statistics.bounds import ColumnRange
 
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
-_NAN = int64_column([NAN_KEY])[0]
+_NAN = int64_scalar(NAN_KEY)
 _TEXT = Domain(kind="binary")
 
 # more options than that are taken as so many runs between a least and a greatest
@@ -47,7 +48,6 @@ _MAX_RUNS = 64
 
 _SWAPPED: dict[Operator, Operator] = {">": "<", ">=": "<="}
 
-Path = tuple[str, ...]
 _NO_ANSWERS: Mapping[SqlCondition, pa.BooleanArray] = {}
 Mask = Any
 """A boolean column without nulls, or one scalar for all files."""
@@ -74,7 +74,7 @@ class _Span:
 
 def may_be_true(
     condition: Condition,
-    ranges: Mapping[Path, ColumnRange],
+    ranges: Mapping[FieldPath, ColumnRange],
     count: int,
     answers: Mapping[SqlCondition, pa.BooleanArray] = _NO_ANSWERS,
 ) -> pa.BooleanArray:
@@ -99,16 +99,16 @@ class _Case:
 
     def __init__(
         self,
-        ranges: Mapping[Path, ColumnRange],
-        floats: Iterable[Path],
-        nan: Path | None,
+        ranges: Mapping[FieldPath, ColumnRange],
+        floats: Iterable[FieldPath],
+        nan: FieldPath | None,
         answers: Mapping[SqlCondition, pa.BooleanArray],
     ) -> None:
         self._answers = answers
         self._ranges = ranges
         self._floats = set(floats)
         self._nan = nan
-        self._spans: dict[tuple[Path, Domain], _Span] = {}
+        self._spans: dict[tuple[FieldPath, Domain], _Span] = {}
 
     def possible(self, condition: Condition) -> Possible:
         """What the condition may be."""
@@ -124,17 +124,17 @@ class _Case:
             case TruthTest(operand=inner, truth=truth):
                 found = self.possible(inner)
                 yes, no = (found.true, found.false) if truth else (found.false, found.true)
-                return Possible(true=yes, false=pc.or_(no, found.unknown), unknown=_FALSE)
+                return Possible(true=yes, false=pc.or_(no, found.unknown), unknown=FALSE)
             case other:
                 return self._logical(other)
 
     def _null_test(self, operand: Value | Condition) -> Possible:
         if isinstance(operand, ColumnReference | Constant):
             span = self._span(operand, None)
-            return Possible(true=span.may_be_null, false=span.may_hold, unknown=_FALSE)
+            return Possible(true=span.may_be_null, false=span.may_hold, unknown=FALSE)
         found = self.possible(operand)
         known = pc.or_(found.true, found.false)
-        return Possible(true=found.unknown, false=known, unknown=_FALSE)
+        return Possible(true=found.unknown, false=known, unknown=FALSE)
 
     def _logical(
         self, condition: Negation | Conjunction | Disjunction | Truth | SqlCondition
@@ -142,8 +142,8 @@ class _Case:
         match condition:
             case SqlCondition():
                 # it stands at the top alone, where nothing but its truth counts
-                true = self._answers.get(condition, _TRUE)
-                return Possible(true=true, false=_TRUE, unknown=_TRUE)
+                true = self._answers.get(condition, TRUE)
+                return Possible(true=true, false=TRUE, unknown=TRUE)
             case Negation(operand=inner):
                 return _not(self.possible(inner))
             case Conjunction(operands=operands):
@@ -151,7 +151,7 @@ class _Case:
             case Disjunction(operands=operands):
                 return _not(reduce(_and, (_not(self.possible(item)) for item in operands)))
             case Truth(value=value):
-                sides = [_TRUE if value is side else _FALSE for side in (True, False, None)]
+                sides = [TRUE if value is side else FALSE for side in (True, False, None)]
                 return Possible(true=sides[0], false=sides[1], unknown=sides[2])
 
     def _comparison(self, comparison: Comparison) -> Possible:
@@ -185,9 +185,9 @@ class _Case:
         runs = _runs(options)
         inside = reduce(pc.or_, (_overlaps(span, low, high) for low, high in runs))
         alone = (_is_only(span, low, high) for low, high in runs if low is high)
-        certain = reduce(pc.or_, alone, _FALSE)
-        no = _FALSE if membership.has_null else pc.and_(span.may_hold, pc.invert(certain))
-        unknown = _TRUE if membership.has_null else span.may_be_null
+        certain = reduce(pc.or_, alone, FALSE)
+        no = FALSE if membership.has_null else pc.and_(span.may_hold, pc.invert(certain))
+        unknown = TRUE if membership.has_null else span.may_be_null
         return Possible(true=pc.and_(span.may_hold, inside), false=no, unknown=unknown)
 
     def _likeness(self, likeness: Likeness) -> Possible:
@@ -200,7 +200,7 @@ class _Case:
         is_one = likeness.matches == "itself"
         high = low if is_one else low + b"\xff"
         bounds = [comparable_constant(side, _TEXT) for side in (low, high)]
-        certain: Mask = _FALSE
+        certain: Mask = FALSE
         if is_one:
             certain = _is_only(span, bounds[0], bounds[1])
         elif likeness.matches == "prefix":
@@ -217,14 +217,14 @@ class _Case:
     def _span(self, value: Value, domain: Domain | None) -> _Span:
         if isinstance(value, Constant):
             if value.value is None:
-                return _Span(lower=None, upper=None, may_hold=_FALSE, may_be_null=_TRUE)
+                return _Span(lower=None, upper=None, may_hold=FALSE, may_be_null=TRUE)
             same = None if domain is None else comparable_constant(value.value, domain)
-            return _Span(lower=same, upper=same, may_hold=_TRUE, may_be_null=_FALSE)
+            return _Span(lower=same, upper=same, may_hold=TRUE, may_be_null=FALSE)
         if (found := self._ranges.get(value.path)) is None:
-            return _Span(lower=None, upper=None, may_hold=_TRUE, may_be_null=_TRUE)
+            return _Span(lower=None, upper=None, may_hold=TRUE, may_be_null=TRUE)
         if self._nan == value.path:
             at = _NAN if domain is None or domain.kind == "double" else None
-            return _Span(lower=at, upper=at, may_hold=found.may_hold, may_be_null=_FALSE)
+            return _Span(lower=at, upper=at, may_hold=found.may_hold, may_be_null=FALSE)
         if domain is None:
             return _Span(
                 lower=None, upper=None, may_hold=found.may_hold, may_be_null=found.may_be_null
@@ -242,8 +242,8 @@ def _likeness_of_values(likeness: Likeness, found: ColumnRange, values: pa.Array
     """Of one value for a whole file the pattern itself says whether it matches."""
     matches = match_pattern(values, likeness)
     return Possible(
-        true=pc.and_(found.may_hold, pc.coalesce(matches, _TRUE)),
-        false=pc.and_(found.may_hold, pc.coalesce(pc.invert(matches), _TRUE)),
+        true=pc.and_(found.may_hold, pc.coalesce(matches, TRUE)),
+        false=pc.and_(found.may_hold, pc.coalesce(pc.invert(matches), TRUE)),
         unknown=found.may_be_null,
     )
 
@@ -270,21 +270,21 @@ _ULPS = 64
 
 
 def _apart(keys: Any, ulps: int) -> Any:
-    return None if keys is None else pc.add(keys, int64_column([ulps])[0])
+    return None if keys is None else pc.add(keys, int64_scalar(ulps))
 
 
 def _maybe(compare: Any, left: Any, right: Any) -> Mask:
     """Whether a comparison of bounds holds, true where one of them is unknown."""
     if left is None or right is None:
-        return _TRUE
-    return pc.coalesce(compare(left, right), _TRUE)
+        return TRUE
+    return pc.coalesce(compare(left, right), TRUE)
 
 
 def _surely(compare: Any, left: Any, right: Any) -> Mask:
     """Whether a comparison of bounds holds, false where one of them is unknown."""
     if left is None or right is None:
-        return _FALSE
-    return pc.coalesce(compare(left, right), _FALSE)
+        return FALSE
+    return pc.coalesce(compare(left, right), FALSE)
 
 
 def _overlaps(span: _Span, low: Any, high: Any) -> Mask:
@@ -312,7 +312,7 @@ def _null_safe(equal: Possible, left: _Span, right: _Span) -> Possible:
         pc.and_(left.may_be_null, right.may_hold), pc.and_(left.may_hold, right.may_be_null)
     )
     return Possible(
-        true=pc.or_(equal.true, both_null), false=pc.or_(equal.false, one_null), unknown=_FALSE
+        true=pc.or_(equal.true, both_null), false=pc.or_(equal.false, one_null), unknown=FALSE
     )
 
 

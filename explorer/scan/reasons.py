@@ -11,22 +11,24 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
+from explorer.log.actions.columns import int32_column, string_column, string_scalar
 from explorer.log.calendar_texts import render_values
+from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO, in_one_piece
 from explorer.protocol.schema_walk import render_path
-from explorer.scan.facts import Answers, Question
+from explorer.scan._kept_for import KeptFor, kept_for
+from explorer.scan.facts import Answers, Question, ranges_of_statistics
 from explorer.scan.possibility import may_be_true
 from explorer.scan.predicate.domains import is_float
 from explorer.scan.predicate.predicate import Condition, Predicate, references_of, render_condition
-from explorer.scan.statistics.column_statistics import StatisticsColumn
+from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn
+from explorer.scan.statistics.partitions import facts_of_texts
 
 KEPT: Final = -1
 """In the column `code`: the file stays. Other codes are the number of the condition
 that ruled it out by itself, or how many there are where it took all of them."""
 
-_ZERO = int64_column([0])[0]
-_NOTHING = string_column([""])[0]
-_TRUE = bool_column([True])[0]
+
+_NOTHING = string_scalar("")
 
 
 def evidence_of(predicate: Predicate | None, answers: Answers, count: int) -> pa.Table:
@@ -41,6 +43,41 @@ def evidence_of(predicate: Predicate | None, answers: Answers, count: int) -> pa
         columns[_key("max", path)] = facts.maximum
         columns[_key("nulls", path)] = facts.null_count
     return pa.Table.from_arrays(list(columns.values()), names=list(columns))
+
+
+def kept_by_imprecision(
+    predicate: Predicate | None, question: Question, evidence: pa.Table
+) -> KeptFor | None:
+    """Why files stay that their bounds as stored would rule out; the evidence is that of files
+    which stay. None where there is nothing of the kind."""
+    if predicate is None or not question.statistics or not evidence.num_rows:
+        return None
+    evidence = evidence.combine_chunks()
+    texts = {
+        column.path: _column(evidence, _key("text", column.path)) for column in question.partitions
+    }
+    facts = {
+        column.path: ColumnFacts(
+            minimum=_column(evidence, _key("min", column.path)),
+            maximum=_column(evidence, _key("max", column.path)),
+            null_count=_column(evidence, _key("nulls", column.path)),
+        )
+        for column in question.statistics
+    }
+    ranges = {
+        column.path: facts_of_texts(texts[column.path], column).range
+        for column in question.partitions
+    }
+    ranges |= ranges_of_statistics(question, facts, _column(evidence, "records"))
+    answers = Answers(
+        ranges=ranges,
+        statistics=facts,
+        answers={
+            condition: known.look_up([texts[column.path] for column in condition.columns])
+            for condition, known in question.answers.items()
+        },
+    )
+    return kept_for(predicate, question.statistics, answers, evidence.num_rows)
 
 
 def render_reasons(
@@ -60,6 +97,11 @@ def render_reasons(
             text = render_verdict(predicate, question, code)
             found = _sentence(text, conditions[code], question, evidence)
             reasons = pc.if_else(pc.equal(codes, int32_column([code])[0]), found, reasons)
+    stays = pc.indices_nonzero(kept)
+    if (why := kept_by_imprecision(predicate, question, evidence.take(stays))) is not None:
+        parts = _said_of_imprecision(why, question, evidence.take(stays))
+        longer = _join(reasons.take(stays), "", parts)
+        reasons = pc.replace_with_mask(reasons, kept, longer)
     return kept, reasons
 
 
@@ -74,6 +116,42 @@ def render_verdict(predicate: Predicate | None, question: Question, code: int) -
     return f"may match{f', {unasked[0][:100]} was not evaluated' if unasked else ''}"
 
 
+def _said_of_imprecision(why: KeptFor, question: Question, evidence: pa.Table) -> pa.Array:
+    """`; kept because a row may be NaN, …` where that is why, else nothing."""
+    cases: list[tuple[pa.BooleanArray, str]] = [
+        (why.nan, "a row may be NaN, which bounds may leave out"),
+        *(
+            (why.imprecise[column.path], _imprecise(column))
+            for column in question.statistics
+            if column.path in why.imprecise
+        ),
+        (why.together, "a row may be NaN, and bounds may be cut"),
+    ]
+    found = string_column([""] * evidence.num_rows)
+    for mask, text in reversed(cases):
+        found = pc.if_else(mask, string_scalar(f"; kept because {text}"), found)
+    theirs = pc.if_else(
+        why.reference_skips,
+        string_scalar("; Delta Spark takes the bounds as they are, and skips it"),
+        _NOTHING,
+    )
+    return _join(found, "", theirs)
+
+
+def _imprecise(column: StatisticsColumn) -> str:
+    """In which way the bounds of a column may say less than its values."""
+    name, kind = render_path(column.path)[:100], column.bound_type
+    if kind is None or pa.types.is_string(kind):
+        return f"the greatest {name} may be cut to a part of the text"
+    if pa.types.is_timestamp(kind):
+        return (
+            f"bounds of {name} may be cut to milliseconds, and early ones be of the former calendar"
+        )
+    if pa.types.is_date(kind):
+        return f"early bounds of {name} may be of the former calendar"
+    return f"bounds of {name} may be rounded"
+
+
 def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Array:
     codes = int32_column([KEPT] * count)
     if predicate is None:
@@ -81,7 +159,7 @@ def _codes(predicate: Predicate | None, answers: Answers, count: int) -> pa.Arra
     conditions = predicate.conjuncts
     known = answers.ranges, count, answers.answers
     every = [may_be_true(condition, *known) for condition in conditions]
-    together = may_be_true(predicate.condition, *known) if len(every) > 1 else _TRUE
+    together = may_be_true(predicate.condition, *known) if len(every) > 1 else TRUE
     codes = pc.if_else(together, codes, int32_column([len(every)])[0])
     for code in reversed(range(len(every))):  # the first that decides is named
         codes = pc.if_else(every[code], codes, int32_column([code])[0])
@@ -107,10 +185,12 @@ def _sentence(text: str, condition: Condition, question: Question, evidence: pa.
 
 def _said_of_partition(path: tuple[str, ...], evidence: pa.Table) -> pa.Array:
     texts = _column(evidence, _key("text", path))
-    null = pc.or_(texts.is_null(), pc.equal(pc.fill_null(texts, _NOTHING), _NOTHING))
+    null = pc.or_(texts.is_null(), pc.equal(pc.fill_null(texts, EMPTY), EMPTY))
     name = render_path(path)[:100]
     return pc.if_else(
-        null, _constant(f"{name} is null"), _join(_constant(f"{name} is "), "", _quoted(texts))
+        null,
+        string_scalar(f"{name} is null"),
+        _join(string_scalar(f"{name} is "), "", _quoted(texts)),
     )
 
 
@@ -119,26 +199,26 @@ def _said_of_values(column: StatisticsColumn, evidence: pa.Table) -> pa.Array:
     least, most = (_shown(_column(evidence, _key(side, path))) for side in ("min", "max"))
     nulls, records = _column(evidence, _key("nulls", path)), _column(evidence, "records")
     name = render_path(path)[:100]
-    none_null = pc.coalesce(pc.equal(nulls, _ZERO), bool_column([False])[0])
-    all_null = pc.and_(
-        pc.coalesce(pc.equal(nulls, records), bool_column([False])[0]), pc.invert(none_null)
-    )
+    none_null = pc.coalesce(pc.equal(nulls, ZERO), FALSE)
+    all_null = pc.and_(pc.coalesce(pc.equal(nulls, records), FALSE), pc.invert(none_null))
     nan = " or NaN" if is_float(column.data_type) else ""
-    one = _join(_constant(f"{name} is "), "", least)
-    span = _join(_join(_constant(f"{name} is between "), "", least), " and ", most)
+    one = _join(string_scalar(f"{name} is "), "", least)
+    span = _join(_join(string_scalar(f"{name} is between "), "", least), " and ", most)
     between = pc.if_else(pc.equal(least, most), one, span)
-    at_least = _join(_constant(f"{name} is at least "), "", least)
-    at_most = _join(_constant(f"{name} is at most "), "", most)
+    at_least = _join(string_scalar(f"{name} is at least "), "", least)
+    at_most = _join(string_scalar(f"{name} is at most "), "", most)
     bounds = pc.coalesce(between, at_least, at_most)
-    bounded = _join(bounds, "", _constant(nan))
-    counted = _join(pc.cast(nulls, pa.string()), "", _constant(" nulls"))
-    with_nulls = _join(bounded, ", ", pc.if_else(none_null, _constant("never null"), counted))
+    bounded = _join(bounds, "", string_scalar(nan))
+    counted = _join(pc.cast(nulls, pa.string()), "", string_scalar(" nulls"))
+    with_nulls = _join(bounded, ", ", pc.if_else(none_null, string_scalar("never null"), counted))
     bare = pc.if_else(
-        none_null, _constant(f"{name} is never null"), _constant(f"{name} has no statistics")
+        none_null,
+        string_scalar(f"{name} is never null"),
+        string_scalar(f"{name} has no statistics"),
     )
     return pc.if_else(
         all_null,
-        _constant(f"{name} is null in every row"),
+        string_scalar(f"{name} is null in every row"),
         pc.coalesce(with_nulls, bounded, bare),
     )
 
@@ -151,15 +231,11 @@ def _shown(values: pa.Array) -> pa.Array:
 
 def _quoted(texts: pa.Array) -> pa.Array:
     cut = pc.utf8_slice_codeunits(texts, 0, 60)
-    return pc.binary_join_element_wise(_constant("'"), cut, _constant("'"), _NOTHING)
+    return pc.binary_join_element_wise(string_scalar("'"), cut, string_scalar("'"), EMPTY)
 
 
 def _join(left: Any, separator: str, right: Any) -> pa.Array:
-    return pc.binary_join_element_wise(left, right, _constant(separator))
-
-
-def _constant(text: str) -> pa.Scalar:
-    return string_column([text])[0]
+    return pc.binary_join_element_wise(left, right, string_scalar(separator))
 
 
 def _key(fact: str, path: tuple[str, ...]) -> str:
@@ -168,4 +244,4 @@ def _key(fact: str, path: tuple[str, ...]) -> str:
 
 def _column(evidence: pa.Table, name: str) -> pa.Array:
     found = evidence.column(evidence.schema.get_field_index(name))
-    return found.chunk(0) if found.num_chunks == 1 else found.combine_chunks()
+    return in_one_piece(found)

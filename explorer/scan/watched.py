@@ -9,9 +9,9 @@ from typing import Any, Generic
 import pyarrow as pa
 
 from explorer.log.actions.columns import ADD_COLUMNS, empty_table
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
+from explorer.protocol.actions import FieldPath
 from explorer.storage.at_once import Answer
 from explorer.table.snapshot import Snapshot
 

@@ -11,7 +11,7 @@ from explorer.log.actions.fields import FIELDS, FileAction
 from explorer.log.load import LoadedVersion
 
 
-def read_files(loaded: LoadedVersion, action: FileAction, columns: Sequence[str]) -> pa.Table:
+def read_files_table(loaded: LoadedVersion, action: FileAction, columns: Sequence[str]) -> pa.Table:
     """All adds or removes in force, with just these columns, as the log has them."""
     if loaded.checkpoint is None and all(name in FIELDS[action] for name in columns):
         # all that there is to select from; the state would bring what computes

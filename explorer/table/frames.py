@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_scalar, string_column
+from explorer.log.plain_arrays import Numbers, read_numbers
+
+_LARGEST_CLAIM: Final = 2**40
+"""Bytes that a file is believed to have."""
 
 
 def rows_of(files: pa.Table, path: str, columns: Sequence[str]) -> pa.Table:
@@ -24,13 +30,17 @@ def sum_of(numbers: pa.ChunkedArray) -> int:
     return sum(number or 0 for number in numbers.to_pylist())
 
 
+def believed_sizes(files: pa.Table) -> Numbers:
+    """The sizes of files as far as they can be true: a log may claim anything."""
+    return np.clip(read_numbers(files.column("size")), 0, _LARGEST_CLAIM)
+
+
 def count_by_size(vectors: pa.ChunkedArray, starts: Sequence[int]) -> list[int]:
     """Files by the rows that their deletion vectors hide: one count for each class, the
     first below `starts[0]`, the others from one of the ascending `starts` on."""
     cardinality = pc.struct_field(vectors, "cardinality")
     reached = [
-        pc.sum(pc.greater_equal(cardinality, int64_column([start])[0])).as_py() or 0
-        for start in starts
+        pc.sum(pc.greater_equal(cardinality, int64_scalar(start))).as_py() or 0 for start in starts
     ]
     return [more - fewer for more, fewer in pairwise([len(vectors), *reached, 0])]
 

@@ -1,4 +1,4 @@
-"""What stands in the way of counting the live rows by the log
+"""The live rows by the log, and what stands in the way of counting them
 (spec: Per-file Statistics, Deletion Vectors)."""
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column, int64_column
 from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import FALSE, TRUE, ZERO
 from explorer.log.state.file_columns import FileColumns, ReducibleFiles
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.table.counts import count
@@ -21,16 +21,15 @@ PARSED_NUM_RECORDS: Final = ("stats_parsed", *_NUM_RECORDS)
 """Where a checkpoint has the number of rows of a file."""
 
 # scalars by way of an array: plain values would make pyarrow import pandas
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
-_ZERO = int64_column([0])[0]
+_UNKNOWN = pa.nulls(1, pa.int64())[0]
 
 
 def flag_impossible(vectors: pa.ChunkedArray, records: pa.ChunkedArray) -> pa.ChunkedArray:
     """Which deletion vectors do not hide a number of rows that there can be: none is said,
     or fewer than 0, or more than the file has, where `records` say how many."""
     hidden = pc.struct_field(vectors, "cardinality")
-    fits = pc.coalesce(pc.less_equal(hidden, records), _TRUE)
-    fits = pc.coalesce(pc.and_(pc.greater_equal(hidden, _ZERO), fits), _FALSE)
+    fits = pc.coalesce(pc.less_equal(hidden, records), TRUE)
+    fits = pc.coalesce(pc.and_(pc.greater_equal(hidden, ZERO), fits), FALSE)
     return pc.and_(vectors.is_valid(), pc.invert(fits))
 
 
@@ -44,6 +43,21 @@ def count_deleted(files: pa.Table) -> tuple[int | None, Problem | None]:
     (first,) = files.filter(wrong).slice(0, 1).to_pylist()
     said = render_cardinality(first["deletion_vector"]["cardinality"], first["num_records"])
     return None, impossible_problem(number, f" That of {first['path'][:200]!r}: {said}.")
+
+
+def live_counts(files: pa.Table) -> pa.ChunkedArray:
+    """How many rows each file with `deletion_vector` and `num_records` shows: those that its
+    vector hides do not count. Null where the log does not say, or says what cannot be."""
+    vectors, records = files.column("deletion_vector"), files.column("num_records")
+    hidden = pc.if_else(vectors.is_null(), ZERO, pc.struct_field(vectors, "cardinality"))
+    possible = pc.invert(flag_impossible(vectors, records))
+    return pc.if_else(possible, pc.subtract(records, hidden), _UNKNOWN)
+
+
+def count_live(files: pa.Table) -> int | None:
+    """The sum of `live_counts`; None where one of them is not known."""
+    counts = live_counts(files)
+    return None if counts.null_count else sum_of(counts)
 
 
 def render_cardinality(cardinality: int | None, num_records: int | None) -> str:

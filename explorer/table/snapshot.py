@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,9 +16,9 @@ from explorer.errors import (
     UnusableCheckpointError,
 )
 from explorer.log.actions.fields import ADD_FIELDS, REMOVE_FIELDS, FileAction
-from explorer.log.folder.segment import LogSegment
-from explorer.log.load import LoadedVersion
-from explorer.protocol.actions import DomainMetadata, Transaction
+from explorer.log.folder.segment import LogSegment, no_other_way
+from explorer.log.load import LoadedVersion, passed_over
+from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.features.row_id_high_water_mark import (
     ROW_TRACKING_DOMAIN,
     parse_domain_high_water_mark,
@@ -45,6 +46,9 @@ _FILES_BY_DEFAULT = (
     "base_row_id",
     "default_row_commit_version",
 )
+
+_DERIVED = ("schema", "arrow_schema", "row_id_high_water_mark")
+"""What is kept of what protocol and metadata say."""
 
 Answer = TypeVar("Answer")
 Reload = Callable[[LoadedVersion], LoadedVersion]
@@ -75,7 +79,16 @@ class Snapshot:
         self._lock = threading.RLock()
         self._totals: dict[str, int | None] = {}
         self._kept_counts: tuple[LoadedVersion, pa.Table] | None = None
+        self._is_described = False
         self.protocol, self.metadata = loaded.small.required(loaded.segment.version)
+
+    def described_by(self, protocol: Protocol, metadata: Metadata) -> Snapshot:
+        """The same files under another description, as that of another version."""
+        other = copy.copy(self)
+        other.protocol, other.metadata, other._is_described = protocol, metadata, True
+        for derived in _DERIVED:
+            other.__dict__.pop(derived, None)
+        return other
 
     def __repr__(self) -> str:
         """Where and which."""
@@ -220,19 +233,19 @@ class Snapshot:
     @property
     def file_state(self) -> FileState:
         """The live files as a `FileState`."""
-        return LiveFiles(self)
+        return SnapshotFiles(self)
 
     def _raw(self, action: FileAction, columns: Sequence[str]) -> pa.Table:
-        from explorer.table.files_table import read_files  # noqa: PLC0415  # brings Arrow
+        from explorer.table.files_table import read_files_table  # noqa: PLC0415  # brings Arrow
 
         def read(loaded: LoadedVersion) -> pa.Table:
             if _NUM_RECORDS not in columns:
-                return read_files(loaded, action, columns)
+                return read_files_table(loaded, action, columns)
             stored = [name for name in columns if name != _NUM_RECORDS]
             counts = self._counts(loaded)
             if not stored:
                 return counts
-            files = read_files(loaded, action, stored)
+            files = read_files_table(loaded, action, stored)
             return files.append_column(_NUM_RECORDS, counts.column(0)).select(list(columns))
 
         return self.consult(read)
@@ -240,11 +253,11 @@ class Snapshot:
     def _counts(self, loaded: LoadedVersion) -> pa.Table:
         """`num_records` of all live files; kept, because finding them means parsing all
         statistics, and they take eight bytes a file. Rows are in the order of `loaded`."""
-        from explorer.table.files_table import read_files  # noqa: PLC0415  # brings Arrow
+        from explorer.table.files_table import read_files_table  # noqa: PLC0415  # brings Arrow
 
         kept = self._kept_counts
         if kept is None or kept[0] is not loaded:
-            kept = (loaded, read_files(loaded, "add", [_NUM_RECORDS]))
+            kept = (loaded, read_files_table(loaded, "add", [_NUM_RECORDS]))
             self._kept_counts = kept
         return kept[1]
 
@@ -276,13 +289,15 @@ class Snapshot:
             raise error
         try:
             found = self._reload(loaded)
-        except DeltaError:
+        except DeltaError as cause:
             # whatever stands in the way of the other route, this is why it was tried
-            raise error from None
-        self._problems += (Problem.of(error, checkpoint.names[0]),)
-        # what the broken checkpoint said of these may be as wrong as its files
-        self.protocol, self.metadata = found.small.required(found.segment.version)
-        for derived in ("schema", "arrow_schema", "row_id_high_water_mark"):
+            listing = loaded.listing.without(checkpoint)
+            raise no_other_way(error, listing, self.version, cause) from None
+        self._problems += (passed_over(error, checkpoint.names[0], found.segment),)
+        if not self._is_described:
+            # what the broken checkpoint said of these may be as wrong as its files
+            self.protocol, self.metadata = found.small.required(found.segment.version)
+        for derived in _DERIVED:
             self.__dict__.pop(derived, None)
         return found
 
@@ -344,7 +359,7 @@ class Snapshot:
         return with_logical_names(files, names)
 
 
-class LiveFiles:
+class SnapshotFiles:
     """A `FileState` over a snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:

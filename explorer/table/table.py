@@ -25,7 +25,7 @@ from explorer.log.load import (
 )
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.log.state.key_cache import KeyCache
-from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.consistency import (
     validate_protocol,
@@ -82,14 +82,16 @@ class Table:
         """What is kept for the next look takes so many bytes."""
         with self._lock:
             held = self._held
-        return self._cache.nbytes + self._listed.nbytes + (0 if held is None else held.nbytes)
+        return (
+            self._cache.held_bytes + self._listed.held_bytes + (0 if held is None else held.nbytes)
+        )
 
     def release(self) -> None:
         """Give back what is kept for the next look, which then reads all of the log again."""
         with self._lock:
             self._held = self._known = None
-        self._cache.clear()
-        self._listed.forget()
+        self._cache.release()
+        self._listed.release()
 
     def listing(self) -> LogListing:
         """The log folder as it is now."""
@@ -97,6 +99,12 @@ class Table:
             return self._listed.list_log(self.store)
         except NotFoundError as error:
             raise _no_table(self.store) from error
+
+    def check_there(self) -> None:
+        """Raise `NotFoundError` where the table's log is not there any more; as cheap as the
+        store allows."""
+        if not _has_log(self.store):
+            raise _no_table(self.store)
 
     def latest_version(self) -> int:
         """The newest version that the log names, listed again."""
@@ -113,7 +121,8 @@ class Table:
         """The table at `version`, at `timestamp`, or as it is now.
 
         Raises `NotFoundError` for a version or time out of range,
-        `CorruptLogError` where the log leaves no right answer, and
+        `CorruptLogError` where the log leaves no right answer (an older version is never given
+        in the place of the newest, see `explorer.table.readable`), and
         `UnsupportedError` where the table needs a reader feature that is not
         known or a catalog.
         """
@@ -123,12 +132,9 @@ class Table:
                 reason="They may name different versions.",
                 remedy="Give one of them.",
             )
-        _check_version(version)
         if timestamp is not None:
             version = self._looking(lambda listing: self._version_at(listing, timestamp))
-        loaded = self._load(
-            self._listing_for(version), version, Watch(progress=progress, cancel=cancel)
-        )
+        loaded = self.load(version, Watch(progress=progress, cancel=cancel))
         protocol, metadata = loaded.small.required(loaded.segment.version)
         check_reader(protocol, self.uri)
         return self._snapshot(
@@ -144,6 +150,11 @@ class Table:
                 *validate_format(metadata),
             ),
         )
+
+    def load(self, version: int | None = None, watch: Watch = UNWATCHED) -> LoadedVersion:
+        """What is read of the log for a version; also where its snapshot is refused."""
+        _check_version(version)
+        return self._load(self._listing_for(version), version, watch)
 
     def _snapshot(self, loaded: LoadedVersion, **others: Any) -> Snapshot:
         """The snapshot of a loaded version; one whose files are elsewhere is of its own kind."""
@@ -227,7 +238,7 @@ class Table:
             except NotFoundError as error:
                 if error.kind != "table_not_found":
                     raise
-                self._listed.forget()
+                self._listed.release()
                 gone = error
         raise CorruptLogError(
             "The log disappeared while it was being read.",
@@ -276,12 +287,12 @@ class Table:
         from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for
             commit_time,
             in_commit_times,
-            render_time,
+            utc_time,
         )
 
         active = in_commit_times(protocol, metadata)
         chain = run if version in run else (version,)
-        return render_time(commit_time(self.store, listing, chain, version, active))
+        return utc_time(commit_time(self.store, listing, chain, version, active))
 
     def _version_at(self, listing: LogListing, timestamp: str | datetime) -> int:
         from explorer.table.times import (  # noqa: PLC0415  # only where times are asked for

@@ -7,17 +7,23 @@ modification time of the commit file, made monotonic.
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, brief
-from explorer.log.commits.commit_info import monotonic, read_commit_info
+from explorer.log.commits.commit_info import (
+    in_commit_ms,
+    monotonic,
+    read_commit_info,
+    read_provenance,
+)
 from explorer.log.folder.listing import LogListing
 from explorer.protocol import known_properties as known
-from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.features.registry import is_supported
+from explorer.protocol.actions import EPOCH, Metadata, Protocol
+from explorer.protocol.features.registry import is_active
 from explorer.protocol.filenames import (
     LOG_FOLDER,
     parse_commit_version,
@@ -26,10 +32,28 @@ from explorer.protocol.filenames import (
 )
 from explorer.storage.ports import ReadStore
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 CLOCK_TOLERANCE_MS = 5 * 60_000
 """How far a time may lie ahead of this clock before it is odd, and all ages are in doubt."""
+
+# what a datetime can hold; a log may claim more
+_FIRST_MS = (datetime.min.replace(tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
+_LAST_MS = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
+
+IN_COMMIT_FEATURES = ("inCommitTimestamp", "inCommitTimestamp-preview")
+
+Clock = Callable[[], int]
+"""Tells the time in milliseconds since the epoch."""
+
+
+def system_clock() -> int:
+    """The time by this machine, in milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def parse_now(now: str | datetime | None) -> int:
+    """The time to judge ages by, in milliseconds since the epoch: this machine's where none is
+    given; raises what `parse_timestamp` raises."""
+    return system_clock() if now is None else parse_timestamp(now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,16 +65,18 @@ class InCommitTimes:
     since_ms: int | None
 
 
+def has_in_commit_timestamps(protocol: Protocol | None, metadata: Metadata | None) -> bool:
+    """Whether every commit of such a table carries its own time (spec: In-Commit Timestamps)."""
+    if protocol is None or metadata is None:
+        return False
+    return any(is_active(name, protocol, metadata, None) for name in IN_COMMIT_FEATURES)
+
+
 def in_commit_times(protocol: Protocol, metadata: Metadata) -> InCommitTimes | None:
     """Whether, and from where, in-commit timestamps are active; None where they are not."""
-    configuration = metadata.configuration
-    enabled = {
-        "inCommitTimestamp": known.IN_COMMIT_TIMESTAMPS.value_of(configuration),
-        "inCommitTimestamp-preview": known.IN_COMMIT_TIMESTAMPS.value_of(configuration)
-        or known.IN_COMMIT_TIMESTAMPS_PREVIEW.value_of(configuration),
-    }
-    if not any(on and is_supported(protocol, name) for name, on in enabled.items()):
+    if not has_in_commit_timestamps(protocol, metadata):
         return None
+    configuration = metadata.configuration
     version = known.IN_COMMIT_TIMESTAMP_VERSION.text_in(configuration)
     since = known.IN_COMMIT_TIMESTAMP_TIME.text_in(configuration)
     if version is None or since is None:
@@ -93,7 +119,7 @@ def parse_timestamp(value: str | datetime) -> int:
             reason="The same words mean different moments in different places.",
             remedy=f"Write {moment.isoformat()}Z for UTC, or an offset such as +02:00 behind it.",
         )
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+    return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
 def _without_zone(value: object) -> str | None:
@@ -105,12 +131,20 @@ def _without_zone(value: object) -> str | None:
     return None if found.tzinfo is not None else found.isoformat()
 
 
-def render_time(milliseconds: int) -> datetime:
+def utc_time(milliseconds: int) -> datetime:
     """Milliseconds since the epoch as an aware UTC time; the nearest representable one
     where the log claims more."""
-    latest = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
-    earliest = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
-    return _EPOCH + timedelta(milliseconds=min(max(milliseconds, earliest), latest))
+    return EPOCH + timedelta(milliseconds=min(max(milliseconds, _FIRST_MS), _LAST_MS))
+
+
+def iso_time(time: datetime) -> str:
+    """ISO 8601 in UTC to the millisecond: `2026-11-01T10:22:03.125Z`."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def shown_time(milliseconds: int) -> str:
+    """`2026-11-01 10:22:03 UTC`."""
+    return f"{utc_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def modification_times(store: ReadStore, listing: LogListing, versions: Sequence[int]) -> list[int]:
@@ -143,6 +177,23 @@ def commit_time(
         return _in_commit_ms(store, version)
     chain = [number for number in commits if number <= version]
     return monotonic(modification_times(store, listing, chain))[-1]
+
+
+def commit_times(
+    store: ReadStore, listing: LogListing, run: Sequence[int], active: InCommitTimes | None
+) -> list[int]:
+    """The times of `run`, ascending commits without a gap, in milliseconds: of those with
+    in-commit timestamps these, of the others the modification times, made monotonic. A commit
+    that lacks its timestamp counts by its file, and never as older than one before it."""
+    times = monotonic(modification_times(store, listing, run))
+    if active is None:
+        return times
+    recorded = [version for version in run if version >= active.since_version]
+    first = len(run) - len(recorded)
+    for at, (body, _) in enumerate(read_provenance(store, recorded), start=first):
+        found = in_commit_ms(body)
+        times[at] = times[at] if found is None else found
+    return times
 
 
 def version_at(
@@ -201,10 +252,7 @@ def _in_commit_ms(store: ReadStore, version: int) -> int:
 
 
 def _out_of_range(wanted_ms: int, side: str, version: int, at_ms: int) -> NotFoundError:
-    wanted, at = (
-        render_time(value).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        for value in (wanted_ms, at_ms)
-    )
+    wanted, at = iso_time(utc_time(wanted_ms)), iso_time(utc_time(at_ms))
     which = "earliest" if side == "before" else "latest"
     return NotFoundError(
         f"No version of this table belongs to {wanted}.",

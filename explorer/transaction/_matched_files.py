@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import TRUE
 from explorer.transaction.read_set import any_of, may_match
 
 if TYPE_CHECKING:
     from explorer.transaction.read_set import ReadSet
 
-_TRUE = bool_column([True])[0]
-
 
 def new_rows(adds: pa.Table) -> pa.Table:
     """The adds that may bring rows: an absent `dataChange` is taken for a change."""
-    return adds.filter(pc.coalesce(adds.column("data_change"), _TRUE))
+    return adds.filter(pc.coalesce(adds.column("data_change"), TRUE))
 
 
 def matching(reads: ReadSet, files: pa.Table) -> pa.Table:

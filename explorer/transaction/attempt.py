@@ -23,7 +23,8 @@ from explorer.protocol.known_properties import (
     IN_COMMIT_TIMESTAMP_VERSION,
     ROW_TRACKING_SUSPENDED,
 )
-from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
+from explorer.table.times import has_in_commit_timestamps
+from explorer.transaction.read_version import NO_TABLE
 
 if TYPE_CHECKING:
     import pyarrow as pa

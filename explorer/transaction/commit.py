@@ -7,7 +7,6 @@ what the winners did and either follows them or reports the conflict as a value.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from explorer.errors import (
@@ -25,7 +24,7 @@ from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.protocol.utc_times import render_second
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
-from explorer.table.times import CLOCK_TOLERANCE_MS, render_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, has_in_commit_timestamps, utc_time
 from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
     Attempt,
@@ -44,12 +43,9 @@ from explorer.transaction.conflicts import (
     find_conflict,
     version_replaced,
 )
-from explorer.transaction.read_version import NO_TABLE, has_in_commit_timestamps
+from explorer.transaction.read_version import NO_TABLE
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import StagedCommit
-
-Clock = Callable[[], int]
-"""The time in milliseconds since the epoch."""
 
 # how often an outcome that stays unknown is looked into before giving up
 _UNKNOWN_LIMIT = 5
@@ -121,7 +117,7 @@ def _warnings(attempt: Attempt, now: int) -> tuple[Problem, ...]:
     found = Problem(
         kind="timestamp_out_of_range",
         problem=f"Version {attempt.version} has the time "
-        f"{render_second(render_time(attempt.timestamp))}, which is ahead of this clock.",
+        f"{render_second(utc_time(attempt.timestamp))}, which is ahead of this clock.",
         reason="The version before it has a later time than now, and each version must be later "
         "than the one before.",
         remedy="Correct the clock of this machine if it is behind; until that time has passed, "

@@ -11,7 +11,7 @@ from explorer.errors import CorruptLogError, DeltaError, NotFoundError
 from explorer.log.actions.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.actions.fields import FileAction
 from explorer.log.commits.commit_file import lines_backwards, parse_action
-from explorer.log.commits.commit_info import in_commit_ms
+from explorer.log.commits.commit_info import in_commit_ms, text_in
 from explorer.log.commits.lines_ahead import LogFile, columns_of, with_columns
 from explorer.log.folder.listing import build_listing
 from explorer.progress import UNWATCHED, Watch, while_working
@@ -67,7 +67,7 @@ _UNREADABLE_MARK: Final = DomainMetadata(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommitSummary:
+class CommitProvenance:
     """Who made a commit, as its `commitInfo` says; None for what it does not say.
     `timestamp` is in milliseconds."""
 
@@ -91,7 +91,7 @@ class WinningCommit:
     neither, or where what it wrote cannot be read: `changes_…` tells."""
 
     version: int
-    summary: CommitSummary
+    summary: CommitProvenance
     in_commit_timestamp: int | None
     is_blind_append: bool
     changes_protocol: bool
@@ -264,14 +264,14 @@ def _empty(name: str) -> CorruptLogError:
     )
 
 
-def summarise_commit(info: Mapping[str, Any]) -> CommitSummary:
+def summarise_commit(info: Mapping[str, Any]) -> CommitProvenance:
     """Who made a commit, from its `commitInfo`."""
     time = in_commit_ms(info)
     stamp = info.get("timestamp") if time is None else time
-    return CommitSummary(
-        operation=_string(info.get("operation")),
-        user_name=_string(info.get("userName")),
-        engine_info=_string(info.get("engineInfo")),
+    return CommitProvenance(
+        operation=text_in(info, "operation"),
+        user_name=text_in(info, "userName"),
+        engine_info=text_in(info, "engineInfo"),
         timestamp=stamp if type(stamp) is int else None,
     )
 
@@ -393,7 +393,3 @@ def _domain(body: Mapping[str, Any], place: str) -> DomainMetadata | None:
         return parse_domain(body, place)
     except DeltaError:
         return None
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) else None

@@ -16,8 +16,13 @@ from explorer.errors import ConflictError
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
 from explorer.protocol.file_actions import AddFile, RemoveFile
-from explorer.transaction._identity import differ_in_identity_alone
-from explorer.transaction.concurrent_commit import SHOWN, CommitSummary, FirstPaths, WinningCommit
+from explorer.transaction.concurrent_commit import (
+    SHOWN,
+    CommitProvenance,
+    FirstPaths,
+    WinningCommit,
+)
+from explorer.transaction.identity_marks import differ_in_identity_alone
 from explorer.transaction.staged import IsolationLevel, StagedCommit
 
 if TYPE_CHECKING:
@@ -69,7 +74,7 @@ class Conflict:
     reason: str
     overlap: Overlap
     isolation_level: IsolationLevel
-    commit: CommitSummary = field(default_factory=CommitSummary)
+    commit: CommitProvenance = field(default_factory=CommitProvenance)
     spec: str | None = None
 
     def as_error(self) -> ConflictError:
@@ -273,12 +278,12 @@ def _found_by_predicates(staged: StagedCommit, files: pa.Table) -> Overlap | Non
 
 def _files_going(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
     """What a restore brings back lies where only tombstones keep it, if anything does."""
-    if not staged.promises.recommits or winner.summary.operation != _VACUUM_START:
+    if not staged.promises.recommits or winner.summary.operation != VACUUM_START:
         return None
     return _paths(staged.files("add"))
 
 
-_VACUUM_START: Final = "VACUUM START"
+VACUUM_START: Final = "VACUUM START"
 
 _PARTS: Final = {
     "id": "id",

@@ -11,7 +11,7 @@ from explorer.protocol.known_properties import ISOLATION_LEVEL
 from explorer.storage.ports import ReadStore
 from explorer.transaction.concurrent_commit import WinningCommit, follow, read_winners
 from explorer.transaction.conflicts import Conflict, commit_gone, find_conflicts
-from explorer.transaction.read_set import WHOLE_TABLE, read_where
+from explorer.transaction.read_set import WHOLE_TABLE, read_set_where
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.staged import IsolationLevel, Provenance, StagedCommit
 
@@ -41,7 +41,7 @@ def transaction_upon(
         ) from error
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=WHOLE_TABLE if where is None else read_where(snapshot, where, watch),
+        reads=WHOLE_TABLE if where is None else read_set_where(snapshot, where, watch),
         provenance=Provenance(
             operation="",
             transaction_id="",

@@ -19,6 +19,7 @@ from explorer.transaction.read_set import path_keys
 
 if TYPE_CHECKING:
     from explorer.log.state.file_columns import FileColumns
+    from explorer.protocol.actions import Metadata
     from explorer.table.snapshot import Snapshot
 
 
@@ -34,6 +35,14 @@ class LiveFiles(Protocol):
         """The path and vector of the live files whose key, as the log reconciles them (see
         `explorer.log.reconcile.key_columns`), is none of `keys`."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierVersion:
+    """The version that a restore goes back to: its metadata and its live files."""
+
+    metadata: Metadata
+    files: LiveFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

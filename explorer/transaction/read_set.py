@@ -66,14 +66,14 @@ WHOLE_TABLE = ReadSet(whole_table=True)
 """Depends on every row."""
 
 
-def read_files(paths: Iterable[str] | pa.ChunkedArray) -> ReadSet:
+def read_set_of(paths: Iterable[str] | pa.ChunkedArray) -> ReadSet:
     """Depends on the rows of these files, and on no others."""
     if not isinstance(paths, pa.ChunkedArray):
         paths = pa.chunked_array([string_column(list(paths))])
     return ReadSet(paths=paths)
 
 
-def read_where(snapshot: Snapshot, where: str, watch: Watch = UNWATCHED) -> ReadSet:
+def read_set_where(snapshot: Snapshot, where: str, watch: Watch = UNWATCHED) -> ReadSet:
     """Depends on the rows of `snapshot` that match a SQL predicate: on the files that may
     hold one now, and on any that comes and may hold one.
 

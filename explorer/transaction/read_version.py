@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from explorer.errors import NotFoundError
 from explorer.log.commits.commit_info import read_commit_info
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
-from explorer.protocol.features.registry import is_active
 from explorer.protocol.filenames import render_commit_path
+from explorer.table.times import has_in_commit_timestamps
 
 if TYPE_CHECKING:
     from explorer.table.snapshot import Snapshot
-
-_TIMESTAMP_FEATURES = ("inCommitTimestamp", "inCommitTimestamp-preview")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +51,6 @@ def read_version_of(snapshot: Snapshot) -> ReadVersion:
         domains=snapshot.domains,
         root=snapshot.uri,
     )
-
-
-def has_in_commit_timestamps(protocol: Protocol | None, metadata: Metadata | None) -> bool:
-    """Whether every commit of such a table carries its own time (spec: In-Commit Timestamps)."""
-    if protocol is None or metadata is None:
-        return False
-    return any(is_active(name, protocol, metadata, None) for name in _TIMESTAMP_FEATURES)
 
 
 def _timestamp(snapshot: Snapshot) -> int | None:

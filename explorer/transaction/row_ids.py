@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column
+from explorer.log.actions.columns import int64_column, int64_scalar
 from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import ZERO, build_array, read_numbers
 from explorer.protocol.features.row_id_high_water_mark import MAX_ROW_ID
 from explorer.protocol.file_actions import RemoveFile
 from explorer.transaction.read_set import among, path_keys
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ID_COLUMNS: Final = ("base_row_id", "default_row_commit_version")
 """What file actions say of the ids of their rows."""
 
-_ZERO, _ONE, _MAX = (int64_column([0, 1, MAX_ROW_ID])[at] for at in range(3))
+_ONE, _MAX = (int64_column([1, MAX_ROW_ID])[at] for at in range(2))
 
 
 def give_row_ids(
@@ -40,17 +41,13 @@ def give_row_ids(
     held, versions = (adds.column(name) for name in ID_COLUMNS)
     if held.null_count:
         counts = record_counts(adds.column("stats"), None)
-        taken = pc.if_else(held.is_null(), pc.coalesce(counts, _ZERO), _ZERO).combine_chunks()
-        numbers = np.frombuffer(taken.buffers()[1], np.int64)[taken.offset :][: len(taken)]
+        numbers = read_numbers(pc.if_else(held.is_null(), counts, ZERO))
         below = mark_below(adds, mark)
         ends = below + 1 + np.cumsum(numbers)
-        starts = pa.Array.from_buffers(
-            pa.int64(), len(taken), [None, pa.py_buffer((ends - numbers).tobytes())]
-        )
-        held = pc.coalesce(held, pa.chunked_array([starts]))
+        held = pc.coalesce(held, pa.chunked_array([build_array(ends - numbers)]))
         if number := int(numbers.sum()):
             mark = below + number
-    versions = pc.coalesce(versions, int64_column([version])[0])
+    versions = pc.coalesce(versions, int64_scalar(version))
     return _with_ids(adds, held, versions), mark
 
 
@@ -119,7 +116,7 @@ def mark_below(adds: pa.Table, mark: int) -> int:
 
 def highest_row_id(adds: pa.Table) -> int | None:
     """Of the ids that the rows of these files have; None where they have none."""
-    held = adds.filter(pc.greater_equal(adds.column("base_row_id"), _ZERO))
+    held = adds.filter(pc.greater_equal(adds.column("base_row_id"), ZERO))
     if not held.num_rows:
         return None
     return int(pc.max(last_row_ids(held)).as_py())

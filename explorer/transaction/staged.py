@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from explorer.log.actions.fields import FileAction
-    from explorer.transaction.live_files import LiveFiles
+    from explorer.transaction.live_files import EarlierVersion, LiveFiles
     from explorer.transaction.read_set import ReadSet
 
 IsolationLevel = Literal["Serializable", "WriteSerializable", "SnapshotIsolation"]
@@ -109,6 +109,8 @@ class StagedCommit:
 
     `first_read` is the version that was read, where `base` has followed others since. `live`
     are the files of the version that was read, where the caller has them at hand.
+    `goes_back_to` is the version whose columns, partitioning and files come back, where a
+    restore changes these: the commit is held to it.
     """
 
     base: ReadVersion
@@ -120,6 +122,7 @@ class StagedCommit:
     promises: Promises = field(default_factory=Promises)
     first_read: int | None = None
     live: LiveFiles | None = field(default=None, compare=False)
+    goes_back_to: EarlierVersion | None = field(default=None, compare=False)
 
     @property
     def read_version(self) -> int:
@@ -205,9 +208,9 @@ class StagedCommit:
         return self._table("remove")
 
     def _table(self, action: FileAction) -> pa.Table:
-        from explorer.transaction.staged_files import complete, table_of  # noqa: PLC0415  # Arrow
+        from explorer.transaction.staged_files import complete, table_of_staged  # noqa: PLC0415  # Arrow
 
         batches = self.adds if action == "add" else self.removes
         kind = AddFile if action == "add" else RemoveFile
         bodies = [render_action(item)[action] for item in self.actions if isinstance(item, kind)]
-        return table_of(action, [complete(action, batch) for batch in batches], bodies)
+        return table_of_staged(action, [complete(action, batch) for batch in batches], bodies)

@@ -16,12 +16,13 @@ from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import (
     COLUMNS,
     VECTOR_FIELDS,
-    bool_column,
-    int64_column,
+    int64_scalar,
     string_column,
+    string_scalar,
 )
 from explorer.log.actions.columns import table_of as table_of_bodies
 from explorer.log.actions.fields import FileAction
+from explorer.log.plain_arrays import TRUE
 
 _ROWS: Final = 4096
 _BYTES: Final = 2**26
@@ -31,7 +32,6 @@ _BYTES: Final = 2**26
 _QUOTE, _NOTHING, _COLON, _TRUE, _FALSE, _NULL, _OPEN, _CLOSE, _NO_VALUES = (
     string_column(['"', "", ":", "true", "false", "null", "{", "}", "{}"])[at] for at in range(9)
 )
-_YES: Final = bool_column([True])[0]
 
 _VECTOR_BITS: Final = {"offset": 32, "sizeInBytes": 32}
 
@@ -84,7 +84,7 @@ def complete(action: FileAction, batch: pa.RecordBatch) -> pa.RecordBatch:
         name: held[name] if name in held else pa.nulls(batch.num_rows, rule[2])
         for name, rule in rules.items()
     }
-    arrays["data_change"] = pc.coalesce(arrays["data_change"], _YES)
+    arrays["data_change"] = pc.coalesce(arrays["data_change"], TRUE)
     if action == "remove":
         says = pc.and_(arrays["partition_values"].is_valid(), arrays["size"].is_valid())
         arrays["extended_file_metadata"] = pc.coalesce(arrays["extended_file_metadata"], says)
@@ -95,11 +95,11 @@ def removed_no_sooner(batch: pa.RecordBatch, timestamp: int) -> pa.RecordBatch:
     """Removes of `complete`, none of them at a time before `timestamp`, in milliseconds."""
     at = batch.schema.get_field_index("deletion_timestamp")
     times = pc.cast(batch.column(at), pa.int64())
-    later = pc.max_element_wise(times, int64_column([timestamp])[0])  # also where none is said
+    later = pc.max_element_wise(times, int64_scalar(timestamp))  # also where none is said
     return batch.set_column(at, "deletion_timestamp", later.cast(batch.schema.field(at).type))
 
 
-def table_of(
+def table_of_staged(
     action: FileAction, batches: Sequence[pa.RecordBatch], bodies: Sequence[Mapping[str, Any]]
 ) -> pa.Table:
     """Batches of `complete`, and bodies as in the log, as one table. A number that its column
@@ -148,17 +148,17 @@ def render_batch(action: FileAction, batch: pa.RecordBatch) -> Iterator[bytes]:
 
 
 def _render(action: FileAction, batch: pa.RecordBatch) -> bytes:
-    parts: list[Any] = [string_column([f'{{"{action}":{{'])[0]]
+    parts: list[Any] = [string_scalar(f'{{"{action}":{{')]
     for number, name in enumerate(_ORDER[action]):
         log_name = COLUMNS[action][name][0]
-        label = string_column([f'{"," if number else ""}"{log_name}":'])[0]
+        label = string_scalar(f'{"," if number else ""}"{log_name}":')
         values = batch.column(name)
         if values.null_count == len(values) and name != "path":
             continue
         text = _text(values)
         labelled = pc.binary_join_element_wise(label, text, _NOTHING)
         parts.append(pc.coalesce(labelled, _NOTHING))
-    parts.append(string_column(["}}\n"])[0])
+    parts.append(string_scalar("}}\n"))
     return _joined(pc.binary_join_element_wise(*parts, _NOTHING))
 
 
@@ -178,7 +178,7 @@ def _text(values: pa.Array) -> pa.Array:
     if pa.types.is_struct(kind):
         return _vectors(values)
     if pa.types.is_boolean(kind):
-        text = pc.if_else(pc.coalesce(values, _YES), _TRUE, _FALSE)
+        text = pc.if_else(pc.coalesce(values, TRUE), _TRUE, _FALSE)
         return pc.if_else(values.is_valid(), text, pa.nulls(len(values), pa.string()))
     if pa.types.is_timestamp(kind):
         values = pc.cast(values, pa.int64())
@@ -215,7 +215,7 @@ def _objects(maps: pa.MapArray) -> pa.Array:
 def _vectors(vectors: pa.Array) -> pa.Array:
     parts: list[Any] = [_OPEN]
     for number, (log_name, name) in enumerate(zip(VECTOR_FIELDS, _VECTOR_COLUMNS, strict=True)):
-        label = string_column([f'{"," if number else ""}"{log_name}":'])[0]
+        label = string_scalar(f'{"," if number else ""}"{log_name}":')
         values = pc.struct_field(vectors, name)
         text = pc.binary_join_element_wise(label, _text(values), _NOTHING)
         parts.append(pc.coalesce(text, _NOTHING))

@@ -1,4 +1,5 @@
-"""Every Parquet file leaves through one module, which decides what footers claim."""
+"""Every Parquet file leaves through one module, which decides what footers claim, and comes
+through one, which follows a footer before pyarrow does."""
 
 from __future__ import annotations
 
@@ -20,6 +21,10 @@ WRITERS = {
     "write_metadata_file",
     "write_to_dataset",
 }
+# each makes room for what a footer claims before anybody has looked at it
+READERS = {"ParquetDataset", "ParquetFile", "ParquetReader", "read_table"}
+READING_DOOR = ROOT / "explorer" / "storage" / "parquet" / "reader.py"
+
 # a writer of Arrow's own stream has a method of this name, the module has a function
 OF_THE_MODULE = "write_table"
 
@@ -81,3 +86,27 @@ def test_each_way_around_it_is_seen(source: str) -> None:
 
 def test_a_stream_of_arrow_is_none() -> None:
     assert list(_opened("writer = pa.ipc.new_stream(f, s)\nwriter.write_table(t)")) == []
+
+
+def _read_around(source: str) -> set[str]:
+    nodes = ast.walk(ast.parse(source))
+    named = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    imported = {
+        name.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyarrow")
+        for name in node.names
+    }
+    return (named | imported) & READERS
+
+
+def test_no_parquet_file_is_opened_around_the_module_that_follows_footers() -> None:
+    around = {
+        path.relative_to(ROOT).as_posix(): found
+        for path in PRODUCT
+        if path != READING_DOOR and (found := _read_around(path.read_text(encoding="utf-8")))
+    }
+    assert around == {}
+    assert _read_around(READING_DOOR.read_text(encoding="utf-8")) == {"ParquetReader"}
+    assert _read_around("import pyarrow.parquet as pq\npq.ParquetFile(f)") == {"ParquetFile"}
+    assert _read_around("from pyarrow.parquet import read_table") == {"read_table"}

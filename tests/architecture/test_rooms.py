@@ -106,8 +106,25 @@ def test_a_guide_says_what_comes_in_what_goes_out_and_what_to_read_first() -> No
     assert {folder: found for folder, found in faults.items() if found} == {}
 
 
+def test_a_guide_names_the_rooms_of_its_folder() -> None:
+    unnamed = {
+        folder: sorted(room for room in _rooms_of(folder) if f"`{room}`" not in _guide(folder))
+        for folder in FOLDERS
+        if folder != "widgets/screens"  # one folder for each screen
+    }
+    assert {folder: rooms for folder, rooms in unnamed.items() if rooms} == {}
+
+
+def _rooms_of(folder: str) -> set[str]:
+    return {path.parent.name for path in (ROOT / folder).glob("*/__init__.py")}
+
+
+def _guide(folder: str) -> str:
+    return ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text("utf-8"))) or ""
+
+
 def _faults_of_guide(folder: str) -> list[str]:
-    text = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text("utf-8"))) or ""
+    text = _guide(folder)
     if folder in {"widgets", "widgets/screens"}:  # they name rooms alone
         return []
     first = re.search(r"Read first: `(\w+)`", text)

@@ -40,7 +40,7 @@ def render_commands() -> str:
             "| Exit code | Meaning |\n|--:|---|\n"
             "| 0 | done, also where there was nothing to do |\n"
             "| 1 | a problem of the table or the plan; on standard error, with `--json` as "
-            '`{"error": {…}}` |\n'
+            '`{"error": {…}}`; or a finding as grave as `health --fail-on` says |\n'
             "| 2 | wrong usage |\n| 3 | refused by a guard, or the plan is stale |\n"
             "| 4 | partly done: see the receipt |\n| 5 | cancelled |\n"
         ),

@@ -83,7 +83,7 @@ PLACES = [
     Case(
         name="half a checkpoint and nothing else",
         build=_half_checkpoint_only,
-        ends=Refused(kind="log_empty", words=("incomplete",)),
+        ends=Refused(kind="log_gap", words=("lacks parts",)),
     ),
 ]
 

@@ -23,7 +23,7 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction._retries import Retries
 from explorer.transaction.commit import Committed, commit
-from explorer.transaction.read_set import NOTHING, ReadSet, read_files
+from explorer.transaction.read_set import NOTHING, ReadSet, read_set_of
 from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
 from tests.faults.schedules_turns import DAY_MS, NOW_MS, Disk, Store
@@ -130,7 +130,7 @@ def delete(world: World, store: Store) -> None:
     snapshot = Table(store).snapshot()
     if (row := _any_file(world, snapshot)) is None:
         return
-    reads = read_files([row["path"]])
+    reads = read_set_of([row["path"]])
     world.commit(store, read_version_of(snapshot), reads, "DELETE", _removed(world, row))
 
 
@@ -145,7 +145,7 @@ def hide(world: World, store: Store) -> None:
         storage_type="u", path_or_inline_dv=place, offset=1, size_in_bytes=36, cardinality=2
     )
     again = _added(world, row["path"], vector)
-    reads = read_files([row["path"]])
+    reads = read_set_of([row["path"]])
     base = read_version_of(snapshot)
     world.commit(store, base, reads, "DELETE", _removed(world, row), again)
 
@@ -156,7 +156,7 @@ def rewrite(world: World, store: Store) -> None:
     rows = snapshot.files(_FILE_COLUMNS).to_pylist()
     body = _write_file(world, store)
     gone = [_removed(world, row) for row in rows]
-    reads = read_files([row["path"] for row in rows])
+    reads = read_set_of([row["path"] for row in rows])
     world.commit(store, read_version_of(snapshot), reads, "OPTIMIZE", *gone, body)
 
 

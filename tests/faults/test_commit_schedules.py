@@ -18,7 +18,7 @@ from explorer.transaction._retries import Retries
 from explorer.transaction.attempt import build_attempt
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.conflicts import Conflict
-from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_files
+from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_set_of
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
 from explorer.transaction.staged import StagedCommit
 from tests.faults.commit_schedules import ScheduledStore, Turns, run_side_by_side
@@ -112,8 +112,8 @@ def staged_by(rng: random.Random, unique: str, seen: Replayed) -> StagedCommit:
         ((new,), WHOLE_TABLE),
     ]
     if old is not None:
-        choices.append(((remove(old),), read_files([old])))
-        choices.append(((remove(old), new), read_files([old])))
+        choices.append(((remove(old),), read_set_of([old])))
+        choices.append(((remove(old), new), read_set_of([old])))
         choices.append(((remove(old), new), WHOLE_TABLE))
     actions, reads = rng.choice(choices)
     return stage(*actions, upon=seen.base, reads=reads, transaction_id=unique)

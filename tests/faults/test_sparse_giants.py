@@ -12,13 +12,20 @@ import pytest
 
 import explorer.inspect as look
 from explorer.errors import InvalidArgumentError, UnusableCheckpointError
+from explorer.files.events import read_events
 from explorer.log.checkpoint import parquet_part, read
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.checkpoint_writing._last_checkpoint_writer import write_hint
 from explorer.log.checkpoint_writing.classic_copy import write_classic_copy
 from explorer.log.folder.last_checkpoint import read_hint
 from explorer.log.small_file import LARGEST_CHECKSUM, LARGEST_HINT
-from explorer.maintenance import StateFolder, plan_checkpoint, plan_log_cleanup, plan_repair
+from explorer.maintenance import (
+    StateFolder,
+    plan_checkpoint,
+    plan_log_cleanup,
+    plan_repair,
+    plan_vacuum,
+)
 from explorer.progress import UNWATCHED
 from explorer.protocol.last_checkpoint import LastCheckpoint
 from explorer.storage.local import LocalStore
@@ -204,6 +211,47 @@ def test_checkpoint_that_names_endless_sidecars_is_a_problem(
         4,
         ["checkpoint_unusable"],
     )
+
+
+# --- a log whose first commits are gone is replayed from a checkpoint by a second reader
+
+
+def _read_every_commit(lake: Lake) -> None:
+    table = lake.table
+    assert read_events(table.store, table.listing()).first == 3
+
+
+def _reach(lake: Lake) -> None:
+    assert look.reach_by_files(lake.table).problem is None
+
+
+def _foreign(lake: Lake) -> None:
+    look.foreign_files(lake.table)
+
+
+def _vacuum(lake: Lake) -> None:
+    plan = plan_vacuum(lake.table, clock=lake.clock)
+    assert {found.guard: found.outcome for found in plan.verdicts}["second route"] == "allow"
+
+
+@pytest.mark.parametrize("giant", ["v2-json", "sidecar", "classic"])
+@pytest.mark.parametrize(
+    "work", [_read_every_commit, _reach, _foreign, _vacuum], ids=lambda work: work.__name__[1:]
+)
+def test_giant_checkpoint_at_which_a_log_begins_costs_no_memory(
+    lake: Lake, work: Callable[[Lake], None], giant: str
+) -> None:
+    for place in (*lake.log.log.glob("*.checkpoint.*"), *lake.log.log.glob("*0[0-2].json")):
+        place.unlink()
+    state = [FEATURE_PROTOCOL, metadata(), *(lake.add(f"{at}.parquet") for at in range(4))]
+    lake.log.checkpoint(3, state)
+    form = "classic" if giant == "classic" else "v2-json"
+    (place,) = lake.log.checkpoint(2, state, form=form, sidecars=int(giant == "sidecar"))  # type: ignore[arg-type]
+    if giant == "sidecar":
+        (place,) = (lake.log.log / "_sidecars").iterdir()
+    make_giant(place)
+    with at_most(_SMALL):
+        work(lake)
 
 
 # --- what lies beside the table

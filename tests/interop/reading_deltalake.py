@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder
 
-from explorer.protocol.variant import parse_metadata, parse_variant
+from explorer.protocol.variant import parse_field_names, parse_variant
 from explorer.protocol.variant_rendering import render_variant
 from tests.interop.reading import (
     Case,
@@ -62,7 +62,7 @@ def _plain(value: Any) -> Any:
     """The value with variants, which it answers as two strings of bytes, as JSON text."""
     match value:
         case {"metadata": bytes() as names, "value": bytes() as data}:
-            return render_variant(parse_variant(data, parse_metadata(names)))
+            return render_variant(parse_variant(data, parse_field_names(names)))
         case dict():
             return {name: _plain(inner) for name, inner in value.items()}
         case list():

@@ -138,7 +138,9 @@ class Lab:
     def stop(self) -> None:
         """Stop the server with its kernels."""
         self.end_kernels()
-        self._process.terminate()
+        # not by a signal that it may answer: its own cleanup waits for ever, now and then, for
+        # kernels that a page is connected to; one that is left ends with its parent
+        self._process.kill()
         self._process.wait(timeout=60)
         self._heard.wait()
 

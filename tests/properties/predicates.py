@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from random import Random
 from typing import Any
 
@@ -94,7 +94,8 @@ def _literals(value: Any, kind: str, random: Random) -> list[str]:  # noqa: PLR0
         case Decimal():
             unit = Decimal(1).scaleb(int(value.as_tuple().exponent))
             steps = (-1, 0, 1) if abs(value) < 10**27 else (0,)
-            return [format(value + step * unit, "f") for step in steps]
+            with localcontext(prec=50):  # as many digits as a column may have, and more
+                return [format(value + step * unit, "f") for step in steps]
         case str():
             longer = [value, value + "x", value[: random.randint(0, len(value))]]
             return [_quoted(text) for text in longer]

@@ -17,7 +17,7 @@ from tests.served.conftest import Answer, Server
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from widgets.served._json_addresses import VERBS, answer, read_question
 from widgets.session.access import Access
-from widgets.session.desk import Desk, Shelf
+from widgets.session.desk import Desk, OpenTables
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 
@@ -209,7 +209,7 @@ def test_the_one_table_of_a_server_need_not_be_named() -> None:
 
 
 def test_an_answer_has_a_largest_size(orders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = Desk(runner=InlineRunner(), shelf=Shelf(), access=Access(), recents=Recents())
+    desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
     question = read_question("log", {"table": [str(orders).encode()]}, ())
     whole = answer(*question, desk)
     assert len(whole.splitlines()) == 2
@@ -222,7 +222,7 @@ def test_an_answer_has_a_largest_size(orders: Path, monkeypatch: pytest.MonkeyPa
 def test_problems_of_a_table_stand_behind_its_rows(tmp_path: Path) -> None:
     log = LogFolder(tmp_path / "broken")
     log.commit(0, [PROTOCOL, metadata(), add("a.parquet", stats='{"numRecords":')])
-    desk = Desk(runner=InlineRunner(), shelf=Shelf(), access=Access(), recents=Recents())
+    desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
     said = answer(*read_question("stats", {"table": [str(log.root).encode()]}, ()), desk)
     *rows, last = map(json.loads, said.splitlines())
     assert rows

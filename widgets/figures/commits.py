@@ -16,11 +16,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.log.plain_arrays import Flags, read_flags
 from widgets.theme import LANES, lane_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Axis = Literal["time", "version"]
 Measure = Literal["bytes", "rows", "files"]
 MEASURES: tuple[Measure, ...] = ("bytes", "rows", "files")
@@ -282,9 +282,3 @@ def thin(x: Floats, y: Floats, limit: int) -> tuple[Floats, Floats]:
 def _floats(column: pa.ChunkedArray | pa.Array) -> Floats:
     values = pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
     return np.array(values, dtype=np.float64)
-
-
-def read_flags(column: pa.ChunkedArray | pa.Array) -> Flags:
-    """A column of booleans; null is false."""
-    values = pc.fill_null(column, fill_value=False).to_numpy(zero_copy_only=False)
-    return np.array(values, dtype=np.bool_)

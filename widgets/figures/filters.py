@@ -11,7 +11,8 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow.compute as pc
 
-from widgets.figures.commits import Commits, Flags, read_flags
+from explorer.log.plain_arrays import Flags, read_flags
+from widgets.figures.commits import Commits
 
 FIELDS = {"operation": "operation", "engine": "engine_info", "user": "user_name"}
 """What is chosen from a list, with its column."""

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from widgets.figures.commits import Cells, Commits, Flags, read_flags
+from explorer.log.plain_arrays import Flags, read_flags
+from widgets.figures.commits import Cells, Commits
 from widgets.text import (
     UNKNOWN,
     cut,

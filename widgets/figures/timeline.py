@@ -18,19 +18,17 @@ from bokeh.models import (
     PanTool,
     Range1d,
     RangeTool,
-    ResetTool,
-    SaveTool,
     Span,
     TapTool,
     WheelZoomTool,
 )
 from bokeh.plotting import figure
 
+from explorer.log.plain_arrays import Flags
 from widgets.figures._plots import build_plot, dress_amounts, dress_axis
 from widgets.figures.commits import (
     Axis,
     Commits,
-    Flags,
     Floats,
     Measure,
     build_cells,
@@ -343,21 +341,16 @@ def _add_tools(
     marks: GlyphRenderer,
     told: Mapping[GlyphRenderer, list[tuple[str, str]]],
 ) -> None:
-    plot.toolbar_location, plot.toolbar_inner = "right", True
-    plot.toolbar.autohide, plot.toolbar.logo = True, None
-    # it selects a range of the axis, and no marks
-    brush = BoxSelectTool(dimensions="width", renderers=[], description="Select a range")
+    # Without a toolbar, which would lie over the newest commits and switch the brush off; the
+    # page has buttons for its tools. The brush selects a range of the axis, and no marks.
+    brush = BoxSelectTool(dimensions="width", renderers=[])
     brush.overlay.update(fill_color=palette.accent, fill_alpha=0.12, line_color=palette.accent)
     plot.add_tools(
         brush,
-        PanTool(dimensions="width"),
         WheelZoomTool(dimensions="width", modifiers="ctrl"),
-        TapTool(renderers=[marks], visible=False),
-        SaveTool(),
-        ResetTool(),
-        *(HoverTool(renderers=[drawn], visible=False, tooltips=tips)
-          for drawn, tips in told.items()),
-    )  # fmt: skip
+        TapTool(renderers=[marks]),
+        *(HoverTool(renderers=[drawn], tooltips=tips) for drawn, tips in told.items()),
+    )
     plot.toolbar.active_drag = brush
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from explorer.errors import Problem
+from explorer.table.counts import count as things
 from widgets.session.desk import Desk
 from widgets.session.tables import Figures, Identity, Overview, RowFigures
 from widgets.state import Notice, PageState
@@ -48,7 +49,9 @@ class HeaderView:
         self._desk = desk
         self._state = state
         self._known = _Known()
-        state.param.watch(lambda *_: self._draw(), ["notice", "opening", "newer", "refreshing"])
+        state.param.watch(
+            lambda *_: self._draw(), ["notice", "opening", "newer", "gone", "refreshing"]
+        )
 
     def show(self, overview: Overview) -> None:
         """A table has been opened."""
@@ -75,6 +78,15 @@ class HeaderView:
         self._known = replace(self._known, rows=rows)
         self._draw()
 
+    def show_readable(self, version: int) -> None:
+        """The latest version cannot be read; what follows is of this one."""
+        known = self._known
+        failure = known.failure
+        if known.identity is not None and known.identity.failure is not None:
+            failure = known.identity.failure
+        self._known = _Known(overview=known.overview, failure=failure, readable=version)
+        self._draw()
+
     def fail(self, problem: Problem) -> None:
         """What follows cannot be read; the log is shown all the same."""
         self._known = replace(self._known, failure=problem)
@@ -85,6 +97,8 @@ class HeaderView:
 
     def _draw(self) -> None:
         parts = []
+        if self._state.gone is not None:
+            parts.append(render_notice(self._state.gone))
         if self._state.notice is not None:
             parts.append(render_dismissible_notice(self._state.notice))
         if self._state.refreshing:
@@ -110,17 +124,21 @@ def _render_newer(version: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What has been read so far; None while it is not."""
+    """What has been read so far; None while it is not. With `readable` it is of that version,
+    and `failure` says why it is not of the latest."""
 
     overview: Overview | None = None
     identity: Identity | None = None
     figures: Figures | None = None
     rows: RowFigures | None = None
     failure: Problem | None = None
+    readable: int | None = None
 
     @property
     def ended(self) -> bool:
         """Whether what is missing will not come any more."""
+        if self.readable is not None:
+            return False
         identity = self.identity
         broken = identity is not None and (identity.refusal or identity.failure) is not None
         return broken or self.failure is not None
@@ -137,7 +155,7 @@ def _render_table(known: _Known, overview: Overview) -> str:
         _latest_figure(overview, known),
         *_file_figures(known),
         _row_figure(known),
-        _log_figure(overview),
+        _log_figure(overview, known.figures),
     ]
     return (
         f"{_render_banner(known)}{render_problems(problems)}"
@@ -160,7 +178,14 @@ def _render_banner(known: _Known) -> str:
             )
         )
     failure = identity.failure if identity is not None and identity.failure else known.failure
-    return "" if failure is None else render_notice(Notice.of(failure))
+    if failure is None:
+        return ""
+    notice = Notice.of(failure)
+    if known.readable is not None:
+        shown = format_count(known.readable)
+        remedy = f"Version {shown} is the newest that can be read, and is shown. {notice.remedy}"
+        notice = replace(notice, remedy=remedy)
+    return render_notice(notice)
 
 
 def _chips(identity: Identity | None) -> list[str]:
@@ -182,7 +207,9 @@ def _chips(identity: Identity | None) -> list[str]:
 def _latest_figure(overview: Overview, known: _Known) -> KeyFigure:
     when = known.figures.timestamp if known.figures else None
     age = "" if known.ended else PENDING
-    if known.figures is not None:
+    if known.readable is not None:
+        age = f"cannot be read; {format_count(known.readable)} is shown"
+    elif known.figures is not None:
         age = format_age(when, datetime.now(UTC))
     return KeyFigure(
         name="Latest version",
@@ -238,11 +265,16 @@ def _row_figure(known: _Known) -> KeyFigure:
     )
 
 
-def _log_figure(overview: Overview) -> KeyFigure:
-    count = overview.commits_since_checkpoint
-    if overview.checkpoint is None:
-        remark = "no checkpoint yet"
+def _log_figure(overview: Overview, figures: Figures | None) -> KeyFigure:
+    """By the listing, and, once the version is read, by what it was read from."""
+    known = overview if figures is None else figures
+    count = known.commits_since_checkpoint
+    if known.checkpoint is None:
+        remark = "no checkpoint yet" if overview.checkpoint is None else "no checkpoint is usable"
     else:
-        remark = f"since checkpoint {format_count(overview.checkpoint)}"
+        remark = f"since checkpoint {format_count(known.checkpoint)}"
     unit = "commit" if count == 1 else "commits"
+    if figures is not None and figures.compactions_read:
+        read = things(figures.compactions_read, "log compaction")
+        remark += f"; {format_count(figures.commits_read)} and {read} read"
     return KeyFigure(name="Log health", value=f"{format_count(count)} {unit}", remark=remark)

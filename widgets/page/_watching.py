@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from explorer.errors import DeltaError
+from explorer.errors import DeltaError, Problem
 from widgets.session.tables import TableService
 from widgets.session.work import Runner
 
@@ -24,18 +24,24 @@ LEASE_SECONDS = 75.0
 SHARE = 20
 """A store is left alone this many times as long as its answer took."""
 
+GONE = frozenset({"table_not_found", "log_empty"})
+"""What is wrong with a table that was open and is not there any more."""
+
 Tell = Callable[[int], None]
+Lose = Callable[[Problem], None]
 
 
 class Follower:
     """One page that wants to know of newer versions of the table it shows.
 
-    `tell` is called with the newer version where the page may be changed.
+    `tell` is called with the newer version where the page may be changed, `lose` where the
+    table is gone, or another one lies in its place.
     """
 
-    def __init__(self, runner: Runner, tell: Tell) -> None:
+    def __init__(self, runner: Runner, tell: Tell, lose: Lose = lambda _: None) -> None:
         self._runner = runner
         self._tell = tell
+        self._lose = lose
         self._service: TableService | None = None
         self._latest = -1
         self._until = 0.0
@@ -74,11 +80,29 @@ class Follower:
         """The log speaks of `version`; called from the watching thread."""
         if service is self._service and version > self._latest:
             self._latest = version
-            self._runner.post(lambda: self._say(service, version))
+            self._runner.post(lambda: self._say(service, lambda: self._tell(version)))
+        elif service is self._service and version < self._latest:
+            problem = _replaced(self._latest, version)
+            self._latest = version
+            self._runner.post(lambda: self._say(service, lambda: self._lose(problem)))
 
-    def _say(self, service: TableService, version: int) -> None:
+    def hear_gone(self, service: TableService, problem: Problem) -> None:
+        """The table is not there any more; called from the watching thread."""
         if service is self._service:
-            self._tell(version)
+            self._runner.post(lambda: self._say(service, lambda: self._lose(problem)))
+
+    def _say(self, service: TableService, say: Callable[[], None]) -> None:
+        if service is self._service:
+            say()
+
+
+def _replaced(known: int, version: int) -> Problem:
+    return Problem(
+        kind="table_not_found",
+        problem="Another table lies where the open one was.",
+        reason=f"Its newest version is {version}, and the open one was at version {known}.",
+        remedy="Refresh to see it.",
+    )
 
 
 class _Watch:
@@ -91,18 +115,22 @@ class _Watch:
 
     def run(self) -> None:
         """Ask until nobody wants to know."""
-        took = 0.0
+        took, was_gone = 0.0, False
         while followers := self._wanted():
             pause = IDLE_SECONDS if all(one.is_idle for one in followers) else ACTIVE_SECONDS
             self._rest(max(pause, SHARE * took))
             if not self._wanted():
                 return
             began = time.monotonic()
-            version = self._ask()
+            found = self._ask()
             took = time.monotonic() - began
-            if version is not None:
-                for follower in self._wanted():
-                    follower.hear(self._service, version)
+            is_gone = isinstance(found, Problem)
+            for follower in self._wanted():
+                if isinstance(found, Problem) and not was_gone:
+                    follower.hear_gone(self._service, found)
+                elif isinstance(found, int):
+                    follower.hear(self._service, found)
+            was_gone = is_gone
 
     def _rest(self, seconds: float) -> None:
         self.stirred.clear()
@@ -117,11 +145,13 @@ class _Watch:
                 _WATCHES.pop(self._service, None)
             return set(self.followers)
 
-    def _ask(self) -> int | None:
+    def _ask(self) -> int | Problem | None:
+        """The newest version, or why the table is gone; None where neither is known."""
         try:
             return self._service.table.latest_version()
-        except DeltaError:
-            return None  # what is wrong is told when someone asks
+        except DeltaError as error:
+            # what else is wrong is told when someone asks
+            return Problem.of(error) if error.kind in GONE else None
 
 
 _WATCHES: dict[TableService, _Watch] = {}

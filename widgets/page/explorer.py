@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import panel as pn
 import param
@@ -12,7 +12,8 @@ import param
 from explorer.errors import Problem
 from widgets.page._header import HeaderView
 from widgets.page._palette import Palette
-from widgets.page._watching import Follower
+from widgets.page._reading import StateReader
+from widgets.page._watching import GONE, Follower
 from widgets.screens.commits.commit_view import CommitView
 from widgets.screens.commits.view import CommitsView
 from widgets.screens.compare.view import CompareView
@@ -33,13 +34,11 @@ from widgets.screens.timeline.view import TimelineView
 from widgets.screens.vectors.view import VectorsView
 from widgets.session.asking import drop_all
 from widgets.session.desk import Desk
-from widgets.session.tables import Figures, Identity, Overview, RowFigures, TableService
+from widgets.session.tables import Overview, TableService
 from widgets.state import Address, HistoryState, Notice, PageState
 from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT, read_style, render_tokens
 from widgets.ui.boxes import build_open_stack, build_slot, build_split
-
-T = TypeVar("T")
 
 
 class _View(Protocol):
@@ -89,7 +88,7 @@ class Explorer:
         self._header = HeaderView(desk, state, self._show_newest)
         self._palette = Palette(desk, state, self._open_beside, self.reload)
         self.tools = self._palette.tools
-        self._follower = Follower(desk.runner, self._offer_newer)
+        self._follower = Follower(desk.runner, self._offer_newer, self._lose)
         self.tools.on("alive", lambda sign: self._follower.alive(is_idle=sign == "idle"))
         self.tools.on("hidden", lambda _: self._follower.stop())
         self._timeline = TimelineView(desk, state, history)
@@ -106,6 +105,7 @@ class Explorer:
         tools = [] if desk.runner.is_background else [self.tools]
         self.panel = _build_page(*tools, self._header.panel, self._body)
         state.param.watch(lambda *_: self._show_view(), ["view", "table", "opening"])
+        state.param.watch(lambda *_: self._check_there(), "view")
         state.param.watch(lambda *_: self._paint(), "dark")
         state.param.watch(lambda *_: self._follow_change(), "changes")
         self._paint()
@@ -127,8 +127,12 @@ class Explorer:
             notice=_complain(complaints or []),
         )
 
+        was_lost = is_open and self._state.gone is not None
+
         def work() -> tuple[TableService, Overview]:
             service = self._desk.open(address.table)
+            if was_lost:
+                service.release()  # what is kept may be of another table
             return service, service.read_overview()
 
         def done(found: tuple[TableService, Overview]) -> None:
@@ -139,7 +143,10 @@ class Explorer:
             self._enter(*found, replace(address, **chosen), complaints or [])
 
         def failed(problem: Problem) -> None:
-            if asked == self._asked:
+            if asked == self._asked and is_open and problem.kind in GONE:
+                self._state.param.update(opening="", refreshing=False)
+                self._lose(problem)
+            elif asked == self._asked:
                 self._refuse(problem)
 
         self._desk.runner.run(work, done, failed)
@@ -178,7 +185,7 @@ class Explorer:
         self._timeline.reader.stop()
         self._header.clear()
         with param.parameterized.batch_call_watchers(self._state):
-            self._state.param.update(latest=None, newer=None, refreshing=False)
+            self._state.param.update(latest=None, newer=None, gone=None, refreshing=False)
             self._go(Address(), [])
 
     def _show_newest(self) -> None:
@@ -188,6 +195,24 @@ class Explorer:
         """Someone else has written: say so, and leave the rest where it is."""
         if self._state.latest is not None and version > self._state.latest:
             self._state.newer = version
+
+    def _check_there(self) -> None:
+        """Whoever goes to another view is told there that the table is gone."""
+        service = self._service
+        if service is None or self._state.opening or self._state.gone is not None:
+            return
+
+        def failed(problem: Problem) -> None:
+            if service is self._service and problem.kind in GONE:
+                self._lose(problem)
+
+        self._desk.runner.run(service.table.check_there, lambda _: None, failed)
+
+    def _lose(self, problem: Problem) -> None:
+        """The open table was deleted or replaced: say so above every view, which go on showing
+        what was read."""
+        remedy = f"What is shown below was read before. {problem.remedy}"
+        self._state.gone = replace(Notice.of(problem), remedy=remedy)
 
     def _open_beside(self, uri: str) -> None:
         self.open(Address(table=uri, view=self._state.view))
@@ -211,7 +236,7 @@ class Explorer:
         self, service: TableService, overview: Overview, address: Address, complaints: list[str]
     ) -> None:
         self._service = service
-        self._state.param.update(latest=overview.latest, newer=None, refreshing=False)
+        self._state.param.update(latest=overview.latest, newer=None, gone=None, refreshing=False)
         self._follower.follow(service, overview.latest)
         self._desk.recents.add(overview.uri)
         self._header.show(overview)
@@ -223,31 +248,14 @@ class Explorer:
         for view in self._views.values():
             view.show(service)
         self._timeline.reader.start(service)
-        self._read_state(service, overview.latest)
-
-    def _read_state(self, service: TableService, latest: int) -> None:
-        """What the table is, then its files, then its rows: each shown when it is known."""
-        header, run, anchor = self._header, self._desk.runner.run, self._timeline.reader.anchor
-
-        def if_current(show: Callable[[T], None]) -> Callable[[T], None]:
-            return lambda answer: show(answer) if service is self._service else None
-
-        def with_identity(identity: Identity) -> None:
-            header.show_identity(identity)
-            if identity.refusal is None and identity.failure is None:
-                run(lambda: service.read_figures(latest), if_current(with_figures), failed)
-
-        def with_figures(figures: Figures) -> None:
-            header.show_figures(figures)
-            anchor(latest, {"bytes": figures.size_in_bytes, "files": figures.num_files})
-            run(lambda: service.read_rows(latest), if_current(with_rows), failed)
-
-        def with_rows(rows: RowFigures) -> None:
-            header.show_rows(rows)
-            anchor(latest, {"rows": rows.num_rows})
-
-        failed = if_current(header.fail)
-        run(lambda: service.read_identity(latest), if_current(with_identity), failed)
+        StateReader(
+            service=service,
+            runner=self._desk.runner,
+            header=self._header,
+            timeline=self._timeline,
+            state=self._state,
+            is_current=lambda asked: asked is self._service,
+        ).read(overview.latest)
 
     def _refuse(self, problem: Problem) -> None:
         # The table that was open stays; a page without one goes to its start.

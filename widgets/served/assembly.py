@@ -42,7 +42,7 @@ from widgets.served._session_page import (
 from widgets.served._unfinished_plans import find_unfinished
 from widgets.served.settings import Settings, check_settings, read_oauth
 from widgets.session.access import Access
-from widgets.session.desk import Desk, Shelf
+from widgets.session.desk import Desk, OpenTables
 from widgets.session.glances import Glances
 from widgets.session.maintenance import Maintenance
 from widgets.session.people import Listed, UsersFile
@@ -108,7 +108,7 @@ class Shared:
         self.is_stopping = False
         self.catalog = settings.read_catalog()
         self.glances = self._build_glances()
-        self.shelf = Shelf(
+        self.tables = OpenTables(
             settings.storage_options,
             options_of=self._options_of,
             within=self._within,
@@ -126,7 +126,7 @@ class Shared:
             return None, visitor.name
         desk = Desk(
             runner=runner,
-            shelf=self.shelf,
+            tables=self.tables,
             access=Access(roots=self._within()),
             recents=Recents(self._recents_file),
             offered=self.settings.uris,
@@ -136,7 +136,7 @@ class Shared:
                 runs=self.runs,
                 state=self.state,
                 storage_options=self.settings.storage_options,
-                person=visitor.name,
+                person=visitor.name or self.settings.by,
             ),
         )
         return desk, visitor.name
@@ -145,7 +145,7 @@ class Shared:
         """For one question that no page asks: the same tables open, and nothing is kept."""
         return Desk(
             runner=InlineRunner(),
-            shelf=self.shelf,
+            tables=self.tables,
             access=Access(roots=self._within()),
             recents=Recents(),
             offered=self.settings.uris,

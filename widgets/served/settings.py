@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from explorer.errors import InvalidArgumentError
+from explorer.protocol.unicode_text import check_unicode
 from explorer.storage.local_file import read_local_text
 from explorer.storage.location import parse_location
 from widgets.served._login import check_secret
@@ -49,6 +50,7 @@ class Settings:
     - `users` (a file) or `oauth` (a file) say who may come in
     - `prefix` is the path before the page's own, `origins` are the hosts, with their ports, by
       which browsers know it; `behind_proxy` believes what a proxy says of the sender
+    - `by` is who changes tables where nobody signs in
     """
 
     uris: tuple[str, ...] = field(default=(), repr=False)
@@ -56,6 +58,7 @@ class Settings:
     address: str = "127.0.0.1"
     storage_options: Mapping[str, Any] = field(default_factory=dict, repr=False)
     maintenance: bool = False
+    by: str | None = None
     catalog: str | None = None
     scans: tuple[str, ...] = field(default=(), repr=False)
     roots: tuple[str, ...] = field(default=(), repr=False)
@@ -114,6 +117,8 @@ def check_settings(settings: Settings) -> None:
             reason="A page can only have one way to sign in.",
             remedy="Leave out --users or --oauth.",
         )
+    if settings.by is not None:
+        _check_name(settings.by, has_sign_in=settings.has_sign_in)
     if settings.maintenance and not settings.is_local and not settings.has_sign_in:
         raise _unguarded(settings.address)
     if settings.cookie_secret is not None:
@@ -184,6 +189,16 @@ def _no_oauth(file: str, reason: str) -> InvalidArgumentError:
         reason=reason,
         remedy="Write it as docs/serving.md shows.",
     )
+
+
+def _check_name(name: str, *, has_sign_in: bool) -> None:
+    if has_sign_in:
+        raise InvalidArgumentError(
+            "A name and a way to sign in were both given.",
+            reason="Who signs in has a name already.",
+            remedy="Leave out --by.",
+        )
+    check_unicode(name, "The name of the person cannot be read.")
 
 
 def _unguarded(address: str) -> InvalidArgumentError:

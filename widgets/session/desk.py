@@ -25,7 +25,7 @@ MOST_BYTES = 512 * 2**20
 """What is kept of all tables that are open: with a million files each, two of them."""
 
 
-class Shelf:
+class OpenTables:
     """Tables that this process has open, shared by its pages.
 
     The key is the whole place with its credentials, never the shown one: a page
@@ -51,7 +51,7 @@ class Shelf:
         self._within = within
         self._most_bytes = most_bytes
         self._services: OrderedDict[str, TableService] = OrderedDict()
-        # those that a page looks at stay alive beyond the shelf, and count
+        # those that a page looks at stay alive all the same, and count
         self._alive: WeakSet[TableService] = WeakSet()
         self._turns: dict[int, int] = {}
         self._turn = 0
@@ -125,7 +125,7 @@ class Desk:
         self,
         *,
         runner: Runner,
-        shelf: Shelf,
+        tables: OpenTables,
         access: Access,
         recents: Recents,
         offered: tuple[str, ...] = (),
@@ -136,7 +136,7 @@ class Desk:
         self.recents = recents
         self.maintenance = maintenance or Maintenance()
         self.glances = glances
-        self._shelf = shelf
+        self._tables = tables
         self._access = access
         self._targets: dict[str, str] = {}
         self._adopted: dict[str, TableService] = {}
@@ -152,7 +152,7 @@ class Desk:
             return self._adopted[uri]
         target = self._targets.get(uri) or self._catalogued(uri) or uri
         self._access.check(target)
-        service = self._shelf.open(target)
+        service = self._tables.open(target)
         self._remember(target)
         return service
 

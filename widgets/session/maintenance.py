@@ -6,7 +6,6 @@ unlocked when it was started, and only the plan that it shows; each plan once.
 
 from __future__ import annotations
 
-import getpass
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from explorer.maintenance.documents.receipt import Receipt
 from explorer.maintenance.documents.state_folder import StateFolder
 from explorer.maintenance.plan.plan import Plan
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.protocol.unicode_text import replace_unencodable
 from widgets.session.operations import Operation, needs_name
 from widgets.session.planners import Answers, Request
 from widgets.session.runs import Run, Runs
@@ -46,7 +44,8 @@ class Maintenance:
     """One page's right to look and, where `is_unlocked` says so each time, to change.
 
     `state` is where plans and receipts are kept; None shows and keeps none. `person` is who
-    has signed in, and stands in the receipts; None is the user of this process.
+    has signed in, or was named where the page was started: receipts and commits carry the
+    name, and none where it is None.
     """
 
     def __init__(
@@ -149,9 +148,9 @@ class Maintenance:
 
     def load_plan(self, service: TableService, digest: str) -> tuple[Plan, Receipt | None]:
         """A plan that was kept, and the receipt where it was carried out already."""
-        plan = self._kept().load_plan(digest)
-        if plan.subject.uri != service.uri:
+        if _uri_of(self._kept().load_document(digest)) != service.uri:
             raise _unknown()
+        plan = self._kept().load_plan(digest, service.table)
         done = (
             receipt
             for receipt in self._kept().list_receipts()
@@ -169,7 +168,7 @@ class Maintenance:
     def undo_properties(self, receipt: Receipt) -> Answers:
         """What sets the properties back that a plan has changed. Raises `DeltaError` where
         the plan was not kept, or a value cannot be written in one line."""
-        changed = self._kept().load_plan(receipt.digest).effect["changed"]
+        changed = self._kept().load_document(receipt.digest)["effect"]["changed"]
         before = {name: values["before"] for name, values in changed.items()}
         kept = [f"{name}={value}" for name, value in before.items() if value is not None]
         gone = [name for name, value in before.items() if value is None]
@@ -187,7 +186,7 @@ class Maintenance:
     ) -> Callable[[ProgressCallback, Cancel], Receipt]:
         approval = maintenance.Approval(
             plan.digest,
-            by=self._person or _person(),
+            by=self._person or None,
             table_name=consent.table_name or None,
             reason=consent.reason.strip() or None,
         )
@@ -238,10 +237,3 @@ def _unknown() -> DeltaError:
 def _uri_of(document: Mapping[str, Any]) -> str | None:
     subject = document.get("subject")
     return subject.get("uri") if isinstance(subject, Mapping) else None
-
-
-def _person() -> str | None:
-    try:
-        return replace_unencodable(getpass.getuser())
-    except (OSError, KeyError):  # no name for this user
-        return None

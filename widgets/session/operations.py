@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from explorer.maintenance.plan.plan import Plan, StepKind
+from explorer.maintenance.plan.plan import Plan
+from explorer.maintenance.plan.step_types import StepKind
 from widgets.session.planners import (
     Request,
     plan_checkpoint,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
@@ -18,8 +18,11 @@ import pyarrow as pa
 import explorer.inspect as look
 from explorer.errors import DeltaError, Problem, UnsupportedError
 from explorer.log.folder.listing import LogListing
+from explorer.log.folder.segment import newest_named
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
+from explorer.scan.statistics.column_statistics import statistics_columns
+from explorer.table.readable import newest_readable
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
@@ -56,11 +59,17 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What the state of a version says without reading statistics."""
+    """What the state of a version says without reading statistics; `checkpoint` is the version
+    of the one that it was read from; of the commits since then, `commits_read` were read one by
+    one and `compactions_read` log compactions in the place of the others."""
 
     timestamp: datetime | None
     num_files: int
     size_in_bytes: int
+    checkpoint: int | None
+    commits_since_checkpoint: int
+    commits_read: int
+    compactions_read: int
     problems: tuple[Problem, ...]
 
 
@@ -83,6 +92,23 @@ class FileQuery:
     sort_by: str = "path"
     descending: bool = False
     contains: str | None = None
+
+
+FieldNames = tuple[str, ...]
+"""The names on the way to a field, from the outermost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDetails:
+    """What else the log says of one file: its statistics as stored, and its tags.
+
+    `columns` are the logical names of the columns that statistics may speak of, by the physical
+    names that these have (spec: Column Mapping).
+    """
+
+    stats: str | None = None
+    tags: Sequence[tuple[str, str | None]] = ()
+    columns: Mapping[FieldNames, FieldNames] = field(default_factory=dict)
 
 
 class _Kept(Generic[K, V]):
@@ -183,8 +209,8 @@ class TableService:
     def read_overview(self) -> Overview:
         """What is known first; also of a table that a snapshot refuses."""
         listing = self.listing()
-        latest = listing.latest_version
-        if latest is None:
+        latest = newest_named(listing)
+        if listing.latest_version is None:
             latest = self._table.latest_version()  # says what is wrong with the log
         newest = listing.checkpoints[-1].version if listing.checkpoints else None
         return Overview(
@@ -204,6 +230,11 @@ class TableService:
             return self._read_parts(version, failure=Problem.of(error))
         return Identity(protocol=snapshot.protocol, metadata=snapshot.metadata)
 
+    def find_readable(self) -> int | None:
+        """The newest version that can be read, where the newest that the log names cannot be."""
+        found = newest_readable(self._table)
+        return None if found is None else found.version
+
     def _read_parts(
         self, version: int, *, refusal: Problem | None = None, failure: Problem | None = None
     ) -> Identity:
@@ -217,10 +248,17 @@ class TableService:
     def read_figures(self, version: int) -> Figures:
         """The figures of a version that a snapshot can be had of."""
         snapshot = self.snapshot(version)
+        num_files, size = snapshot.num_files, snapshot.size_in_bytes
+        # by now a checkpoint whose files cannot be read has been passed over
+        segment = snapshot.segment
         return Figures(
             timestamp=snapshot.timestamp,
-            num_files=snapshot.num_files,
-            size_in_bytes=snapshot.size_in_bytes,
+            num_files=num_files,
+            size_in_bytes=size,
+            checkpoint=None if segment.checkpoint is None else segment.checkpoint.version,
+            commits_since_checkpoint=len(segment.commits),
+            commits_read=snapshot.loaded.num_read_alone,
+            compactions_read=len(snapshot.loaded.tail.compactions),
             problems=tuple(snapshot.problems),
         )
 
@@ -275,10 +313,18 @@ class TableService:
             cancel=watch.cancel,
         )
 
-    def read_file(self, version: int, path: str) -> Mapping[str, Any]:
-        """What else the log says of one file: statistics as stored, and tags."""
-        found = self.snapshot(version).file_state.find(path, ["stats", "tags"])
-        return dict(found.slice(0, 1).to_pylist()[0]) if found.num_rows else {}
+    def read_file(self, version: int, path: str) -> FileDetails:
+        """What else the log says of one file; nothing of one that is not there."""
+        snapshot = self.snapshot(version)
+        found = snapshot.file_state.find(path, ["stats", "tags"])
+        if not found.num_rows:
+            return FileDetails()
+        row = found.slice(0, 1).to_pylist()[0]
+        return FileDetails(
+            stats=row["stats"],
+            tags=row["tags"] or (),
+            columns={column.physical: column.path for column in statistics_columns(snapshot)},
+        )
 
     def read_metadata(self, version: int) -> Metadata:
         """The metadata at a version."""

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import physical_name
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
 from explorer.rows.conversion.field_matching import has_ids, match_fields, parquet_id
 
-Path = tuple[str, ...]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileColumns:
+class FooterFields:
     """What a file holds of a table's fields.
 
     `absent` maps the logical path of each field that the file lacks to the reason; a field
@@ -26,18 +25,18 @@ class FileColumns:
     says that the file has rows and no column in common with the table.
     """
 
-    absent: dict[Path, str]
+    absent: dict[FieldPath, str]
     unused: tuple[tuple[str, int | None], ...]
     is_unrelated: bool = False
 
 
-def match_file(found: pa.Schema, wanted: Sequence[StructField], mode: MappingMode) -> FileColumns:
+def match_file(found: pa.Schema, wanted: Sequence[StructField], mode: MappingMode) -> FooterFields:
     """Compare a file's own schema with the fields that it should hold, partition columns left
     out; raises `CorruptDataError` where two columns of the file answer to one field."""
-    absent: dict[Path, str] = {}
+    absent: dict[FieldPath, str] = {}
     used = set(_match(list(found), wanted, (), _Asked(mode=mode, ids=has_ids(list(found))), absent))
     unused = ((item.name, parquet_id(item)) for at, item in enumerate(found) if at not in used)
-    return FileColumns(absent=absent, unused=tuple(unused))
+    return FooterFields(absent=absent, unused=tuple(unused))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +50,9 @@ class _Asked:
 def _match(
     found: Sequence[pa.Field],
     wanted: Sequence[StructField],
-    above: Path,
+    above: FieldPath,
     asked: _Asked,
-    absent: dict[Path, str],
+    absent: dict[FieldPath, str],
 ) -> list[int]:
     """The positions of the columns that are read; what is not there goes into `absent`."""
     places = match_fields(found, wanted, asked.mode)
@@ -71,9 +70,9 @@ def _match(
 
 def _structs(
     wanted: DataType, held: pa.DataType
-) -> Iterator[tuple[Path, StructType, list[pa.Field]]]:
+) -> Iterator[tuple[FieldPath, StructType, list[pa.Field]]]:
     """The structs that both types hold at the same place, with the way to each."""
-    stack: list[tuple[Path, DataType, pa.DataType]] = [((), wanted, held)]
+    stack: list[tuple[FieldPath, DataType, pa.DataType]] = [((), wanted, held)]
     while stack:
         steps, kind, found = stack.pop()
         match kind:

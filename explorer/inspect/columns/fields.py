@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.protocol.features.column_mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY
 from explorer.protocol.features.column_rules import (
     ColumnRule,
     column_rules,
@@ -40,9 +41,6 @@ COLUMNS: dict[str, Column] = {
     "metadata": (string_column, pa.string()),
     "depth": (int64_column, pa.int64()),
 }
-
-_PHYSICAL_NAME = "delta.columnMapping.physicalName"
-_FIELD_ID = "delta.columnMapping.id"
 
 
 def schema(table: Table, version: int | None = None) -> pa.Table:
@@ -127,7 +125,7 @@ def _row(place: FieldPlace, facts: _Facts) -> tuple[Any, ...]:
         render_type(field.data_type),
         field.nullable,
         place.depth == 0 and field.name in facts.partitions,
-        _string(metadata, _PHYSICAL_NAME),
+        _string(metadata, PHYSICAL_NAME_KEY),
         _identifier(metadata),
         _string(metadata, "comment"),
         "; ".join(facts.rules[place.path]) if place.path in facts.rules else None,
@@ -143,6 +141,6 @@ def _string(metadata: Mapping[str, Any], key: str) -> str | None:
 
 
 def _identifier(metadata: Mapping[str, Any]) -> int | None:
-    value = metadata.get(_FIELD_ID)
+    value = metadata.get(FIELD_ID_KEY)
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
     return value if whole else None

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
-from explorer.inspect.columns._file_columns import LOGICAL_NAME, NO_IDS, FileColumns, match_file
+from explorer.inspect.columns._file_columns import LOGICAL_NAME, NO_IDS, FooterFields, match_file
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.log.state.file_columns import FileColumns as LogColumns
@@ -165,7 +165,7 @@ class _Footers:
     unrelated: list[tuple[str]] = field(default_factory=list)
     unread: list[tuple[str, str]] = field(default_factory=list)
 
-    def take(self, path: str, held: FileColumns | DeltaError) -> None:
+    def take(self, path: str, held: FooterFields | DeltaError) -> None:
         """One more file."""
         if isinstance(held, DeltaError):
             self.unread.append((path, f"{held.problem} {held.reason}"))
@@ -186,11 +186,11 @@ class _Footers:
 
 def _read_footers(
     snapshot: Snapshot, files: pa.Table, layout: RowLayout
-) -> Iterator[list[tuple[str, FileColumns | DeltaError]]]:
+) -> Iterator[list[tuple[str, FooterFields | DeltaError]]]:
     """The files some at a time, each with what it holds or why that is not known."""
     wanted = layout.stored
 
-    def read(row: dict[str, Any]) -> tuple[str, FileColumns | DeltaError]:
+    def read(row: dict[str, Any]) -> tuple[str, FooterFields | DeltaError]:
         file = DataFile(path=row["path"], size=row["size"])
         try:
             with (

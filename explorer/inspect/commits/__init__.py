@@ -2,5 +2,5 @@
 
 In: a table. Out: a row for each commit or for each action of one, with the log file and the line.
 
-Read first: `commit_timeline`, then `commit_summary`.
+Read first: `commit_timeline`, then `_commit_summary`.
 """

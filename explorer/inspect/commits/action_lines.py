@@ -8,11 +8,12 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError
+from explorer.inspect.commits._commit_summary import count_records
 from explorer.inspect.commits.commit_lines import read_commit, split_lines
-from explorer.inspect.commits.commit_summary import count_records
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.log.commits.commit_file import parse_action
+from explorer.log.commits.commit_info import text_in
 from explorer.table.table import Table
 
 RAW_LIMIT = 16 * 1024
@@ -75,7 +76,7 @@ def _describe_line(line: memoryview, name: str, number: int) -> tuple[Any, ...]:
     kind, body = next(iter(action.items()), ("", None))
     if not isinstance(body, dict):
         return (kind, None, "", None, None, None, raw)
-    path = _text(body.get("path"))
+    path = text_in(body, "path")
     change = body.get("dataChange")
     return (
         kind,
@@ -98,7 +99,7 @@ def _summarise_protocol(body: Mapping[str, Any]) -> str:
 
 
 def _summarise_metadata(body: Mapping[str, Any]) -> str:
-    return _text(body.get("name")) or _text(body.get("id")) or ""
+    return text_in(body, "name") or text_in(body, "id") or ""
 
 
 def _summarise_transaction(body: Mapping[str, Any]) -> str:
@@ -111,7 +112,7 @@ def _summarise_domain(body: Mapping[str, Any]) -> str:
 
 
 def _summarise_commit_info(body: Mapping[str, Any]) -> str:
-    return _text(body.get("operation")) or ""
+    return text_in(body, "operation") or ""
 
 
 _SUMMARIES: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -121,10 +122,6 @@ _SUMMARIES: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "protocol": _summarise_protocol,
     "txn": _summarise_transaction,
 }
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _size(value: Any) -> int | None:

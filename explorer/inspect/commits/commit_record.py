@@ -10,7 +10,7 @@ from explorer.inspect.commits.timed_listing import file_time
 from explorer.log.commits.commit_info import CommitInfo, parse_commit_info
 from explorer.log.commits.info_bodies import text_of
 from explorer.table.table import Table
-from explorer.table.times import counting, render_time
+from explorer.table.times import counting, utc_time
 
 
 def commit_info(table: Table, version: int) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def commit_info(table: Table, version: int) -> dict[str, Any]:
     body = found.body
     return {
         "version": version,
-        "timestamp": render_time(_time(table, found)),
+        "timestamp": utc_time(_time(table, found)),
         "log_file": name,
         "line": found.line,
         "operation": _typed(body, "operation", str),

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.errors import DeltaError
+from explorer.inspect.commits._commit_summary import CommitSummary, parse_summary
 from explorer.inspect.commits.commit_lines import read_commits
-from explorer.inspect.commits.commit_summary import CommitSummary, parse_summary
 from explorer.inspect.commits.timed_listing import TimedListing, list_with_times
 from explorer.inspect.frames import Column, build_batch, schema_of
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
@@ -60,7 +60,7 @@ def timeline(
     versions only those in `only`, where that is given.
 
     What a commit does not record is null, never 0; how files, bytes and rows are
-    counted stands in `explorer.inspect.commits.commit_summary`. `timestamp` is the
+    counted stands in `explorer.inspect.commits._commit_summary`. `timestamp` is the
     in-commit timestamp where that counts, else the file's modification time, made
     monotonic over the whole log. `is_checkpoint` says that a complete checkpoint of the version
     is there. `schema_fingerprint` tells the schemas of commits with metadata apart. A

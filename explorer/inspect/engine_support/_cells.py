@@ -85,7 +85,7 @@ def parse_writing(text: str) -> Support:
     return parse_reading(text)
 
 
-def parse_condition(text: str) -> Support:
+def parse_writing_condition(text: str) -> Support:
     """A condition of writing, such as `only while none is defined in the schema/metadata`;
     one that the grammar does not have is left to the reader."""
     if text in _IN_USE:

@@ -27,9 +27,9 @@ from explorer.inspect.engine_support._entries import (
     Entry,
     ability_of_cells,
     ability_of_list,
-    evidence_of,
     notes_of,
     source_of,
+    weakest_evidence,
 )
 from explorer.inspect.engine_support._releases import Ability, Engine, Release
 from explorer.protocol.features.registry import FEATURES
@@ -161,7 +161,7 @@ def _base(entry: Entry, item: Entry, spans: Mapping[str, list[_Span]]) -> Releas
 
 
 def _derived(entry: Entry, item: Entry, base: Release) -> Release:
-    scope, own = str(entry["derives_from"]), evidence_of(entry, item)
+    scope, own = str(entry["derives_from"]), weakest_evidence(entry, item)
     engine = scope.partition(" ")[0]
     read = replace(base.read, evidence=weakest([own, base.read.evidence]))
     write = replace(base.write, evidence=weakest([own, base.write.evidence]))
@@ -183,7 +183,7 @@ def _derived(entry: Entry, item: Entry, base: Release) -> Release:
 def _period(entry: Entry, item: Entry) -> Release:
     """A service as it was since a day; features stand beside the other fields."""
     cells = {name: parse_reading(text) for name, text in item.items() if name in FEATURES}
-    evidence = evidence_of(entry, item)
+    evidence = weakest_evidence(entry, item)
     read = Ability(features=cells, max_version=item["max_reader_version"], evidence=evidence)
     return Release(
         version=item["since"],
@@ -202,7 +202,7 @@ def _workload(entry: Entry, item: Entry) -> Engine:
     cells = {
         NAMES_OF_CELLS.get(name, name): text for name, text in item.items() if name != "workload"
     }
-    evidence = evidence_of(entry, item)
+    evidence = weakest_evidence(entry, item)
     never = cells.pop("read", None)
     read = Ability(
         features={name: parse_reading(text) for name, text in cells.items()},
@@ -232,7 +232,7 @@ def _runtimes(entry: Entry) -> Release:
     """A service of which is known since which runtime it has each feature."""
     both = {name: parse_runtimes(text) for name, text in entry["min_runtime"].items()}
     by_name = both.pop("table_features", (None, None))
-    evidence = evidence_of(entry, {})
+    evidence = weakest_evidence(entry, {})
     reading = {name: read for name, (read, _) in both.items()}
     writing = _with_older_versions({name: write for name, (_, write) in both.items()})
     return Release(

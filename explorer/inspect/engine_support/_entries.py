@@ -10,10 +10,10 @@ from explorer.inspect.engine_support._cells import (
     YES,
     Evidence,
     Support,
-    parse_condition,
     parse_evidence,
     parse_reading,
     parse_writing,
+    parse_writing_condition,
     weakest,
 )
 from explorer.inspect.engine_support._releases import Ability
@@ -53,7 +53,7 @@ def ability_of_list(
     if item.get("features") == _LEGACY:
         names = list(_legacy_features(direction, newest))
     if not isinstance(names, list):
-        evidence = evidence_of(entry, item)
+        evidence = weakest_evidence(entry, item)
         return Ability(max_version=item.get(_MAX_VERSION[direction]), evidence=evidence)
     flagged = dict.fromkeys(item.get("behind_build_flag", ()), _FLAG)
     ours = {name: _NOT_LOOKED_FOR for name in FEATURES if name not in collected}
@@ -66,14 +66,14 @@ def ability_of_list(
         **flagged,
         **dict.fromkeys(names, YES),
         **{name: _THROUGH_CATALOG for name in _CATALOG_FEATURES if name in names},
-        **{name: parse_condition(text) for name, text in conditions.items()},
+        **{name: parse_writing_condition(text) for name, text in conditions.items()},
     }
     return Ability(
         features=features,
         others=NO,
         max_version=newest,
         names_only=bool(item.get("names_only") or entry.get("names_only")),
-        evidence=evidence_of(entry, item),
+        evidence=weakest_evidence(entry, item),
     )
 
 
@@ -81,7 +81,7 @@ def ability_of_cells(entry: Entry, item: Entry, direction: Direction) -> Ability
     """From short texts, feature by feature; of the others nothing is known."""
     cells = entry.get("features", {}).get(direction, {})
     parse = parse_reading if direction == "read" else parse_writing
-    evidence = evidence_of(entry, item)
+    evidence = weakest_evidence(entry, item)
     if isinstance(cells, str):
         found = parse(cells)
         if found.verdict != "no":
@@ -96,7 +96,7 @@ def ability_of_cells(entry: Entry, item: Entry, direction: Direction) -> Ability
     )
 
 
-def evidence_of(entry: Entry, item: Entry) -> Evidence:
+def weakest_evidence(entry: Entry, item: Entry) -> Evidence:
     """What a row rests on: its own confidence, the engine's, or the weakest of its claims."""
     confidence = item.get("confidence") or entry.get("confidence")
     if confidence is not None:

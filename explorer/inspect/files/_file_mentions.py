@@ -23,6 +23,7 @@ from explorer.files.store_paths import data_places
 from explorer.inspect.commits.commit_lines import find_lines, read_commits, split_lines
 from explorer.log.actions.columns import string_column
 from explorer.log.commits.commit_file import parse_action
+from explorer.log.plain_arrays import EMPTY
 from explorer.progress import Watch
 from explorer.protocol.deletion_vectors import parse_relative_place, render_relative_place
 from explorer.protocol.filenames import render_commit_name
@@ -102,7 +103,7 @@ class Wanted:
         vectors = files.column("deletion_vector")
         texts = [files.column("path")]
         if vectors.null_count < len(vectors):
-            texts.append(pc.coalesce(pc.struct_field(vectors, "path_or_inline_dv"), _NO_PLACE))
+            texts.append(pc.coalesce(pc.struct_field(vectors, "path_or_inline_dv"), EMPTY))
         masks = [pc.match_substring_regex(column, _NEEDLESS_ESCAPE) for column in texts]
         for token in self.tokens:
             masks += [pc.match_substring(column, token.decode()) for column in texts]
@@ -173,6 +174,3 @@ def _identity(vector: Any) -> tuple[Any, Any, Any] | None:
 def _longest(text: str) -> str:
     """The longest part without a character that JSON, or an escape of a path, may change."""
     return max(_PLAIN.findall(text), key=len, default="")
-
-
-_NO_PLACE: Final = string_column([""])[0]

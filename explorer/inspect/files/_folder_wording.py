@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +14,13 @@ from explorer.protocol.byte_sizes import render_byte_size
 _SHOWN = 3
 
 
-def folder_sentence(files: pa.Table, sizes: pa.Table, unread: str | None = None) -> str:
-    """The answer first; `files`, `sizes` and `unread` as in `Folder`."""
+def folder_sentence(
+    files: pa.Table,
+    sizes: pa.Table,
+    reference_keeps: tuple[int, datetime | None] = (0, None),
+    unread: str | None = None,
+) -> str:
+    """The answer first; the arguments as in `Folder`."""
     by_part: dict[str, dict[str, Any]] = {row["part"]: row for row in sizes.to_pylist()}
     total = sum(row["bytes"] for row in by_part.values())
     live = by_part["live"]["bytes"]
@@ -35,7 +41,21 @@ def folder_sentence(files: pa.Table, sizes: pa.Table, unread: str | None = None)
     if unread is not None:
         text += f" From when on files may be deleted nobody can tell: {unread}."
     text += f" The table has {render_byte_size(live)}, its folder {render_byte_size(total)}"
-    return f"{text}: {', '.join(rest)}." if rest else f"{text}."
+    text = f"{text}: {', '.join(rest)}." if rest else f"{text}."
+    return text + _kept_by_reference(by_part["deletable"]["num_files"], *reference_keeps)
+
+
+def _kept_by_reference(deletable: int, count: int, until: datetime | None) -> str:
+    """What the reference's vacuum does not delete now though ours does."""
+    if not count or until is None:
+        return ""
+    which = f"{count:,} of the deletable files {'is' if count == 1 else 'are'}"
+    if count == deletable:
+        which = "The deletable file is" if count == 1 else f"All {count:,} deletable files are"
+    return (
+        f" {which} kept by Delta Spark's VACUUM until {until:%Y-%m-%d %H:%M} UTC: it goes by "
+        "modification times too, which a copy renews."
+    )
 
 
 def _unknown(files: pa.Table) -> str:
@@ -52,6 +72,12 @@ def _unknown(files: pa.Table) -> str:
     many = files.num_rows != 1
     return (
         f"{files.num_rows:,} file{'s lie' if many else ' lies'} here ({size}) that no version of "
-        f"the table knows: {shown}. Of these our vacuum may delete {ours:,} now, the reference's "
-        f"{theirs:,}."
+        f"the table knows: {shown}. VACUUM would delete {_deleted(ours, theirs)}."
     )
+
+
+def _deleted(ours: int, theirs: int) -> str:
+    if ours == theirs:
+        some = f"{ours:,} of these" if ours else "none of these"
+        return f"{some}, here and in Delta Spark"
+    return f"{ours:,} of these here, {theirs:,} in Delta Spark"

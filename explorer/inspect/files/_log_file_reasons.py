@@ -15,12 +15,13 @@ from explorer.protocol.filenames import (
     STAGED_COMMIT_FOLDER,
     LogFileKind,
     LogFileName,
+    meant_name,
     parse_log_file_name,
 )
 from explorer.protocol.known_properties import LOG_CLEANUP, LOG_RETENTION
 from explorer.storage.ports import ReadStore
-from explorer.table.commit_times import commit_times
 from explorer.table.retention import DAY_MS, milliseconds
+from explorer.table.times import commit_times
 
 _NEVER_CUT = (
     "the table asks that its log is never cleaned up (delta.enableExpiredLogCleanup is false)"
@@ -55,11 +56,14 @@ def reason_of_log_file(
         )
     parsed = parse_log_file_name(name)
     if parsed is None:
-        return LogFileReason(
-            kind="foreign to the log",
-            why="its name is none of the log's, so that readers pass it over and neither vacuum "
-            "nor a log cleanup touches it",
-        )
+        meant = meant_name(name)
+        why = "its name is none of the log's, so that readers pass it over and neither vacuum nor "
+        why += "a log cleanup touches it"
+        if meant is not None:
+            why = "its version is not written with twenty digits, so that neither vacuum nor a log "
+            why += "cleanup of ours touches it, and readers that follow the specification pass it "
+            why += f"over; delta-spark takes it for a {meant.kind.value} of version {meant.version}"
+        return LogFileReason(kind="foreign to the log", why=why)
     if parsed.kind is LogFileKind.LAST_CHECKPOINT:
         return LogFileReason(
             kind="hint to the newest checkpoint",

@@ -21,21 +21,22 @@ from explorer.files.unkept import (
     Ages,
     judge_unkept,
     partition_names,
+    reference_begins,
 )
 from explorer.inspect.files._file_mentions import Mention, Wanted
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.reach.wording import versions_in_words
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.log.folder.listing import LogListing
+from explorer.log.folder.segment import missing_versions
 from explorer.protocol.filenames import is_temporary
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
 from explorer.storage.ports import ObjectInfo
 from explorer.storage.tree import leads_through_link
-from explorer.table.commit_times import commit_times
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
-from explorer.table.times import in_commit_times, render_time
+from explorer.table.times import commit_times, in_commit_times, utc_time
 
 COLUMNS: dict[str, Column] = {
     "version": (int64_column, pa.int64()),
@@ -58,7 +59,7 @@ class FileReason:
     - `versions`: those that need it, as far as the commits are there, as pairs
     - `deletable_from`: when our vacuum (or log cleanup) may delete it, in the past where it
       may now; None while nothing lets it go. `reference_from` the same of the reference,
-      which has no floor of seven days
+      which has no floor of seven days, and leaves what was modified within its retention
     - `evidence`: one row per line of a commit that names it: version, action, role (data,
       deletion vector, change data), data_file (as in the log), time (an add's modification, a
       remove's deletion), log_file, line
@@ -125,6 +126,11 @@ class FileLook:
         """For how long the table asks to keep them."""
         return milliseconds(DELETED_FILE_RETENTION.value_of(self.snapshot.metadata.configuration))
 
+    def reference_ms(self, removed_ms: int = 0) -> int:
+        """From when on the reference's vacuum deletes the file, removed then."""
+        modified_ms = 0 if self.info is None else self.info.modified_ms
+        return int(reference_begins(modified_ms, removed_ms)) + self.own_ms
+
 
 def judge_file(look: FileLook) -> FileReason:
     """The answer."""
@@ -155,16 +161,72 @@ def _live(look: FileLook) -> FileReason:
     text = f"{what}, {since}; it stays as long as a version needs it."
     if look.info is None and not look.is_outside:
         text = f"{text} But it is not there: every query that needs it fails."
+    if (removal := _removal_of_live(look)) is not None:
+        kind = f"{kind}, removed by a commit"
+        text += f" But {_place(removal)} removes it, and no later commit adds it again: "
+        text += f"{_contradicting(look)}."
     return _reason(look, kind, text)
 
 
+def _removal_of_live(look: FileLook) -> Mention | None:
+    """The commit that removes a file that is live all the same, where every commit after it is
+    there."""
+    row = look.live[0]
+    vector = row["deletion_vector"]
+    names = ("storage_type", "path_or_inline_dv", "offset")
+    identity = None if vector is None else tuple(vector[name] for name in names)
+    own = [
+        found
+        for found in look.mentions
+        if found.role == row["role"] and found.vector == identity and found.action != "cdc"
+    ]
+    if not own or own[-1].action != "remove" or not _follow_all(look, own[-1]):
+        return None
+    return own[-1]
+
+
+def _follow_all(look: FileLook, found: Mention) -> bool:
+    """Whether every commit after one is there, up to the latest version."""
+    newest = look.snapshot.version
+    return not missing_versions(look.listing.commits, found.version, newest)
+
+
+def _is_whole(look: FileLook) -> bool:
+    """Whether the log still has every commit from the first one on."""
+    commits = look.listing.commits
+    return bool(commits) and not missing_versions(commits, 0, look.snapshot.version)
+
+
+def _contradicting(look: FileLook) -> str:
+    checkpoint = look.snapshot.segment.checkpoint
+    if checkpoint is None:
+        return "the log contradicts itself"
+    return (
+        f"the checkpoint of version {checkpoint.version} contradicts the commits; "
+        "repair checkpoint replaces it"
+    )
+
+
+def _place(found: Mention) -> str:
+    return f"version {found.version} ({found.log_file}, line {found.line})"
+
+
 def _since(look: FileLook) -> str:
+    spans = _spans(look)
+    first = spans[-1][0]
+    if look.mentions and look.mentions[-1].action == "remove" and look.mentions[-1].version < first:
+        removed = look.mentions[-1]
+        return (
+            f"since version {first}, whose checkpoint has it: version {removed.version} removed "
+            f"it ({removed.log_file}, line {removed.line}), and no commit that is left adds it "
+            "again"
+        )
     added = [found for found in look.mentions if found.action == "add"]
     if not added:
+        if _is_whole(look):
+            return f"though no commit adds it: {_contradicting(look)}"
         oldest = look.listing.commits[0] if look.listing.commits else look.snapshot.version
         return f"added before version {oldest}, whose log is gone"
-    spans = _spans(look)
-    first = spans[-1][0] if spans else added[-1].version
     place = next((found for found in added if found.version == first), added[-1])
     return f"since version {first} ({place.log_file}, line {place.line})"
 
@@ -172,17 +234,16 @@ def _since(look: FileLook) -> str:
 def _removed(look: FileLook) -> FileReason:
     """A file that no live row names, and that tombstones or commits do."""
     removals = [found for found in look.mentions if found.action == "remove"]
+    if not (removals or look.removed):
+        return _added_alone(look)
     stamps = [found.time_ms for found in removals]
     stamps += [row["deletion_timestamp"] for row in look.removed]
     removed_ms = max((stamp for stamp in stamps if stamp is not None), default=None)
     role = look.removed[0]["role"] if look.removed else look.mentions[-1].role
     thing = "data file" if role == "data" else "deletion vector"
-    by = "a version whose log is gone"
-    if removals:
-        last = removals[-1]
-        by = f"version {last.version} ({last.log_file}, line {last.line})"
-    start = removed_ms or 0  # a tombstone without a time keeps nothing
-    frees, theirs = start + look.floor_ms, start + look.own_ms
+    by = _remover(look, removals)
+    # a tombstone without a time keeps nothing
+    start = look.now_ms - look.floor_ms if removed_ms is None else removed_ms
     when = "" if removed_ms is None else f" on {moment_in_words(removed_ms)}"
     text = f"{_shown(look)} is a {thing} that {by} removed{when}"
     if (untouched := _untouched(look)) is not None:
@@ -190,6 +251,11 @@ def _removed(look: FileLook) -> FileReason:
         return _reason(look, f"removed {thing}{kind}", f"{text}; {why}.")
     if look.unread is not None:
         return _reason(look, f"removed {thing}, retention unknown", f"{text}{_undecided(look)}")
+    if removed_ms is None:
+        text += "; no line says when, so that no retention keeps it: the next vacuum deletes it."
+        kind = f"removed {thing}, past retention"
+        return _reason(look, kind, text, look.now_ms, look.now_ms)
+    frees, theirs = start + look.floor_ms, look.reference_ms(start)
     if frees > look.now_ms:
         kind = f"removed {thing}, within retention"
         until = moment_in_words(frees)
@@ -197,9 +263,39 @@ def _removed(look: FileLook) -> FileReason:
     else:
         kind = f"removed {thing}, past retention"
         text += f"; its retention ended on {moment_in_words(frees)}, and the next vacuum deletes it"
-    if theirs < frees:
-        text += f" (by the reference from {moment_in_words(theirs)})"
-    return _reason(look, kind, f"{text}.", frees, theirs)
+    return _reason(look, kind, f"{text}{_in_reference(look, frees, theirs)}.", frees, theirs)
+
+
+def _remover(look: FileLook, removals: Sequence[Mention]) -> str:
+    if removals:
+        return _place(removals[-1])
+    return (
+        "a version of which no commit tells" if _is_whole(look) else "a version whose log is gone"
+    )
+
+
+def _added_alone(look: FileLook) -> FileReason:
+    """A file that commits add, that no line removes, and that the latest version does not have."""
+    last = look.mentions[-1]
+    thing = "data file" if last.role == "data" else "deletion vector"
+    newest = look.snapshot.version
+    text = (
+        f"{_shown(look)} is a {thing} that {_place(last)} added; no line of the log removes it, "
+        f"and version {newest}, the latest, does not have it: "
+    )
+    if _follow_all(look, last):
+        return _reason(look, f"lost {thing}", f"{text}{_contradicting(look)}.")
+    text += "a commit that is gone may have removed it, nobody can tell when"
+    kind = f"{thing} without a removal"
+    if (untouched := _untouched(look)) is not None or look.info is None:
+        return _reason(look, kind, text + (f"; {untouched[1]}." if untouched else "."))
+    if look.unread is not None:
+        return _reason(look, kind, f"{text}{_undecided(look)}")
+    frees, theirs = look.info.modified_ms + look.floor_ms, look.reference_ms(look.info.modified_ms)
+    does = f"it may be deleted from {moment_in_words(frees)}"
+    if frees <= look.now_ms:
+        does = "it is older than the retention, and the next vacuum deletes it"
+    return _reason(look, kind, f"{text}; {does}.", frees, theirs)
 
 
 def _untouched(look: FileLook) -> tuple[str, str] | None:
@@ -225,8 +321,6 @@ def _change(look: FileLook, found: Mention) -> FileReason:
     active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
     upto = [number for number in look.listing.commits if number <= found.version]
     made = commit_times(look.snapshot.store, look.listing, upto, active)[-1]
-    written = made if look.info is None else max(made, look.info.modified_ms)
-    frees, theirs = written + look.floor_ms, written + look.own_ms
     text = (
         f"{_shown(look)} holds the rows that version {found.version} changed "
         f"({found.log_file}, line {found.line}), for the change feed"
@@ -236,11 +330,15 @@ def _change(look: FileLook, found: Mention) -> FileReason:
         return _reason(look, "change data", text)
     if look.unread is not None:
         return _reason(look, "change data, retention unknown", f"{text}{_undecided(look)}")
+    # the reference does not ask which commit it is of
+    frees, theirs = max(made, look.info.modified_ms) + look.floor_ms, look.reference_ms()
     if frees > look.now_ms:
-        text += f"; it may be deleted from {moment_in_words(frees)}."
-        return _reason(look, "change data, within retention", text, frees, theirs)
-    text += f"; its retention ended on {moment_in_words(frees)}, and the next vacuum deletes it."
-    return _reason(look, "change data, past retention", text, frees, theirs)
+        kind = "change data, within retention"
+        text += f"; it may be deleted from {moment_in_words(frees)}"
+    else:
+        kind = "change data, past retention"
+        text += f"; its retention ended on {moment_in_words(frees)}, and the next vacuum deletes it"
+    return _reason(look, kind, f"{text}{_in_reference(look, frees, theirs)}.", frees, theirs)
 
 
 def _unknown(look: FileLook) -> FileReason:
@@ -264,7 +362,7 @@ def _unknown(look: FileLook) -> FileReason:
     is_other = is_in_other_table(look.snapshot.store, look.wanted.name)
     reason = OTHER_TABLE if is_other else REASONS[int(judged.reasons[0])]
     is_safe = judged.is_hidden[0] or look.unread is not None
-    theirs = None if is_safe else look.info.modified_ms + look.own_ms
+    theirs = None if is_safe else look.reference_ms()
     if reason.startswith("foreign"):
         return _reason(look, "foreign", _foreign(look, reason, theirs), None, theirs)
     if look.is_behind_link:
@@ -283,13 +381,28 @@ def _unknown(look: FileLook) -> FileReason:
         return _reason(look, kind, f"{text}{_undecided(look)}")
     frees = int(judged.since_ms[0])
     if judged.may_go[0]:
-        text += "; it is older than the retention, and the next vacuum deletes it."
+        text += "; it is older than the retention, and the next vacuum deletes it"
     else:
         text += (
             "; it may belong to a writer that has not committed yet, and may be deleted from "
-            f"{moment_in_words(frees)}."
+            f"{moment_in_words(frees)}"
         )
-    return _reason(look, kind, text, frees, theirs)
+    if theirs is not None:
+        text += _in_reference(look, frees, theirs)
+    return _reason(look, kind, f"{text}.", frees, theirs)
+
+
+def _in_reference(look: FileLook, frees: int, theirs: int) -> str:
+    """When the reference's vacuum deletes a file that ours does from `frees` on, where that is
+    another time, and why."""
+    if look.info is None or theirs == frees:
+        return ""
+    if theirs > frees:
+        return (
+            f"; Delta Spark's deletes it from {moment_in_words(theirs)}, because it goes by the "
+            f"modification time too, {moment_in_words(look.info.modified_ms)}, which a copy renews"
+        )
+    return f" (in Delta Spark from {moment_in_words(theirs)})"
 
 
 def _undecided(look: FileLook) -> str:
@@ -301,12 +414,12 @@ def _foreign(look: FileLook, reason: str, theirs: int | None) -> str:
     why = reason.partition(": ")[2]
     text = f"{_shown(look)} is not Delta's ({why}): our vacuum never touches it"
     if theirs is None and look.unread is not None and not look.is_hidden:
-        return f"{text}; from when the reference's may nobody can tell: {look.unread}."
+        return f"{text}; from when Delta Spark's may nobody can tell: {look.unread}."
     if theirs is None:
-        return f"{text}, nor does the reference's."
+        return f"{text}, nor does Delta Spark's."
     if theirs > look.now_ms:
-        return f"{text}; the reference's deletes it from {moment_in_words(theirs)}."
-    return f"{text}; the reference's deletes it."
+        return f"{text}; Delta Spark's deletes it from {moment_in_words(theirs)}."
+    return f"{text}; Delta Spark's deletes it."
 
 
 def _spans(look: FileLook) -> list[tuple[int, int]]:
@@ -325,9 +438,19 @@ def _spans(look: FileLook) -> list[tuple[int, int]]:
                 spans.append((start, found.version - 1))
     newest = look.snapshot.version
     if look.live:
-        known = min(open_since.values(), default=first)
+        known = min(open_since.values(), default=_revived(look, first))
         spans.append((known, newest))
     return _merged(spans)
+
+
+def _revived(look: FileLook, first: int) -> int:
+    """Since when a file is live that no commit that is left adds without another removing it:
+    the version of the checkpoint that has it, and `first` where none removes it."""
+    last = max((found.version for found in look.mentions), default=first)
+    checkpoint = look.snapshot.segment.checkpoint
+    if not look.mentions or checkpoint is None or checkpoint.version <= last:
+        return first
+    return checkpoint.version
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -350,12 +473,12 @@ def _reason(
         path=look.wanted.name,
         is_there=None if look.is_outside else look.info is not None,
         size=None if look.info is None else look.info.size,
-        modified=None if look.info is None else render_time(look.info.modified_ms),
+        modified=None if look.info is None else utc_time(look.info.modified_ms),
         kind=kind,
         sentence=text,
         versions=tuple(spans),
-        deletable_from=None if frees is None else render_time(frees),
-        reference_from=None if theirs is None else render_time(theirs),
+        deletable_from=None if frees is None else utc_time(frees),
+        reference_from=None if theirs is None else utc_time(theirs),
         evidence=build_frame(
             COLUMNS,
             [
@@ -380,4 +503,4 @@ def _shown(look: FileLook) -> str:
 
 def moment_in_words(milliseconds_: int) -> str:
     """`2026-11-01 10:22 UTC`."""
-    return f"{render_time(milliseconds_):%Y-%m-%d %H:%M} UTC"
+    return f"{utc_time(milliseconds_):%Y-%m-%d %H:%M} UTC"

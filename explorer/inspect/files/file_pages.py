@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
+from explorer.log.plain_arrays import build_array
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.scan.watched import watched_files
 from explorer.table.snapshot import Snapshot
@@ -216,5 +217,4 @@ def _matches_values(maps: pa.MapArray, text: str) -> pa.Array:
     )
     found = np.zeros(len(maps), np.bool_)
     found[pc.list_parent_indices(lists).filter(in_value).to_numpy()] = True
-    bits = pa.py_buffer(np.packbits(found, bitorder="little").tobytes())
-    return pa.Array.from_buffers(pa.bool_(), len(found), [None, bits])
+    return build_array(found)

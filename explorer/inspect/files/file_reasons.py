@@ -4,7 +4,6 @@ File, Data Files, Deletion Vector File Storage Format, Change Data Files)."""
 from __future__ import annotations
 
 import contextlib
-import time
 from datetime import datetime
 from typing import Any
 
@@ -34,7 +33,7 @@ from explorer.storage.tree import LinkStore
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import parse_timestamp, render_time
+from explorer.table.times import parse_now, utc_time
 
 
 def why_here(
@@ -51,7 +50,7 @@ def why_here(
     All commits that are left are searched. Raises what `Table.snapshot` raises.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     name, info = _find(table, file)
     listing = table.listing()
     if name == LOG_FOLDER or name.startswith(f"{LOG_FOLDER}/"):
@@ -160,11 +159,11 @@ def _in_log(
         path=name,
         is_there=info is not None,
         size=None if info is None else info.size,
-        modified=None if info is None else render_time(info.modified_ms),
+        modified=None if info is None else utc_time(info.modified_ms),
         kind=kind,
         sentence=text,
         versions=(),
-        deletable_from=None if frees is None else render_time(frees),
-        reference_from=None if frees is None else render_time(frees),
+        deletable_from=None if frees is None else utc_time(frees),
+        reference_from=None if frees is None else utc_time(frees),
         evidence=build_frame(COLUMNS, []),
     )

@@ -3,14 +3,12 @@ folder go (spec: Data Files, Deletion Vector File Storage Format, Change Data Fi
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,10 +27,8 @@ from explorer.files.unkept import (
     YOUNG,
     Ages,
     UnkeptFiles,
-    flags_of,
     judge_unkept,
     kept_by_commits,
-    numbers_of,
     partition_names,
     removals_by_commits,
     young_changes,
@@ -40,8 +36,16 @@ from explorer.files.unkept import (
 from explorer.inspect.files._folder_wording import folder_sentence
 from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
-from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
+from explorer.log.actions.columns import (
+    TIME,
+    bool_column,
+    int64_column,
+    string_column,
+    string_scalar,
+    time_column,
+)
 from explorer.log.folder.listing import LogListing
+from explorer.log.plain_arrays import Flags, Numbers, read_flags, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.storage.parquet.decoding_memory import release_memory
@@ -50,9 +54,7 @@ from explorer.table.frames import sum_of
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import parse_timestamp
-
-Flags = npt.NDArray[np.bool_]
+from explorer.table.times import parse_now, utc_time
 
 COLUMNS: dict[str, Column] = {
     "path": (string_column, pa.string()),
@@ -62,6 +64,7 @@ COLUMNS: dict[str, Column] = {
     "vacuum_deletes": (bool_column, pa.bool_()),
     "deletable_from": (time_column, TIME),
     "reference_deletes": (bool_column, pa.bool_()),
+    "reference_from": (time_column, TIME),
     "reason": (string_column, pa.string()),
 }
 SIZES: dict[str, Column] = {
@@ -101,9 +104,13 @@ class Folder:
 
     - `files`, a row per file that no version knows, largest first: `path`, `kind`, `bytes`,
       `modified`; `vacuum_deletes`: ours may delete it now, `deletable_from`: or from then on
-      (null: never, as things are); `reference_deletes`: the reference's would now; `reason`
+      (null: never, as things are); `reference_deletes`: the reference's would now,
+      `reference_from`: or from then on (null likewise); `reason`
     - `sizes`: the parts of the folder (live, kept, deletable, orphaned, foreign, log), each
       with `num_files`, `bytes` and its meaning
+    - `reference_keeps`: how many of the deletable files the reference's vacuum leaves for now,
+      because they were modified within the retention, as a copy does; `reference_keeps_until`:
+      when the last of them is old enough for it, None without any
     - `unread`: that the table's retention cannot be read, in a clause; nothing may be deleted then
     """
 
@@ -111,12 +118,16 @@ class Folder:
     version: int
     files: pa.Table
     sizes: pa.Table
+    reference_keeps: int = 0
+    reference_keeps_until: datetime | None = None
     unread: str | None = None
 
     @property
     def sentence(self) -> str:
-        """The answer in a sentence or two."""
-        return folder_sentence(self.files, self.sizes, self.unread)
+        """The answer in a few sentences."""
+        return folder_sentence(
+            self.files, self.sizes, (self.reference_keeps, self.reference_keeps_until), self.unread
+        )
 
 
 def foreign_files(
@@ -132,15 +143,12 @@ def foreign_files(
     cannot be replayed; `UnsupportedError` for a store that cannot list.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     listing = table.listing()
     snapshot = table.snapshot(progress=progress, cancel=cancel)
     configuration = snapshot.metadata.configuration
     unread = DELETED_FILE_RETENTION.unread_in(configuration)
-    retention_ms = milliseconds(retention_floor(configuration))
-    ages = Ages(cutoff_ms=now_ms - retention_ms, retention_ms=retention_ms)
-    if unread is not None:
-        ages = NEVER_OLD
+    ages = _ages(configuration, now_ms)
     cutoff_ms = ages.cutoff_ms
     listed = list_files(table.store, watch)
     live, removed, listed = _needed(snapshot, listed, cutoff_ms)
@@ -163,9 +171,10 @@ def foreign_files(
     )
     known = judged.reasons == REASONS.index(REMOVED)
     known |= _recorded_changes(unkept.column("path"), events, table.uri)
-    own_ms = cutoff_ms
-    if unread is None:
-        own_ms = now_ms - milliseconds(DELETED_FILE_RETENTION.value_of(configuration))
+    goes = known & judged.may_go
+    theirs = _reference_times(judged, configuration)
+    waits = theirs[goes & (theirs > now_ms)]
+    changed, rewritten = _measured(listed, young, table.store), _sum(unkept, known & ~goes)
     sizes = [
         (
             "live",
@@ -173,18 +182,28 @@ def foreign_files(
             snapshot.size_in_bytes + _vector_bytes(listed, live, table.store),
         ),
         ("kept", *_measured(listed, removed, table.store)),
-        ("change data", *_measured(listed, young, table.store)),
-        ("deletable", *_sum(unkept, known)),
+        ("change data", changed[0] + rewritten[0], changed[1] + rewritten[1]),
+        ("deletable", *_sum(unkept, goes)),
         *_unknown_sizes(unkept, judged, known),
         ("log", *_log_size(table)),
     ]
     return Folder(
         uri=table.uri,
         version=snapshot.version,
-        files=_frame(judged, ~known, own_ms, listed),
+        files=_frame(judged, ~known, theirs, now_ms, listed),
         sizes=build_frame(SIZES, [(*row, _MEANINGS[row[0]]) for row in sizes]),
+        reference_keeps=len(waits),
+        reference_keeps_until=utc_time(int(waits.max())) if len(waits) else None,
         unread=unread,
     )
+
+
+def _ages(configuration: Mapping[str, str], now_ms: int) -> Ages:
+    """What decides by age here, where nothing else is asked for."""
+    if DELETED_FILE_RETENTION.unread_in(configuration) is not None:
+        return NEVER_OLD
+    retention_ms = milliseconds(retention_floor(configuration))
+    return Ages(cutoff_ms=now_ms - retention_ms, retention_ms=retention_ms)
 
 
 def _needed(
@@ -229,7 +248,7 @@ def _events_of_others(
 
 def _is_absolute_vector(events: pa.Table) -> pa.ChunkedArray:
     kinds = pc.struct_field(events.column("deletion_vector"), "storage_type")
-    return pc.fill_null(pc.equal(kinds, string_column(["p"])[0]), False)  # noqa: FBT003  # a value
+    return pc.fill_null(pc.equal(kinds, string_scalar("p")), False)  # noqa: FBT003  # a value
 
 
 def _flags(listed: ListedFiles, places: Places) -> Flags:
@@ -237,10 +256,10 @@ def _flags(listed: ListedFiles, places: Places) -> Flags:
     table of a million names takes some hundred megabytes to look names up in."""
     if not len(listed.paths):
         return np.zeros(0, "?")
-    found = flags_of(is_kept(listed.paths, replace(places, inside=places.inside.slice(0, 0))))
+    found = read_flags(is_kept(listed.paths, replace(places, inside=places.inside.slice(0, 0))))
     for start in range(0, len(places.inside), _PLACES_AT_ONCE):
         some = replace(NOWHERE, inside=places.inside.slice(start, _PLACES_AT_ONCE))
-        found |= flags_of(is_kept(listed.paths, some))
+        found |= read_flags(is_kept(listed.paths, some))
     return found
 
 
@@ -250,7 +269,7 @@ def _recorded_changes(paths: pa.ChunkedArray, events: FileEvents, root: str) -> 
     changes = events.table.filter(pa.array(kinds == CHANGE))
     if not changes.num_rows or not len(paths):
         return np.zeros(len(paths), np.bool_)
-    return flags_of(pc.is_in(paths, value_set=file_of_each(changes, root)[0]))
+    return read_flags(pc.is_in(paths, value_set=file_of_each(changes, root)[0]))
 
 
 def _measured(listed: ListedFiles, mask: Flags, store: ReadStore) -> tuple[int, int]:
@@ -260,14 +279,14 @@ def _measured(listed: ListedFiles, mask: Flags, store: ReadStore) -> tuple[int, 
 
 def _vector_bytes(listed: ListedFiles, live: Flags, store: ReadStore) -> int:
     """The bytes of live files of deletion vectors: the log says no size of them."""
-    vectors = flags_of(
+    vectors = read_flags(
         pc.match_substring_regex(listed.paths, r"(?:^|/)deletion_vector_[^/]*\.bin$")
     )
     return _measured(listed, vectors & live, store)[1]
 
 
 def _sum(files: pa.Table, mask: Flags) -> tuple[int, int]:
-    sizes = numbers_of(files.column("bytes"))[mask]
+    sizes = read_numbers(files.column("bytes"))[mask]
     return int(mask.sum()), int(sizes.sum())
 
 
@@ -286,15 +305,24 @@ def _log_size(table: Table) -> tuple[int, int]:
     return found.num_rows, sum_of(found.column("size"))
 
 
+def _reference_times(judged: UnkeptFiles, configuration: Mapping[str, str]) -> Numbers:
+    """From when on the reference's vacuum deletes each file that no name hides from it."""
+    if DELETED_FILE_RETENTION.unread_in(configuration) is not None:
+        return np.full(judged.files.num_rows, NEVER_OLD.retention_ms)
+    own_ms = milliseconds(DELETED_FILE_RETENTION.value_of(configuration))
+    found: Numbers = judged.reference_begins_ms + own_ms
+    return found
+
+
 def _frame(
-    judged: UnkeptFiles, unknown: Flags, reference_cutoff_ms: int, listed: ListedFiles
+    judged: UnkeptFiles, unknown: Flags, reference_ms: Numbers, now_ms: int, listed: ListedFiles
 ) -> pa.Table:
     mask = pa.array(unknown)
     files = judged.files.filter(mask)
     reasons = judged.reasons[unknown]
     never = judged.never[unknown]
-    times = numbers_of(files.column("modified"))
-    hidden = judged.is_hidden[unknown]
+    theirs = reference_ms[unknown]
+    never_theirs = judged.is_hidden[unknown] | (theirs == NEVER_OLD.retention_ms)
     frame = pa.table(
         {
             "path": files.column("path"),
@@ -303,7 +331,8 @@ def _frame(
             "modified": files.column("modified").cast(TIME),
             "vacuum_deletes": pa.array(reasons < MAY_GO),
             "deletable_from": pa.array(judged.since_ms[unknown], mask=never).cast(TIME),
-            "reference_deletes": pa.array(~hidden & (times <= reference_cutoff_ms)),
+            "reference_deletes": pa.array(~never_theirs & (theirs <= now_ms)),
+            "reference_from": pa.array(theirs, mask=never_theirs).cast(TIME),
             "reason": string_column(list(REASONS)).take(pa.array(reasons)),
         }
     )
@@ -316,6 +345,7 @@ def _frame(
             False,
             None,
             None,
+            None,
             ODD,
         )
         for path in listed.others
@@ -324,12 +354,10 @@ def _frame(
     return both.sort_by([("bytes", "descending"), ("path", "ascending")])
 
 
-def _kinds(
-    paths: pa.ChunkedArray, reasons: npt.NDArray[np.int64], tables: Collection[str]
-) -> pa.Array:
+def _kinds(paths: pa.ChunkedArray, reasons: Numbers, tables: Collection[str]) -> pa.Array:
     """What each file seems to be, by its name and by what lies above it."""
     names = [OTHER_TABLE]
-    masks = [flags_of(lie_below(paths, tables))]
+    masks = [read_flags(lie_below(paths, tables))]
     stray = np.isin(reasons, [REASONS.index(reason) for reason in _STRAYS])
     for kind, pattern in (
         (ORPHANED_CHANGES, rf"^{CHANGE_FOLDER}/"),
@@ -337,10 +365,10 @@ def _kinds(
         (ORPHAN, r"\.parquet$"),
     ):
         names.append(kind)
-        masks.append(flags_of(pc.match_substring_regex(paths, pattern)) & stray)
+        masks.append(read_flags(pc.match_substring_regex(paths, pattern)) & stray)
     for kind, pattern in _KINDS:
         names.append(kind)
-        masks.append(flags_of(pc.match_substring_regex(paths, pattern)))
+        masks.append(read_flags(pc.match_substring_regex(paths, pattern)))
     names.append(OTHER)
     codes = np.select(masks, range(len(masks)), len(masks))
     return string_column(names).take(pa.array(codes.astype(np.int64)))
@@ -351,7 +379,7 @@ _STRAYS: Final = (*REASONS[:MAY_GO], UNKNOWN_AGE, UNDECIDED, YOUNG)
 _MEANINGS: Final = {
     "live": "what the latest version needs: data files as the log says, and deletion vectors",
     "kept": "removed from the table, and kept for versions within retention",
-    "change data": "what commits within retention changed",
+    "change data": "what commits within retention changed, or in files written within it",
     "deletable": "removed, or changed, longer ago than the retention: the next vacuum deletes it",
     "orphaned": "looks like files of a table, and no line of the log that is left names it",
     "foreign": "not Delta's: our vacuum never touches it",

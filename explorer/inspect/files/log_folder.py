@@ -18,6 +18,7 @@ from explorer.protocol.filenames import (
     STAGED_COMMIT_FOLDER,
     LogFileKind,
     LogFileName,
+    meant_name,
     parse_log_file_name,
 )
 from explorer.storage.ports import ObjectInfo, ReadStore
@@ -65,7 +66,7 @@ def _main_rows(store: ReadStore) -> Iterator[_Row]:
     }
     for info in found:
         parsed = parse_log_file_name(info.name)
-        note = _note(parsed)
+        note = _foreign_note(info.name) if parsed is None else _note(parsed)
         if info.name in incomplete:
             note = f"{note}; other parts are missing"
         if info.name == LAST_CHECKPOINT:
@@ -74,9 +75,17 @@ def _main_rows(store: ReadStore) -> Iterator[_Row]:
         yield _row(info.name, kind, None if parsed is None else parsed.version, info, note)
 
 
-def _note(parsed: LogFileName | None) -> str | None:
-    if parsed is None:
+def _foreign_note(name: str) -> str:
+    meant = meant_name(name)
+    if meant is None:
         return "not part of the log"
+    return (
+        f"not part of the log without twenty digits; to delta-spark a {meant.kind.value} of "
+        f"version {meant.version}"
+    )
+
+
+def _note(parsed: LogFileName) -> str | None:
     if parsed.kind is LogFileKind.CHECKPOINT_PART:
         return f"part {parsed.part} of {parsed.num_parts}"
     if parsed.kind is LogFileKind.COMPACTION:

@@ -5,18 +5,24 @@ No I/O: facts in, findings out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import ge, gt
+from typing import Final
 
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health.findings import Finding, Severity
 from explorer.log.commits.commit_info import in_commit_ms
 from explorer.protocol.filenames import render_commit_name
+from explorer.table.counts import count
 from explorer.table.retention import DAY_MS
-from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, render_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, shown_time
+
+_NAMED: Final = 10
+"""Commits out of order that are named."""
 
 
-def judge_clock(facts: LogFacts) -> Iterator[Finding]:
+def find_clock_faults(facts: LogFacts) -> Iterator[Finding]:
     """Every finding that the times of commits give."""
     times = [(version, facts.time_of(version)) for version in facts.listing.commits]
     known = [(version, time) for version, time in times if time is not None]
@@ -24,81 +30,146 @@ def judge_clock(facts: LogFacts) -> Iterator[Finding]:
     if ahead:
         yield _odd_time(
             "time in the future",
-            f"The commit of version {ahead[-1][0]} is of {_shown(ahead[-1][1])}, which is still to "
-            "come.",
+            f"The commit of version {ahead[-1][0]} is of {shown_time(ahead[-1][1])}, which is "
+            "still to come.",
             "A clock was wrong, or this one is; ages cannot be told, so that nothing is deleted.",
             ahead[-1][0],
         )
     if facts.active is None or facts.active.since_version > 0:
         until = None if facts.active is None else facts.active.since_version
         plain = [pair for pair in known if until is None or pair[0] < until]
-        back = [
-            (version, before, time)
-            for (_, before), (version, time) in pairwise(plain)
-            if time < before
-        ]
-        if back:
-            version, before, time = back[0]
-            yield _odd_time(
-                "times go back",
-                f"{len(back):,} commits are older than the one before, the first of version "
-                f"{version}: {_shown(time)} after {_shown(before)}.",
-                "Times of commits are those of their files, and are counted on by a millisecond "
-                "where they go back; travel by time is only as right as these.",
-                version,
-            )
-        yield from _copied(facts, dict(plain))
+        copied = _copied(facts, dict(plain))
+        yield from _of_a_copy(dict(plain), copied)
+        # when a file was copied says nothing of the order of commits
+        yield from _out_of_order([pair for pair in plain if pair[0] not in copied])
     if facts.active is not None:
         yield from _in_commit(facts, facts.active)
 
 
-def _copied(facts: LogFacts, times: Mapping[int, int]) -> Iterator[Finding]:
-    """Files whose times are not those at which their commits say they were made."""
+def _out_of_order(times: Sequence[tuple[int, int]]) -> Iterator[Finding]:
+    """The fewest commits without which the times of files never go back."""
+    odd = _misplaced([time for _, time in times], bisect_right)
+    if not odd:
+        return
+    yield _odd_time(
+        "times go back",
+        _named(times, odd, "out of order in time", gt),
+        "Times of commits are those of their files, and are counted on by a millisecond "
+        "where they go back; travel by time is only as right as these.",
+        times[odd[0]][0],
+    )
+
+
+def _named(
+    times: Sequence[tuple[int, int]],
+    odd: Sequence[int],
+    what: str,
+    is_too_late: Callable[[int, int], bool],
+) -> str:
+    """How many commits are out of order, and each of those at the positions `odd` of `times`
+    beside one in order that shows it: one before it that `is_too_late`, or one after it."""
+    kept = sorted({*range(len(times))} - {*odd})
+    named = []
+    for at in odd[:_NAMED]:
+        version, time = times[at]
+        # one that was set back is older than one before it, one that was set on newer than one
+        # after it
+        place = bisect_right(kept, at)
+        is_set_back = place > 0 and is_too_late(times[kept[place - 1]][1], time)
+        other, since = times[kept[place - 1 if is_set_back else place]]
+        named.append(
+            f"version {version} is of {shown_time(time)}, version {other} of {shown_time(since)}"
+        )
+    more = f"; and {len(odd) - _NAMED:,} more" if len(odd) > _NAMED else ""
+    verb = "is" if len(odd) == 1 else "are"
+    return f"{count(len(odd), 'commit')} {verb} {what}: {'; '.join(named)}{more}."
+
+
+def _misplaced(times: Sequence[int], find: Callable[[list[int], int], int]) -> list[int]:
+    """The positions outside of a longest run of times that never go back, with `bisect_right`
+    to `find` in it, or that always go on, with `bisect_left`; of two that contradict each other
+    the later one."""
+    ends: list[int] = []  # backwards: the newest time with which a run of each length may begin
+    at_end: list[int] = []
+    before = [-1] * len(times)
+    for at in range(len(times) - 1, -1, -1):
+        length = find(ends, -times[at])
+        before[at] = at_end[length - 1] if length else -1
+        if length == len(ends):
+            ends.append(-times[at])
+            at_end.append(at)
+        else:
+            ends[length], at_end[length] = -times[at], at
+    kept = set()
+    at = at_end[-1] if at_end else -1
+    while at >= 0:
+        kept.add(at)
+        at = before[at]
+    return [at for at in range(len(times)) if at not in kept]
+
+
+def _copied(facts: LogFacts, times: Mapping[int, int]) -> dict[int, int]:
+    """The commits, with the times that they tell, of a log that was copied: those whose files
+    were modified at quite another time. They are most of all, or all up to one."""
     told = {
         version: body["timestamp"]
         for version, body in facts.provenance.items()
         if type(body.get("timestamp")) is int and version in times
     }
-    off = [version for version, at in told.items() if abs(times[version] - at) > DAY_MS]
-    if len(off) < 2 or len(off) * 2 < len(told):
+    off = {version: at for version, at in told.items() if abs(times[version] - at) > DAY_MS}
+    is_most = len(off) * 2 >= len(told)
+    is_first = [*off] == [*told][: len(off)]
+    return off if len(off) > 1 and (is_most or is_first) else {}
+
+
+def _of_a_copy(times: Mapping[int, int], copied: Mapping[int, int]) -> Iterator[Finding]:
+    """One note, whatever the times are: nothing is wrong with a copy."""
+    if not copied:
         return
-    first = off[0]
+    first = next(iter(copied))
     yield _odd_time(
         "times of a copy",
-        f"The files of {len(off):,} commits were modified more than a day away from when their "
-        f"commits say they were made, that of version {first} on {_shown(times[first])} instead "
-        f"of {_shown(told[first])}.",
+        f"The files of {len(copied):,} commits were modified more than a day away from when their "
+        f"commits say they were made, that of version {first} on {shown_time(times[first])} "
+        f"instead of {shown_time(copied[first])}.",
         "The log was copied without its times. Travel by time, and every retention that counts "
         "from them, begins at the copy.",
         first,
+        "note",
     )
 
 
 def _in_commit(facts: LogFacts, active: InCommitTimes) -> Iterator[Finding]:
-    previous: tuple[int, int] | None = None
-    for version, body in facts.provenance.items():
-        if version < active.since_version:
-            continue
-        found = in_commit_ms(body)
-        if found is None:
-            yield _odd_time(
-                "no in-commit timestamp",
-                f"Version {version} carries no in-commit timestamp, though they are enabled.",
-                "Its writer does not know the feature; when it was made is not known.",
-                version,
-                "error",
-            )
-            return
-        if previous is not None and previous[0] == version - 1 and found <= previous[1]:
-            yield _odd_time(
-                "in-commit timestamps go back",
-                f"Version {version} says {_shown(found)}, the one before {_shown(previous[1])}.",
-                "Each must be later than the one before; travel by time is not certain here.",
-                version,
-                "error",
-            )
-            return
-        previous = (version, found)
+    """Commits without the timestamp that they have to carry, and those whose timestamp is not
+    later than the one before."""
+    found = [
+        (version, in_commit_ms(body))
+        for version, body in facts.provenance.items()
+        if version >= active.since_version
+    ]
+    missing = [version for version, time in found if time is None]
+    if missing:
+        shown = ", ".join(map(str, missing[:_NAMED]))
+        more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
+        carry = "carries" if len(missing) == 1 else "carry"
+        yield _odd_time(
+            "no in-commit timestamp",
+            f"Version{'' if len(missing) == 1 else 's'} {shown}{more} {carry} no in-commit "
+            "timestamp, though they are enabled.",
+            "The writer does not know the feature; when the commit was made is not known.",
+            missing[0],
+            "error",
+        )
+    times = [(version, time) for version, time in found if time is not None]
+    odd = _misplaced([time for _, time in times], bisect_left)
+    if odd:
+        yield _odd_time(
+            "in-commit timestamps go back",
+            _named(times, odd, "out of order by their in-commit timestamps", ge),
+            "Each must be later than the one before; travel by time is not certain here.",
+            times[odd[0]][0],
+            "error",
+        )
 
 
 def _odd_time(
@@ -116,7 +187,3 @@ def _odd_time(
         else "Travel by version; in-commit timestamps (delta.enableInCommitTimestamps) make the "
         "times of later commits certain.",
     )
-
-
-def _shown(milliseconds: int) -> str:
-    return f"{render_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"

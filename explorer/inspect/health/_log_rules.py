@@ -7,16 +7,25 @@ No I/O: facts in, findings out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from explorer.inspect.health._clock_rules import judge_clock
+from explorer.inspect.health._clock_rules import find_clock_faults
 from explorer.inspect.health._log_facts import LogFacts
+from explorer.inspect.health._property_rules import judge_properties
+from explorer.inspect.health._vacuum_rules import judge_vacuums
 from explorer.inspect.health.findings import Finding
 from explorer.inspect.reach.wording import versions_in_words
-from explorer.log.folder.segment import missing_versions
+from explorer.log.folder.segment import in_words, missing_versions
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.protocol.filenames import LAST_CHECKPOINT, is_temporary, render_commit_name
+from explorer.protocol.filenames import (
+    LAST_CHECKPOINT,
+    LogFileName,
+    is_temporary,
+    meant_name,
+    render_commit_name,
+)
 from explorer.protocol.known_properties import CHECKPOINT_INTERVAL, LOG_CLEANUP, LOG_RETENTION
+from explorer.table.counts import count
 from explorer.table.retention import log_cutoff_ms
 
 _LATE_CHECKPOINTS = 3
@@ -24,16 +33,18 @@ _LATE_CHECKPOINTS = 3
 _SHOWN = 3
 
 
-def judge_log(facts: LogFacts) -> Iterator[Finding]:
+def find_log_faults(facts: LogFacts) -> Iterator[Finding]:
     """Every finding that names, sizes and times give."""
     yield from _gaps(facts)
     yield from _beginning(facts)
     yield from _checkpoints(facts)
     yield from _hint(facts)
     yield from _stray_names(facts)
-    yield from judge_clock(facts)
+    yield from find_clock_faults(facts)
     yield from _repeated(facts)
     yield from _expired(facts)
+    yield from judge_properties(facts)
+    yield from judge_vacuums(facts)
 
 
 def _gaps(facts: LogFacts) -> Iterator[Finding]:
@@ -98,16 +109,21 @@ def _beginning(facts: LogFacts) -> Iterator[Finding]:
 
 def _checkpoints(facts: LogFacts) -> Iterator[Finding]:
     for found in facts.listing.incomplete_checkpoints:
+        there = "part is" if len(found.names) == 1 else "parts are"
+        remedy = "Restore its other parts, or the commits up to it, from a backup."
+        if facts.segment is not None:
+            remedy = "Nothing is lost: the newest version was put together from "
+            remedy += f"{in_words(facts.segment)}. Write another checkpoint."
         yield Finding(
             severity="warning",
             finding="incomplete checkpoint",
             problem=f"Of the checkpoint of version {found.version} only {len(found.names)} "
-            "parts are there.",
+            f"{there} there.",
             reason="Its writer did not finish, or a part was removed; readers must pass it over.",
             evidence=found.names[0],
             spec="Multi-part checkpoint",
-            remedy="Write another checkpoint; nothing is lost.",
-            repair="checkpoint",
+            remedy=remedy,
+            repair=None if facts.segment is None else "checkpoint",
         )
     several = [
         version
@@ -134,16 +150,14 @@ def _late_checkpoint(facts: LogFacts) -> Iterator[Finding]:
     if facts.segment is None or facts.cost is None:
         return
     interval = CHECKPOINT_INTERVAL.value_of(facts.configuration)
-    if facts.cost.commits <= _LATE_CHECKPOINTS * interval:
+    files = facts.cost.commits + facts.cost.compactions
+    if files <= _LATE_CHECKPOINTS * interval:
         return
-    since = facts.segment.checkpoint
-    after = "No checkpoint is there" if since is None else f"The newest is of {since.version}"
-    engines = Counter(
-        str(body.get("engineInfo"))[:80]
-        for body in facts.provenance.values()
-        if isinstance(body.get("engineInfo"), str)
-    )
-    writers = ", ".join(name for name, _ in engines.most_common(_SHOWN))
+    since, unused = facts.segment.checkpoint, facts.listing.checkpoints
+    after = "No checkpoint can be used" if unused else "No checkpoint is there"
+    if since is not None:
+        after = f"The newest that can be used is of version {since.version}"
+    writers = _writers(facts)
     yield Finding(
         severity="warning",
         finding="late checkpoint",
@@ -189,12 +203,16 @@ def _hint(facts: LogFacts) -> Iterator[Finding]:
 def _stray_names(facts: LogFacts) -> Iterator[Finding]:
     listing = facts.listing
     unfinished = [name for name in listing.foreign if is_temporary(name)]
-    foreign = [name for name in listing.foreign if not is_temporary(name)]
+    meant = {name: found for name in listing.foreign if (found := meant_name(name)) is not None}
+    others = (name for name in listing.foreign if name not in meant)
+    foreign = [name for name in others if not is_temporary(name)]
+    yield from _other_widths(meant)
     if unfinished:
         yield Finding(
             severity="note",
             finding="unfinished files in the log",
-            problem=f"{len(unfinished):,} files in the log folder were never finished.",
+            problem=f"{count(len(unfinished), 'file')} in the log folder "
+            f"{'was' if len(unfinished) == 1 else 'were'} never finished.",
             reason="A writer is at work just now, or one was killed before its file had its name.",
             evidence=unfinished[0],
             spec="File Types",
@@ -207,15 +225,18 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
         yield Finding(
             severity="note",
             finding="foreign files in the log",
-            problem=f"{len(foreign):,} files in the log folder are not part of the log: "
-            f"{shown}{more}.",
+            problem=f"{count(len(foreign), 'file')} in the log folder "
+            f"{'is' if len(foreign) == 1 else 'are'} not part of the log: {shown}{more}.",
             reason="Their names are none of the log's, so that readers pass them over.",
             evidence=foreign[0],
             spec="File Types",
             remedy="Nothing needs to be done; no operation of this tool touches them.",
         )
     known = {*listing.commits, *(found.version for found in listing.checkpoints)}
+    newest = max(known, default=-1)
     lonely = [version for version in listing.checksums if version not in known]
+    yield from _beyond_the_newest(facts, newest)
+    lonely = [version for version in lonely if version < newest]
     if lonely:
         yield Finding(
             severity="note",
@@ -230,27 +251,78 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
         )
 
 
+def _other_widths(meant: Mapping[str, LogFileName]) -> Iterator[Finding]:
+    """Names that would be the log's if their number had twenty digits."""
+    if not meant:
+        return
+    shown = ", ".join(
+        f"{name[:80]} (a {found.kind.value} of version {found.version})"
+        for name, found in list(meant.items())[:_SHOWN]
+    )
+    more = f" and {len(meant) - _SHOWN:,} more" if len(meant) > _SHOWN else ""
+    have = "has" if len(meant) == 1 else "have"
+    yield Finding(
+        severity="warning",
+        finding="log files with a number of another length",
+        problem=f"{count(len(meant), 'file')} of the log folder {have} a version that is not "
+        f"written with twenty digits: {shown}{more}.",
+        reason="Such names are not the log's, and readers that follow the specification pass them "
+        "over, as this one does. delta-spark takes any number of digits: it counts the rows of "
+        "such a commit where its version is the next one, and refuses the table where it is not.",
+        evidence=next(iter(meant)),
+        spec="File Types",
+        remedy="Find out who wrote them. Move them out of the log folder, or, where they belong "
+        "to the table, write their rows again by a commit.",
+    )
+
+
+def _beyond_the_newest(facts: LogFacts, newest: int) -> Iterator[Finding]:
+    """What writers make only of versions that are committed, and no commit is there."""
+    beyond = {f"{version:020}.crc": version for version in facts.listing.checksums}
+    beyond |= {found.name: found.last for found in facts.listing.compactions}
+    names = sorted(name for name, version in beyond.items() if version > newest >= 0)
+    if names:
+        last = max(beyond[name] for name in names)
+        yield Finding(
+            severity="warning",
+            finding="newer versions are gone",
+            problem=f"{names[-1]} speaks of version {last}, and the newest version is {newest}.",
+            reason="Checksums and log compactions are written after their commits, so that these "
+            "were removed, or the log was not copied whole. The next commit takes their number.",
+            evidence=names[-1],
+            spec="Delta Log Entries",
+            remedy="Restore the commits from a backup, or check the copy, before anybody writes.",
+        )
+
+
 def _repeated(facts: LogFacts) -> Iterator[Finding]:
     """Two commits of one transaction: a writer that saw no answer and committed again."""
     seen: dict[str, int] = {}
+    twice: list[tuple[int, int]] = []
     for version, body in facts.provenance.items():
         txn = body.get("txnId")
-        if not isinstance(txn, str) or not txn:
-            continue
-        if txn in seen:
-            yield Finding(
-                severity="error",
-                finding="transaction committed twice",
-                problem=f"Versions {seen[txn]} and {version} were made by one transaction.",
-                reason=f"Both carry the transaction id {txn[:60]!r}: a writer that saw no answer "
-                "committed again, or a store gave one name to two writers.",
-                evidence=render_commit_name(version),
-                spec="Commit Provenance Information",
-                remedy="Compare both versions; restore the one before if rows are there twice.",
-                repair=f"restore --version {version - 1}",
-            )
-            return
-        seen[txn] = version
+        if isinstance(txn, str) and txn and (first := seen.setdefault(txn, version)) != version:
+            twice.append((first, version))
+    if not twice:
+        return
+    first, second = twice[0]
+    pairs = [f"versions {one} and {other}" for one, other in twice[:_SHOWN]]
+    more = f"; and {len(twice) - _SHOWN:,} more" if len(twice) > _SHOWN else ""
+    named = "; ".join(pairs)
+    txn = str(facts.provenance[second]["txnId"])
+    yield Finding(
+        severity="error",
+        finding="transaction committed twice",
+        problem=f"{named[:1].upper()}{named[1:]}{more} were made by one transaction each."
+        if len(twice) > 1
+        else f"{named[:1].upper()}{named[1:]} were made by one transaction.",
+        reason=f"Both carry the transaction id {txn[:60]!r}: a writer that saw no answer "
+        "committed again, or a store gave one name to two writers.",
+        evidence=render_commit_name(second),
+        spec="Commit Provenance Information",
+        remedy="Compare both versions; restore the one before if rows are there twice.",
+        repair=f"restore --version {second - 1}",
+    )
 
 
 def _expired(facts: LogFacts) -> Iterator[Finding]:
@@ -271,13 +343,15 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
         if cut and name[:20].isascii() and name[:20].isdigit() and int(name[:20]) < cut[-1]
     ]
     if not names:
+        writers = _writers(facts)
         if len(old) > CHECKPOINT_INTERVAL.value_of(facts.configuration) and not cut:
             yield Finding(
                 severity="note",
                 finding="nothing to cut the log at",
                 problem=f"{len(old):,} commits are past delta.logRetentionDuration and cannot be "
                 "removed.",
-                reason="The log is cut at a checkpoint, and none is that old.",
+                reason="The log is cut at a checkpoint, and none is that old."
+                + (f" The newest commits were made by {writers}." if writers else ""),
                 evidence=render_commit_name(old[0]),
                 spec="Metadata Cleanup",
                 remedy="Write checkpoints; once one is old enough, what is before it can go.",
@@ -289,8 +363,10 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
     yield Finding(
         severity="note",
         finding="expired log files",
-        problem=f"{len(names):,} files of the log ({size}) are past their retention.",
-        reason="No writer has removed them: many never do, and others only after a checkpoint."
+        problem=f"{count(len(names), 'file')} of the log ({size}) "
+        f"{'is' if len(names) == 1 else 'are'} past {'its' if len(names) == 1 else 'their'} "
+        "retention.",
+        reason=_who_does_not_clean(facts)
         if is_on
         else "The table asks that its log is never cleaned up (delta.enableExpiredLogCleanup).",
         evidence=min(names),
@@ -298,3 +374,23 @@ def _expired(facts: LogFacts) -> Iterator[Finding]:
         remedy=f"A log cleanup removes them; versions before {cut[-1]} can then not be opened.",
         repair="clean-log",
     )
+
+
+def _who_does_not_clean(facts: LogFacts) -> str:
+    writers = _writers(facts)
+    if not writers:
+        return "No writer has removed them: many never do, and others only after a checkpoint."
+    return (
+        f"The newest commits were made by {writers}, and nobody removed them: many writers never "
+        "do, and others only after a checkpoint."
+    )
+
+
+def _writers(facts: LogFacts) -> str:
+    """The engines of the newest commits, the most frequent first; empty where none is told."""
+    engines = Counter(
+        body["engineInfo"][:80]
+        for body in facts.provenance.values()
+        if isinstance(body.get("engineInfo"), str)
+    )
+    return ", ".join(name for name, _ in engines.most_common(_SHOWN))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.files.listed import list_files
+from explorer.files.listed import ListedFiles
 from explorer.files.store_paths import file_of_each
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import int64_column, string_column
@@ -18,6 +18,7 @@ from explorer.log.reconcile.key_columns import KEY_COLUMNS, keys_of
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch, while_working
 from explorer.scan.watched import over_watched
+from explorer.table.row_counts import live_counts
 from explorer.table.snapshot import Snapshot
 
 MISSING: Final[dict[str, Column]] = {
@@ -25,17 +26,17 @@ MISSING: Final[dict[str, Column]] = {
     "file": (string_column, pa.string()),
     "what": (string_column, pa.string()),
     "bytes": (int64_column, pa.int64()),
-    "num_records": (int64_column, pa.int64()),
+    "num_rows": (int64_column, pa.int64()),
 }
 
 THINGS: Final = ("data file", "deletion vector")
 """What may be missing, in the order of `file_of_each`."""
 
 
-def missing_files(snapshot: Snapshot, watch: Watch) -> pa.Table:
+def find_missing_files(snapshot: Snapshot, listed: ListedFiles, watch: Watch) -> pa.Table:
     """One row per live file that is gone, or whose deletion vector is, with the columns of
     `MISSING`."""
-    present = list_files(snapshot.store, watch).paths
+    present = listed.paths
     if not present.num_chunks:
         present = pa.chunked_array([string_column([])], pa.string())
     parts = [build_frame(MISSING, [])]
@@ -83,11 +84,14 @@ def _are_gone(names: pa.ChunkedArray, present: pa.ChunkedArray) -> pa.ChunkedArr
 
 def _described(snapshot: Snapshot, what: str, keys: pa.ChunkedArray) -> pa.Table:
     rows = snapshot.among(keys, [*KEY_COLUMNS, "size", "num_records"])
+    sizes = rows.column("size")
+    if what == "deletion vector":
+        sizes = pc.struct_field(rows.column("deletion_vector"), "size_in_bytes").cast(pa.int64())
     arrays = [
         rows.column("path"),
         file_of_each(rows, snapshot.uri)[THINGS.index(what)],
         string_column([what]).take(pa.array(np.zeros(rows.num_rows, np.int64))),
-        rows.column("size"),
-        rows.column("num_records"),
+        sizes,
+        live_counts(rows),
     ]
     return pa.Table.from_arrays(arrays, names=list(MISSING))

@@ -19,9 +19,11 @@ import pyarrow.compute as pc
 from explorer.errors import DeltaError
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health.findings import Finding
-from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.actions.columns import bool_column, int64_column, string_column, string_scalar
+from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import (
     column_mapping_mode,
     physical_name,
@@ -36,7 +38,6 @@ from explorer.rows.data_file.parquet_file import ParquetDataFile, open_data_file
 from explorer.scan.statistics.column_statistics import StatisticsColumn, parsed_leaves, read_facts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.scan.statistics.required_columns import (
-    Path,
     RequiredColumn,
     counted_for,
     nulls_beyond,
@@ -61,9 +62,6 @@ NULLS: Final[dict[str, Column]] = {
 _COLUMNS: Final = ("path", "size", "partition_values", "deletion_vector")
 _COUNTING: Final = "Looking for nulls in columns that may have none"
 _READING: Final = "Reading the footers of files whose nulls are not counted"
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
-_ZERO = int64_column([0])[0]
-_EMPTY = string_column([""])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +105,7 @@ def judge_nulls(found: NullFiles) -> Iterator[Finding]:
         zip(files.column("column").to_pylist(), files.column("may_be_deleted").to_pylist(),
             strict=True)
     ):  # fmt: skip
-        is_column = pc.equal(files.column("column"), string_column([column])[0])
+        is_column = pc.equal(files.column("column"), string_scalar(column))
         is_sure = pc.equal(files.column("may_be_deleted"), bool_column([may_be_deleted])[0])
         yield _finding(files.filter(pc.and_(is_column, is_sure)))
     if found.num_unknown:
@@ -205,21 +203,21 @@ def _by_log(files: FileColumns, asked: _Asked) -> _Piece:
     for partition in asked.partitions:
         values = table.column("partition_values").combine_chunks()
         texts = read_partition(values, partition).texts
-        is_null = pc.or_(pc.is_null(texts), pc.coalesce(pc.equal(texts, _EMPTY), _FALSE))
-        is_empty = pc.coalesce(pc.equal(live, _ZERO), _FALSE)
+        is_null = pc.or_(pc.is_null(texts), pc.coalesce(pc.equal(texts, EMPTY), FALSE))
+        is_empty = pc.coalesce(pc.equal(live, ZERO), FALSE)
         wrong = pc.and_(is_null, pc.invert(is_empty))
-        surely = pa.repeat(_FALSE, len(paths))
+        surely = pa.repeat(FALSE, len(paths))
         found.append(_rows(paths, partition.path, wrong, live, surely, "partition value"))
     counts = {path: column.null_count for path, column in facts.columns.items()}
     # tight bounds count the nulls of live rows alone
-    hidden = pc.if_else(facts.is_wide, hidden, _ZERO)
+    hidden = pc.if_else(facts.is_wide, hidden, ZERO)
     found += _beyond(paths, counts, hidden, asked, "statistics")
     lacking = [counts[rule.path].is_null() for rule in asked.required]
     uncounted = pa.table(
         {"path": paths, "size": table.column("size"), "hidden": _hidden(table)}
         | {str(at): flags for at, flags in enumerate(lacking)}
     )
-    some = pa.repeat(_FALSE, len(paths))
+    some = pa.repeat(FALSE, len(paths))
     for flags in lacking:
         some = pc.or_(some, flags)
     return _Piece(
@@ -230,32 +228,41 @@ def _by_log(files: FileColumns, asked: _Asked) -> _Piece:
 def _hidden(files: pa.Table) -> pa.Array:
     """How many rows each file's vector hides; null where it does not say."""
     vectors = files.column("deletion_vector").combine_chunks()
-    return pc.if_else(vectors.is_null(), _ZERO, pc.struct_field(vectors, "cardinality"))
+    return pc.if_else(vectors.is_null(), ZERO, pc.struct_field(vectors, "cardinality"))
 
 
 def _beyond(
-    paths: pa.Array, counts: Mapping[Path, pa.Array], hidden: pa.Array, asked: _Asked, known_by: str
+    paths: pa.Array,
+    counts: Mapping[FieldPath, pa.Array],
+    hidden: pa.Array,
+    asked: _Asked,
+    known_by: str,
 ) -> list[pa.Table]:
     found = []
     for rule in asked.required:
         nulls = nulls_beyond(rule, counts)
-        wrong = pc.coalesce(pc.greater(nulls, _ZERO), _FALSE)
+        wrong = pc.coalesce(pc.greater(nulls, ZERO), FALSE)
         if wrong.true_count:
-            may = pc.coalesce(pc.less_equal(nulls, hidden), _TRUE)
+            may = pc.coalesce(pc.less_equal(nulls, hidden), TRUE)
             found.append(_rows(paths, rule.path, wrong, nulls, may, known_by))
     return found
 
 
 def _rows(
-    paths: pa.Array, column: Path, wrong: pa.Array, nulls: pa.Array, may: pa.Array, known_by: str
+    paths: pa.Array,
+    column: FieldPath,
+    wrong: pa.Array,
+    nulls: pa.Array,
+    may: pa.Array,
+    known_by: str,
 ) -> pa.Table:
     kept = paths.filter(wrong)
     return pa.Table.from_arrays(
         [
             kept,
-            pa.repeat(string_column([render_path(column)])[0], len(kept)),
+            pa.repeat(string_scalar(render_path(column)), len(kept)),
             nulls.filter(wrong),
-            pa.repeat(string_column([known_by])[0], len(kept)),
+            pa.repeat(string_scalar(known_by), len(kept)),
             may.filter(wrong),
         ],
         names=list(NULLS),
@@ -267,7 +274,7 @@ def _by_footers(
 ) -> tuple[list[pa.Table], int]:
     """The same of files that statistics leave open, and of how many the footers do too."""
 
-    def read(row: dict[str, Any]) -> dict[Path, int | None]:
+    def read(row: dict[str, Any]) -> dict[FieldPath, int | None]:
         file = DataFile(path=row["path"], size=row["size"])
         try:
             with (
@@ -280,14 +287,14 @@ def _by_footers(
                 raise
             return {}  # it counts as unknown
 
-    rows: list[dict[Path, int | None]] = []
+    rows: list[dict[FieldPath, int | None]] = []
     for row in each(snapshot.store, read, files.select(["path", "size"]).to_pylist()):
         watch.step(len(rows), files.num_rows, _READING)
         rows.append(row)
     counts = {
         place.names: int64_column([row.get(place.names) for row in rows]) for place in asked.counted
     }
-    unknown = pa.repeat(_FALSE, len(rows))
+    unknown = pa.repeat(FALSE, len(rows))
     for at, rule in enumerate(asked.required):
         lacking = files.column(str(at)).combine_chunks()
         unknown = pc.or_(unknown, pc.and_(lacking, counts[rule.path].is_null()))
@@ -297,14 +304,16 @@ def _by_footers(
     return _beyond(paths, counts, hidden, asked, "footer"), unknown.true_count
 
 
-def _counts(opened: ParquetDataFile, schema: StructType, asked: _Asked) -> dict[Path, int | None]:
+def _counts(
+    opened: ParquetDataFile, schema: StructType, asked: _Asked
+) -> dict[FieldPath, int | None]:
     """How many nulls a footer counts in each column; all rows where the file lacks it."""
     leaves = opened.reader.metadata.schema
     places: dict[str, int | None] = {}
     for at in range(len(leaves)):
         # a name with a dot may stand for two of them
         places[leaves.column(at).path] = None if leaves.column(at).path in places else at
-    found: dict[Path, int | None] = {}
+    found: dict[FieldPath, int | None] = {}
     for place in asked.counted:
         fields = tuple(step for step in place.parents if isinstance(step, StructField))
         stored = _stored_path(list(opened.schema), schema, (*fields, place.field), asked.mode)
@@ -320,7 +329,7 @@ def _stored_path(
     schema: StructType,
     fields: Sequence[StructField],
     mode: MappingMode,
-) -> Path | None:
+) -> FieldPath | None:
     """The names by which a file has a field; None where it lacks it, or a struct around it."""
     names, around = [], schema
     for item in fields:

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,27 +12,56 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
+from explorer.files.contradictions import (
+    Contradiction,
+    WrongCompaction,
+    find_contradictions,
+    find_wrong_compactions,
+)
+from explorer.files.listed import list_files
 from explorer.inspect.files.log_folder import log_files
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health._log_growth import log_growth
-from explorer.inspect.health._log_rules import judge_log
-from explorer.inspect.health._missing_files import THINGS, missing_files
+from explorer.inspect.health._log_rules import find_log_faults
+from explorer.inspect.health._missing_files import THINGS, find_missing_files
 from explorer.inspect.health._null_files import NullFiles, judge_nulls, null_files
-from explorer.inspect.health._opening import cost_in_words, cost_of_opening, known_by_listing
-from explorer.inspect.health.findings import Finding, finding_of, findings_frame
-from explorer.inspect.health.version_checksum import validate_checksum
-from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.inspect.health._opening import (
+    Opening,
+    cost_in_words,
+    known_by_listing,
+    open_newest,
+)
+from explorer.inspect.health._vacuum_rules import vacuums_against_folder
+from explorer.inspect.health.findings import (
+    SEVERITIES,
+    Finding,
+    Severity,
+    finding_of,
+    findings_frame,
+)
+from explorer.inspect.health.version_checksum import (
+    validate_against_commits,
+    validate_checksum,
+)
+from explorer.log.actions.columns import (
+    TIME,
+    int64_column,
+    string_column,
+    string_scalar,
+    time_column,
+)
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.commits.commit_info import read_provenance
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.table.counts import count
 from explorer.table.frames import sum_of
-from explorer.table.opening_cost import OpeningCost
+from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp, render_time
+from explorer.table.times import InCommitTimes, in_commit_times, parse_now, utc_time
 
 BYTES: Final[dict[str, Column]] = {
     "kind": (string_column, pa.string()),
@@ -50,22 +78,28 @@ READ_WHOLE: Final = 32 * 2**20
 """Bytes of a checkpoint up to which its content is read to see whether it can be."""
 
 
+_MOST_CHECKSUMS: Final = 20
+
+
 @dataclass(frozen=True, kw_only=True)
 class Health:
     """What is wrong with a table's log, and what it costs.
 
     - `version`: the latest, None where the log is empty; `opens`: whether it can be read;
       `findings`: see `explorer.inspect.health.findings`, the gravest first
-    - `cost`: how many `commits` are read one by one, their `commit_bytes` and those of the
-      checkpoint; `checkpoint_version`, `checkpoint_kind` and `checkpoint_time`; all of it None
-      where the latest version cannot be put together
+    - `cost` of opening the latest version, by what was read for it, not by names: how many
+      `commits` are read one by one and how many log `compactions` in the place of others, their
+      `commit_bytes` and `compaction_bytes`; `checkpoint_version`, `checkpoint_kind` and
+      `checkpoint_time` of the checkpoint that was used, `checkpoint_bytes` of its top level, its
+      `sidecars` and `sidecar_bytes`; None where the latest version cannot be put together
+    - `readable_version`: the newest version that can be read, where the latest cannot
     - `log_bytes`, a row per kind of log file: kind, num_files, bytes, oldest, newest;
       `log_growth`: the same by the time at which the files came, see `log_growth`
     - `is_checkpoint_read`: whether the checkpoint's content was read, which is left out where
       it is large
     - `missing`, a row per live file that is gone, or whose deletion vector is: `path` as in the
-      log, `file` below the root that is not there, `what` it is, `bytes` and `num_records` of
-      the data file; None where the files were not looked at
+      log, `file` below the root that is not there, `what` it is, its `bytes`, and
+      `num_rows`, the live rows of the data file; None where the files were not looked at
     - `nulls`: files with nulls in columns that may have none, see `NullFiles`; None likewise
     """
 
@@ -77,6 +111,7 @@ class Health:
     log_bytes: pa.Table
     log_growth: pa.Table
     is_checkpoint_read: bool
+    readable_version: int | None = None
     missing: pa.Table | None = None
     nulls: NullFiles | None = None
 
@@ -89,6 +124,11 @@ class Health:
     def sentence(self) -> str:
         """The verdict."""
         return _sentence(self)
+
+    def has_finding(self, severity: Severity) -> bool:
+        """Whether a finding is as grave as that, or graver."""
+        grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return any(found in grave for found in self.findings.column("severity").to_pylist())
 
 
 def log_health(
@@ -104,7 +144,7 @@ def log_health(
     watch = Watch(progress=progress, cancel=cancel)
     if tell is not None and (known := known_by_listing(table)):
         tell(known)
-    return _build(_look(table, now, watch), READ_WHOLE)
+    return _build(_look(table, now, watch, READ_WHOLE))
 
 
 def files_health(
@@ -115,21 +155,36 @@ def files_health(
     cancel: Cancel | None = None,
 ) -> Health:
     """The same with the whole checkpoint read, and with a listing of everything below the
-    root: references to files that are gone; and files with nulls where none may be."""
+    root: references to files that are gone; files with nulls where none may be; checkpoints
+    that contradict the commits, and checksums that were not made for theirs."""
     watch = Watch(progress=progress, cancel=cancel)
-    look = _look(table, now, watch)
+    look = _look(table, now, watch, None)
     if look.snapshot is None:
-        return _build(look, None)
-    missing, nulls = missing_files(look.snapshot, watch), null_files(look.snapshot, watch)
-    return _build(look, None, _Files(missing=missing, nulls=nulls))
+        return _build(look)
+    store, listing = table.store, look.facts.listing
+    others = sorted({*listing.checksums} & {*listing.commits} - {look.snapshot.version})
+    listed = list_files(look.snapshot.store, watch)
+    files = _Files(
+        missing=find_missing_files(look.snapshot, listed, watch),
+        nulls=null_files(look.snapshot, watch),
+        vacuums=tuple(vacuums_against_folder(look.facts, look.snapshot, listed, watch)),
+        contradictions=tuple(find_contradictions(store, listing, watch)),
+        compactions=tuple(find_wrong_compactions(store, listing, watch)),
+        checksums=tuple(validate_against_commits(store, others, watch)),
+    )
+    return _build(look, files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Files:
-    """What was found of the live files."""
+    """What was found of the live files, and of the files of the log among each other."""
 
     missing: pa.Table
     nulls: NullFiles
+    vacuums: tuple[Finding, ...]
+    contradictions: tuple[Contradiction, ...]
+    compactions: tuple[WrongCompaction, ...]
+    checksums: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,20 +192,23 @@ class _Look:
     table: Table
     facts: LogFacts
     files: pa.Table
-    snapshot: Snapshot | None
-    refusal: Problem | None
+    opening: Opening
     has_sidecars: bool
 
+    @property
+    def snapshot(self) -> Snapshot | None:
+        return self.opening.snapshot
 
-def _look(table: Table, now: datetime | str | None, watch: Watch) -> _Look:
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+
+def _look(table: Table, now: datetime | str | None, watch: Watch, limit: int | None) -> _Look:
+    now_ms = parse_now(now)
     watch.step(0, None, "Listing the log")
     listing = table.listing()
     files = log_files(table)
-    snapshot, refusal = _open(table, watch)
-    watch.step(0, None, "Adding up what opening costs")
-    segment, cost = cost_of_opening(table, listing, snapshot)
     names = files.column("name").to_pylist()
+    sizes = dict(zip(names, files.column("size").to_pylist(), strict=True))
+    opening = open_newest(table, sizes, limit, watch)
+    watch.step(0, None, "Adding up what opening costs")
     times = files.column("modified").cast(pa.int64()).to_pylist()
     active, configuration = _in_force(table)
     newest = listing.commits[-NEWEST_READ:]
@@ -160,30 +218,20 @@ def _look(table: Table, now: datetime | str | None, watch: Watch) -> _Look:
         table=table,
         facts=LogFacts(
             listing=listing,
-            segment=segment,
-            cost=cost,
+            segment=None if opening.loaded is None else opening.loaded.segment,
+            cost=None if opening.loaded is None else opening_cost(table.store, opening.loaded),
             configuration=configuration,
             active=active,
-            sizes=dict(zip(names, files.column("size").to_pylist(), strict=True)),
+            sizes=sizes,
             modified=dict(zip(names, times, strict=True)),
             provenance=dict(zip(newest, bodies, strict=True)),
             hinted=read_hint(table.store).version,
             now_ms=now_ms,
         ),
         files=files,
-        snapshot=snapshot,
-        refusal=refusal,
+        opening=opening,
         has_sidecars="sidecar" in files.column("kind").to_pylist(),
     )
-
-
-def _open(table: Table, watch: Watch) -> tuple[Snapshot | None, Problem | None]:
-    try:
-        return table.snapshot(progress=watch.progress, cancel=watch.cancel), None
-    except DeltaError as error:
-        if error.kind == "cancelled":
-            raise
-        return None, Problem.of(error)
 
 
 def _in_force(table: Table) -> tuple[InCommitTimes | None, dict[str, str]]:
@@ -194,13 +242,9 @@ def _in_force(table: Table) -> tuple[InCommitTimes | None, dict[str, str]]:
         return None, {}
 
 
-def _build(look: _Look, limit: int | None, files: _Files | None = None) -> Health:
-    facts, snapshot = look.facts, look.snapshot
-    checkpoint = None if facts.segment is None else facts.segment.checkpoint
-    names = () if checkpoint is None else checkpoint.names
-    sizes = sum(facts.sizes.get(name, 0) for name in names) + _sidecar_bytes(look.files)
-    is_read = snapshot is not None and (limit is None or sizes <= limit)
-    findings = [*_unopened(look), *judge_log(facts)]
+def _build(look: _Look, files: _Files | None = None) -> Health:
+    facts, snapshot, is_read = look.facts, look.snapshot, look.opening.is_read
+    findings = [*_unopened(look), *find_log_faults(facts)]
     findings += [
         finding_of(problem, "wrong hint", repair="repair hint")
         for problem in validate_hint(look.table.store, facts.listing)
@@ -212,6 +256,10 @@ def _build(look: _Look, limit: int | None, files: _Files | None = None) -> Healt
     if snapshot is not None and files is not None:
         findings += _dangling(snapshot.version, files.missing)
         findings += judge_nulls(files.nulls)
+        findings += files.vacuums
+        findings += map(_contradiction, files.contradictions)
+        findings += map(_wrong_compaction, files.compactions)
+        findings += _checksums(files.checksums)
     latest = facts.listing.latest_version
     return Health(
         uri=look.table.uri,
@@ -222,25 +270,32 @@ def _build(look: _Look, limit: int | None, files: _Files | None = None) -> Healt
         log_bytes=_bytes_by_kind(look.files),
         log_growth=log_growth(look.files),
         is_checkpoint_read=is_read,
+        readable_version=look.opening.readable_version,
         missing=None if files is None else files.missing,
         nulls=None if files is None else files.nulls,
     )
 
 
 def _unopened(look: _Look) -> Iterator[Finding]:
-    if look.refusal is not None:
-        kind = look.refusal.kind
-        refused = kind in {"unsupported_feature", "catalog_managed"}
-        finding = "refused table" if refused else "table that cannot be opened"
-        yield finding_of(look.refusal, finding, "note" if refused else "error")
+    refusal = look.opening.refusal
+    if refusal is None:
+        return
+    if refusal.kind in {"unsupported_feature", "catalog_managed"}:
+        # a catalog's table is as it should be, and read by other means
+        is_fine = refusal.kind == "catalog_managed"
+        yield finding_of(refusal, "refused table", "note" if is_fine else "error")
+        return
+    finding = finding_of(refusal, "table that cannot be opened", "error")
+    if (readable := look.opening.readable_version) is not None:
+        reason = f"{refusal.reason} Version {readable} is the newest that can be read."
+        finding = replace(finding, reason=reason)
+    yield finding
 
 
 def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[Finding]:
     checksums: list[Problem] = []
-    if is_read:
-        _ = snapshot.num_files  # reads the checkpoint, and finds what is broken in it
-        if snapshot.version in look.facts.listing.checksums:
-            checksums = validate_checksum(look.table.store, snapshot)
+    if is_read and snapshot.version in look.facts.listing.checksums:
+        checksums = validate_checksum(look.table.store, snapshot)
     broken = {name for found in look.facts.listing.incomplete_checkpoints for name in found.names}
     for problem in snapshot.problems:
         if problem.place in broken:
@@ -278,21 +333,62 @@ def _sidecars(look: _Look) -> Iterator[Finding]:
         )
 
 
+def _contradiction(found: Contradiction) -> Finding:
+    return Finding(
+        severity="error",
+        finding="checkpoint that contradicts the commits",
+        problem=found.problem,
+        reason=found.reason,
+        evidence=found.checkpoint.names[0],
+        spec="Checkpoints",
+        remedy="Readers that begin with it show other rows than the commits say. Replace it, "
+        "before a vacuum or a cleanup takes what the commits name.",
+        repair="repair checkpoint",
+    )
+
+
+def _wrong_compaction(found: WrongCompaction) -> Finding:
+    first, last = found.compaction.first, found.compaction.last
+    return Finding(
+        severity="error",
+        finding="log compaction that contradicts the commits",
+        problem=f"The log compaction of versions {first} to {last} contradicts their commits.",
+        reason=found.reason,
+        evidence=found.compaction.name,
+        spec="Log Compaction Files",
+        remedy="Readers that use it show other rows than the commits say. Delete it: they read "
+        "the commits then.",
+    )
+
+
+def _checksums(problems: Sequence[Problem]) -> Iterator[Finding]:
+    for problem in problems[:_MOST_CHECKSUMS]:
+        yield finding_of(problem, "checksum that disagrees", "error")
+    if (more := len(problems) - _MOST_CHECKSUMS) > 0:
+        last = problems[-1]
+        yield finding_of(
+            replace(last, problem=f"{last.problem} {more - 1:,} others are like it."),
+            "checksum that disagrees",
+            "error",
+        )
+
+
 def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
     for what in THINGS:
-        rows = missing.filter(pc.equal(missing.column("what"), string_column([what])[0]))
+        rows = missing.filter(pc.equal(missing.column("what"), string_scalar(what)))
         if not rows.num_rows:
             continue
-        counts = rows.column("num_records")
-        lost = "an unknown number of" if counts.null_count else f"{sum_of(counts):,}"
+        counts = rows.column("num_rows")
+        lost = "an unknown number of rows" if counts.null_count else count(sum_of(counts), "row")
         example = rows.column("file")[0].as_py()
-        files = f"The {what} of {rows.num_rows:,} live files is"
-        if rows.num_rows == 1:
-            files = f"The {what} of one live file is"
+        verb = "is" if rows.num_rows == 1 else "are"
+        files = count(rows.num_rows, "live data file")
+        if what == "deletion vector":
+            files = f"The deletion vector{'' if rows.num_rows == 1 else 's'} of {files}"
         yield Finding(
             severity="error",
             finding=f"missing {what}",
-            problem=f"{files} gone: {lost} rows cannot be read.",
+            problem=f"{files} {verb} gone: {lost} cannot be read.",
             reason=f"Version {version} needs {example[:200]!r}, and nothing lies there.",
             evidence=example,
             spec="Add File and Remove File",
@@ -300,11 +396,6 @@ def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
             "need them; else the references can be removed, and the rows are lost.",
             repair="repair files",
         )
-
-
-def _sidecar_bytes(files: pa.Table) -> int:
-    sidecars = files.filter(pc.equal(files.column("kind"), string_column(["sidecar"])[0]))
-    return sum_of(sidecars.column("size"))
 
 
 def _bytes_by_kind(files: pa.Table) -> pa.Table:
@@ -327,12 +418,10 @@ def _cost_document(facts: LogFacts) -> dict[str, Any] | None:
     checkpoint = facts.segment.checkpoint
     made = None if checkpoint is None else facts.modified.get(checkpoint.names[0])
     return {
-        "commits": facts.cost.commits,
-        "commit_bytes": facts.cost.commit_bytes,
-        "checkpoint_bytes": facts.cost.checkpoint_bytes,
+        **asdict(facts.cost),
         "checkpoint_version": None if checkpoint is None else checkpoint.version,
         "checkpoint_kind": None if checkpoint is None else checkpoint.kind,
-        "checkpoint_time": None if made is None else render_time(made),
+        "checkpoint_time": None if made is None else utc_time(made),
     }
 
 
@@ -344,9 +433,11 @@ def _sentence(health: Health) -> str:
     rows = health.findings.slice(0, 1).to_pylist()
     cost = ""
     if health.cost is not None:
-        names = ("commits", "commit_bytes", "checkpoint_bytes")
-        spent = OpeningCost(**{name: health.cost[name] for name in names})
-        cost = f"{cost_in_words(health.version, health.cost['checkpoint_version'], spent)}."
+        spent = OpeningCost(**{item.name: health.cost[item.name] for item in fields(OpeningCost)})
+        text = cost_in_words(health.version, health.cost["checkpoint_version"], spent)
+        cost = f"{text[:1].upper()}{text[1:]}."
+    if health.readable_version is not None:
+        cost = f"Version {health.readable_version} is the newest that can be read."
     wrong = counts["error"] + counts["warning"]
     if wrong:
         more = {1: "", 2: " One more is below."}.get(wrong, f" {wrong - 1} more are below.")

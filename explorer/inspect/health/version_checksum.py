@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError, brief
-from explorer.log.commits.commit_info import read_commit_info
+from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_info import CommitInfo, parse_commit_info, read_commit_info
+from explorer.log.reconcile.small_actions import SmallActions
 from explorer.log.small_file import LARGEST_CHECKSUM, read_small_file
+from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import DomainMetadata, Protocol, Transaction
-from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name
+from explorer.protocol.filenames import (
+    LOG_FOLDER,
+    render_checksum_name,
+    render_commit_name,
+    render_commit_path,
+)
 from explorer.protocol.known_properties import TRANSACTION_RETENTION
 from explorer.protocol.version_checksum import (
     DELETED_RECORDS_FROM,
     VersionChecksum,
     parse_version_checksum,
 )
+from explorer.storage.at_once import each
 from explorer.storage.ports import ReadStore
+from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 
 _SPEC = "Version Checksum File"
@@ -39,15 +50,11 @@ def validate_checksum(store: ReadStore, snapshot: Snapshot) -> list[Problem]:
     be read is a problem.
     """
     name = render_checksum_name(snapshot.version)
-    try:
-        data = read_small_file(store, f"{LOG_FOLDER}/{name}", LARGEST_CHECKSUM)
-        claims = parse_version_checksum(data, name)
-    except NotFoundError:
+    claims = _read_claims(store, snapshot.version)
+    if isinstance(claims, Problem):
+        return [claims]
+    if claims is None:
         return []
-    except StorageError as error:
-        return [_unreadable(name, error.problem)]
-    except CorruptLogError as error:
-        return [_unreadable(name, error.reason)]
     return [
         _problem(
             name, f"The checksum of version {snapshot.version} disagrees with the log.", reason
@@ -56,7 +63,91 @@ def validate_checksum(store: ReadStore, snapshot: Snapshot) -> list[Problem]:
     ]
 
 
+def validate_against_commits(
+    store: ReadStore, versions: Sequence[int], watch: Watch = UNWATCHED
+) -> list[Problem]:
+    """The checksums of these versions, ascending, whose commits are there, each held against its
+    commit: by transaction id first, then by what the commit itself says. What the table holds at
+    each version is not worked out; a checksum may agree with its commit and yet be wrong."""
+    found: list[Problem] = []
+    before: tuple[int, VersionChecksum] | None = None
+    every = each(store, lambda version: _read_both(store, version), versions)
+    for done, (version, (claims, data)) in enumerate(zip(versions, every, strict=True)):
+        watch.step(done, len(versions), "Comparing checksums with their commits")
+        if isinstance(claims, Problem):
+            found.append(claims)
+        if not isinstance(claims, VersionChecksum):
+            continue
+        previous = before[1] if before is not None and before[0] == version - 1 else None
+        before = version, claims
+        name = render_checksum_name(version)
+        problem = f"The checksum of version {version} was not made for its commit."
+        reason = next(_from_commit(claims, version, data, previous), None)
+        if reason is not None:
+            found.append(_problem(name, problem, reason))
+    return found
+
+
+def _read_claims(store: ReadStore, version: int) -> VersionChecksum | Problem | None:
+    name = render_checksum_name(version)
+    try:
+        data = read_small_file(store, f"{LOG_FOLDER}/{name}", LARGEST_CHECKSUM)
+        return parse_version_checksum(data, name)
+    except NotFoundError:
+        return None
+    except StorageError as error:
+        return _unreadable(name, error.problem)
+    except CorruptLogError as error:
+        return _unreadable(name, error.reason)
+
+
+def _read_both(
+    store: ReadStore, version: int
+) -> tuple[VersionChecksum | Problem | None, bytes | None]:
+    claims = _read_claims(store, version)
+    if not isinstance(claims, VersionChecksum):
+        return claims, None
+    try:
+        return claims, store.read(render_commit_path(version))
+    except (NotFoundError, StorageError):
+        return claims, None
+
+
+def _from_commit(
+    claims: VersionChecksum, version: int, data: bytes | None, previous: VersionChecksum | None
+) -> Iterator[str]:
+    """What a checksum says otherwise than the lines of its commit."""
+    if data is None:
+        return
+    name = render_commit_name(version)
+    small, counts = SmallActions(), Counter[str]()
+    try:
+        info = parse_commit_info(data, version)
+        for number, line in lines_backwards(data):
+            action = parse_action(line, name, number)
+            small.offer(action, f"{name}:{number}")
+            counts.update(kind for kind in ("add", "remove") if action.get(kind) is not None)
+    except CorruptLogError:
+        return  # such a commit is told by whoever reads it
+    yield from _other_info(claims, info)
+    if small.protocol is not None:
+        yield from _other_fields("protocol", _sorted(claims.protocol), _sorted(small.protocol))
+    if small.metadata is not None:
+        yield from _other_fields("metadata", claims.metadata, small.metadata)
+    if previous is None:
+        return
+    # an add may take the place of the same file, and a remove name one that was not there
+    least, most = previous.num_files - counts["remove"], previous.num_files + counts["add"]
+    if not least <= claims.num_files <= most:
+        yield (
+            f"It claims {count(claims.num_files, 'file')}, that of the version before "
+            f"{previous.num_files:,}; the commit adds {counts['add']:,} and removes "
+            f"{counts['remove']:,}."
+        )
+
+
 def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) -> Iterator[str]:
+    yield from _other_commit(claims, snapshot.version, store)
     for claim, (figure, words) in _FIGURES.items():
         claimed, counted = getattr(claims, claim), getattr(snapshot, figure)
         if claimed is not None and counted is not None and claimed != counted:
@@ -68,7 +159,6 @@ def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) 
         yield from _other_transactions(claims.transactions, snapshot)
     if claims.domains is not None:
         yield from _other_domains(claims.domains, snapshot.domains)
-    yield from _other_commit(claims, snapshot.version, store)
 
 
 def _other_histogram(claimed: tuple[int, ...] | None, snapshot: Snapshot) -> Iterator[str]:
@@ -79,10 +169,10 @@ def _other_histogram(claimed: tuple[int, ...] | None, snapshot: Snapshot) -> Ite
     vectors = snapshot.files(["deletion_vector"]).column("deletion_vector")
     counted = count_by_size(vectors, DELETED_RECORDS_FROM)
     starts, ends = (0, *DELETED_RECORDS_FROM), (*DELETED_RECORDS_FROM, None)
-    for claim, count, first, end in zip(claimed, counted, starts, ends, strict=True):
-        if claim != count:
+    for claim, held, first, end in zip(claimed, counted, starts, ends, strict=True):
+        if claim != held:
             rows = _class(first, end)
-            yield f"It claims {claim} files with {rows} hidden rows; the log holds {count}."
+            yield f"It claims {claim} files with {rows} hidden rows; the log holds {held}."
 
 
 def _class(first: int, end: int | None) -> str:
@@ -155,9 +245,15 @@ def _other_commit(claims: VersionChecksum, version: int, store: ReadStore) -> It
         info = read_commit_info(store, version)
     except (NotFoundError, StorageError, CorruptLogError):
         return  # the commit is gone from below its checkpoint, or cannot be had now
+    yield from _other_info(claims, info)
+
+
+def _other_info(claims: VersionChecksum, info: CommitInfo) -> Iterator[str]:
+    """What it says otherwise than a commit's provenance, the transaction id first."""
     txn_id, moment = info.body.get("txnId"), info.in_commit_ms
-    if None not in (claims.txn_id, txn_id) and claims.txn_id != txn_id:
-        yield f"It was made for transaction {_shown(claims.txn_id)}, not {_shown(txn_id)}."
+    if claims.txn_id is not None and info.body and claims.txn_id != txn_id:
+        its = f", not {_shown(txn_id)}" if txn_id is not None else "; its commit names none"
+        yield f"It was made for transaction {_shown(claims.txn_id)}{its}."
     if None not in (claims.in_commit_timestamp, moment) and claims.in_commit_timestamp != moment:
         yield f"It claims the in-commit timestamp {claims.in_commit_timestamp}, not {moment}."
 

@@ -4,32 +4,28 @@ Per-file Statistics)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.layout.sizes import partition_numbers
 from explorer.log.actions.columns import bool_column, empty_table, int64_column, string_column
+from explorer.log.plain_arrays import Numbers
 from explorer.log.state.file_columns import FileColumns
+from explorer.log.text_bytes import offsets_of
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.features.clustering import (
-    CLUSTERING_DOMAIN,
-    clustering_columns,
-    logical_path,
-)
-from explorer.protocol.features.column_mapping import column_mapping_mode
+from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
+from explorer.protocol.features.column_mapping import column_mapping_mode, logical_path
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.statistics.column_statistics import parsed_leaves, statistics_columns
 from explorer.scan.statistics.live_files import READING, choose_columns, flatten_statistics
 from explorer.scan.watched import over_watched, watched_files
 from explorer.storage.at_once import at_once
 from explorer.table.snapshot import Snapshot
-
-Numbers = npt.NDArray[np.int64]
 
 
 def _double_column(values: Sequence[float | None]) -> pa.Array:
@@ -43,6 +39,7 @@ COLUMNS: dict[str, Column] = {
     "num_files": (int64_column, pa.int64()),
     "files_without_bounds": (int64_column, pa.int64()),
     "mean_depth": (_double_column, pa.float64()),
+    "mean_partition_files": (_double_column, pa.float64()),
     "max_depth": (int64_column, pa.int64()),
     "files_alone": (int64_column, pa.int64()),
 }
@@ -66,8 +63,10 @@ def clustering_depth(
     """One row per column: how many files a search for one value has to read.
 
     - `mean_depth`: the mean number of files of one partition whose bounds hold a value, over
-      the bounds of all files: 1 where files do not overlap, as many as there are where rows
-      lie anywhere; `max_depth` the most. Null where no file has bounds
+      the bounds of all files: 1 where files do not overlap, `mean_partition_files` where all
+      files of each partition overlap; `max_depth` the most. Null where no file has bounds
+    - `mean_partition_files`: the mean number of files with bounds in the partition of such a
+      file, over all of them
     - `files_alone`: files whose range overlaps no other; `files_without_bounds` are not
       counted, and every search reads them
 
@@ -83,12 +82,12 @@ def clustering_depth(
     numbers = _partitions(snapshot, watch)
     facts = _bounds(snapshot, names, watch)
 
-    def look(name: str) -> tuple[int, int, float | None, int | None, int]:
+    def look(name: str) -> Depths:
         return depths_of(facts, name, numbers)
 
     rows = []
     for done, (name, found) in enumerate(zip(names, at_once(look, names, _AT_ONCE), strict=True)):
-        rows.append((name, name in clustered, *found))
+        rows.append((name, name in clustered, *astuple(found)))
         watch.step(done + 1, len(names), "Comparing bounds")
     return build_frame(COLUMNS, rows)
 
@@ -117,25 +116,44 @@ def _bounds(snapshot: Snapshot, names: Sequence[str], watch: Watch) -> pa.Table:
     return pa.concat_tables(pieces) if pieces else empty_table(pa.schema([]))
 
 
-def depths_of(
-    facts: pa.Table, name: str, partitions: Numbers
-) -> tuple[int, int, float | None, int | None, int]:
-    """Files, those without bounds, mean and greatest depth, and files that overlap none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Depths:
+    """What `clustering_depth` says of one column, in its order."""
+
+    num_files: int
+    files_without_bounds: int
+    mean_depth: float | None = None
+    mean_partition_files: float | None = None
+    max_depth: int | None = None
+    files_alone: int = 0
+
+
+def depths_of(facts: pa.Table, name: str, partitions: Numbers) -> Depths:
+    """How far the ranges of one column overlap; `partitions` has a number for each file."""
     count = facts.num_rows
     if f"min.{name}" not in facts.column_names:
-        return count, count, None, None, 0
+        return Depths(num_files=count, files_without_bounds=count)
     lows, highs = facts.column(f"min.{name}"), facts.column(f"max.{name}")
     known = pc.and_(lows.is_valid(), highs.is_valid())
     mask = known.to_numpy(zero_copy_only=False).astype(np.bool_) if count else np.zeros(0, "?")
     bounded = int(mask.sum())
     if not bounded:
-        return count, count, None, None, 0
+        return Depths(num_files=count, files_without_bounds=count)
+    sizes = np.bincount(partitions[mask])
     numbers = _in_order([lows.filter(known), highs.filter(known)], int(partitions.max()) + 1)
     # of one partition alone: whatever lies in others is found without bounds
     start = partitions[mask] * (int(numbers.max()) + 1)
     numbers[:bounded] += start
     numbers[bounded:] += start
-    return count, count - bounded, *_depths(_events(numbers[:bounded], numbers[bounded:]))
+    mean, most, alone = _depths(_events(numbers[:bounded], numbers[bounded:]))
+    return Depths(
+        num_files=count,
+        files_without_bounds=count - bounded,
+        mean_depth=mean,
+        mean_partition_files=float((sizes * sizes).sum()) / bounded,
+        max_depth=most,
+        files_alone=alone,
+    )
 
 
 def _events(one: Numbers, other: Numbers) -> Numbers:
@@ -195,7 +213,7 @@ def _short_texts(texts: pa.Array) -> Numbers | None:
     pairs = enumerate(zip(least, most, strict=False))
     # and of all those between them
     common = next((at for at, (one, other) in pairs if one != other), min(len(least), len(most)))
-    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+    offsets = offsets_of(texts)
     lengths = np.diff(offsets) - common
     size = int(lengths.max())
     data = np.frombuffer(texts.buffers()[2] or b"", np.uint8, int(offsets[-1]))

@@ -8,20 +8,24 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.actions.columns import STRING_MAP, int64_column, string_column, string_map_column
+from explorer.log.actions.columns import (
+    STRING_MAP,
+    int64_column,
+    string_map_column,
+    string_scalar,
+)
+from explorer.log.plain_arrays import EMPTY, Numbers, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.scan.watched import watched_files
 from explorer.table.counts import count
+from explorer.table.frames import believed_sizes
 from explorer.table.snapshot import Snapshot
 from explorer.table.target_size import target_file_size
-
-Numbers = npt.NDArray[np.int64]
 
 SIZES: Final = pa.schema(
     [
@@ -44,8 +48,6 @@ PARTITIONS: Final = pa.schema(
     ]
 )
 _GIB: Final = 2**30
-_LARGEST_CLAIM: Final = 2**50
-"""Bytes that a file is believed to have: a log may claim anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +98,7 @@ def file_layout(
     named = ["size", "partition_values"] if columns else ["size"]
     watch = Watch(progress=progress, cancel=cancel)
     files = watched_files(snapshot, named, watch, "Reading sizes")
-    sizes = np.clip(_numbers(files.column("size")), 0, _LARGEST_CLAIM)
+    sizes = believed_sizes(files)
     numbers, firsts = partition_numbers(files, columns)
     return Layout(
         version=snapshot.version,
@@ -145,15 +147,15 @@ def _codes(files: pa.Table, columns: list[str]) -> Iterator[Numbers]:
     keys, items = maps.keys, maps.items
     if count and len(keys) == count * width and (lengths == width).all():
         # nearly always: the same keys in the same order, with nothing to be looked up
-        names = _numbers(pc.dictionary_encode(keys).indices.cast(pa.int64())).reshape(count, width)
+        names = read_numbers(pc.dictionary_encode(keys).indices).reshape(count, width)
         if (names == names[0]).all():
-            encoded = pc.dictionary_encode(pc.fill_null(items, _NOTHING))
-            values = _numbers(encoded.indices.cast(pa.int64())).reshape(count, width)
+            encoded = pc.dictionary_encode(pc.fill_null(items, EMPTY))
+            values = read_numbers(encoded.indices).reshape(count, width)
             yield from values.T
             return
     for name in columns:
-        found = pc.coalesce(pc.map_lookup(maps, string_column([name])[0], "first"), _NOTHING)
-        yield _numbers(pc.dictionary_encode(found).indices.cast(pa.int64()))
+        found = pc.coalesce(pc.map_lookup(maps, string_scalar(name), "first"), EMPTY)
+        yield read_numbers(pc.dictionary_encode(found).indices)
 
 
 def _partitions(
@@ -217,12 +219,6 @@ def _histogram(sizes: Numbers) -> pa.Table:
     )
 
 
-def _numbers(values: pa.Array | pa.ChunkedArray) -> Numbers:
-    filled = pc.fill_null(values, _ZERO)
-    found: Numbers = filled.to_numpy() if len(filled) else np.zeros(0, np.int64)
-    return found
-
-
 def _sentence(layout: Layout) -> str:
     if not layout.num_files:
         return f"Version {layout.version} has no files."
@@ -254,7 +250,3 @@ def partition_in_words(row: dict[str, Any]) -> str:
     pairs = dict(row["partition"])
     shown = [f"{name[:60]}={'null' if text is None else text[:60]}" for name, text in pairs.items()]
     return ", ".join(shown)
-
-
-_NOTHING = string_column([""])[0]
-_ZERO = int64_column([0])[0]

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from explorer.files.reachable import FOREVER
 from explorer.log.actions.columns import TIME, int64_column, string_column
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
+from explorer.log.plain_arrays import Flags, Numbers
 
 LOG_GONE: Final = "log gone"
 DATA_GONE: Final = "data gone"
 VECTOR_GONE: Final = "deletion vector gone"
+REFUSED: Final = "refused"
 NOT_ENABLED: Final = "not enabled"
 NOT_READ: Final = "not read yet"
 PROMISED: Final = "promised"
@@ -27,6 +26,7 @@ STATES: Final = (
     LOG_GONE,
     DATA_GONE,
     VECTOR_GONE,
+    REFUSED,
     NOT_ENABLED,
     NOT_READ,
     PROMISED,
@@ -36,10 +36,10 @@ STATES: Final = (
 )
 """What `travel` and `feed` may say. Promised and unprotected are words of the log alone: the
 files of a version are within retention, or any vacuum may have deleted them; readable says
-that they were seen."""
+that they were seen. Refused is a version whose protocol this engine must not read."""
 
-FOREVER: Final = np.iinfo(np.int64).max
-"""A time that never comes, in milliseconds."""
+GONE: Final = (LOG_GONE, DATA_GONE, VECTOR_GONE)
+"""What leaves nothing to be read of a version."""
 
 _WORDS: Final = pa.dictionary(pa.int32(), pa.string())
 VERSIONS: Final = pa.schema(

@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, bool_column, int64_column, string_column, time_column
+from explorer.log.plain_arrays import Numbers
 from explorer.protocol.commit_json import render_milliseconds
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION, LOG_CLEANUP, LOG_RETENTION
+from explorer.protocol.properties import ignored_properties
 from explorer.protocol.table_property import TableProperty
-from explorer.table.retention import log_cutoff_ms, milliseconds
-from explorer.table.times import render_time
+from explorer.table.retention import describe_short_log, log_cutoff_ms, milliseconds
+from explorer.table.times import utc_time
 
 COLUMNS: dict[str, Column] = {
     "property": (string_column, pa.string()),
@@ -42,6 +44,7 @@ _UNREAD = (
     "maintenance here deletes nothing until it is set anew, and other engines take the default, "
     "which this window is, or fail"
 )
+_DECIDE: Final = (DELETED_FILE_RETENTION, LOG_RETENTION, LOG_CLEANUP)
 _LOG_OFF = "the table asks that its log is never cleaned up (delta.enableExpiredLogCleanup)"
 
 
@@ -61,7 +64,14 @@ class Windows:
         """Whether the table asks for a retention of files that cannot be read."""
         return DELETED_FILE_RETENTION.unread_in(self.configuration) is not None
 
-    def frame(self, times: npt.NDArray[np.int64]) -> pa.Table:
+    def notes(self) -> Iterator[str]:
+        """What is odd about what the table asks for, in sentences."""
+        for problem in ignored_properties(self.configuration, _DECIDE):
+            yield f"{problem.problem} {problem.reason}"
+        if (sentence := describe_short_log(self.configuration)) is not None:
+            yield sentence
+
+    def frame(self, times: Numbers) -> pa.Table:
         """One row per window: the property, its `value` as text, the `source` of that value,
         its `duration_ms`, the moment at which it begins now (`cutoff`, in the year 1 for one
         that would be before), the oldest version
@@ -125,9 +135,9 @@ def _meaning(
 
 
 def _in_calendar(milliseconds_: int) -> int:
-    return render_milliseconds(render_time(milliseconds_))
+    return render_milliseconds(utc_time(milliseconds_))
 
 
-def _first_after(times: npt.NDArray[np.int64], cutoff_ms: int) -> int | None:
+def _first_after(times: Numbers, cutoff_ms: int) -> int | None:
     found = np.flatnonzero(times > cutoff_ms)
     return int(found[0]) if len(found) else None

@@ -7,30 +7,39 @@ retention. Whether the others still have their files only a listing tells.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError
-from explorer.files.events import ADD, REMOVE, FileEvents, read_events
-from explorer.files.listed import list_files
-from explorer.files.reachable import Reach, build_reach, missing_files
+from explorer.files.events import CHANGE, FileEvents, read_events
+from explorer.files.listed import ListedFiles, list_files
+from explorer.files.reachable import (
+    FOREVER,
+    Ends,
+    Reach,
+    build_ends,
+    build_reach,
+    lacking_files,
+)
+from explorer.files.store_paths import file_of_each
 from explorer.inspect.commits.commit_lines import find_lines, read_commits
 from explorer.inspect.reach._frames import (
     DATA_GONE,
-    FOREVER,
+    GONE,
     LOG_GONE,
     NOT_ENABLED,
     NOT_READ,
     PROMISED,
     READABLE,
     READABLE_UNPROTECTED,
+    REFUSED,
     UNPROTECTED,
     VECTOR_GONE,
     VERSIONS,
@@ -42,20 +51,28 @@ from explorer.inspect.reach._frames import (
     time_or_null,
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
-from explorer.inspect.reach.wording import reach_sentence
-from explorer.log.actions.columns import int64_column
+from explorer.inspect.reach.wording import reach_sentence, versions_in_words
+from explorer.log.actions.columns import string_column
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder.listing import LogListing
+from explorer.log.plain_arrays import (
+    FALSE,
+    Flags,
+    Numbers,
+    build_array,
+    in_one_piece,
+    read_numbers,
+    read_values,
+)
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.actions import parse_metadata
+from explorer.protocol.actions import Protocol, parse_metadata, parse_protocol
+from explorer.protocol.features.registry import obstacles_in_words, validate_reader
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
-from explorer.table.commit_times import commit_times
+from explorer.storage.ports import ReadStore
+from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.table import Table
-from explorer.table.times import InCommitTimes, in_commit_times, parse_timestamp
-
-Flags = npt.NDArray[np.bool_]
-Numbers = npt.NDArray[np.int64]
+from explorer.table.times import InCommitTimes, commit_times, in_commit_times, parse_now
 
 READ_AT_ONCE: Final = 1_000
 """Commits that are read for when the change feed was enabled; of more, only on request."""
@@ -74,8 +91,10 @@ class Reachability:
       `last`, `state`, and the first and last `until` among them
     - `windows`: see `explorer.inspect.reach._retention_windows`
     - `has_listed`: whether the files were looked at; `files_outside`: how many actions name
-      files beyond the table's root, at which nobody looked; `problem`: why the files could
-      not be looked at, though that was asked for
+      files beyond the table's root, at which nobody looked; `problem`: why the files of some
+      versions, which are promised or unprotected then, could not be looked at, though that was
+      asked for; `refusal`: why the newest of the versions that are refused is
+    - `notes`: what is odd about the two retentions, in sentences
     """
 
     uri: str
@@ -86,12 +105,33 @@ class Reachability:
     has_listed: bool
     files_outside: int = 0
     problem: str | None = None
+    refusal: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def spark_from(self) -> int | None:
+        """The version back to which Delta Spark 4.1 and newer travels, where nothing but the
+        retention keeps it from an older one; else None."""
+        refuses = self.versions.column("spark_refuses").fill_null(FALSE)
+        states = pc.cast(self.versions.column("travel"), pa.string())
+        gone = pc.is_in(states, value_set=string_column(list(GONE)))
+        if not pc.any(pc.and_not(refuses, gone)).as_py():
+            return None
+        left = pc.indices_nonzero(pc.invert(pc.or_(refuses, gone)))
+        return int(left[0].as_py()) if len(left) else None
 
     @property
     def sentence(self) -> str:
         """The answer in a few sentences."""
-        text = reach_sentence(self.ranges, self.windows, self.version, has_listed=self.has_listed)
-        return text if self.problem is None else f"{text} {self.problem}"
+        text = reach_sentence(
+            self.ranges,
+            self.windows,
+            self.version,
+            has_listed=self.has_listed,
+            spark_from=self.spark_from,
+        )
+        parts = (text, self.refusal, *self.notes, self.problem)
+        return " ".join(part for part in parts if part)
 
 
 def reach_by_log(
@@ -109,8 +149,10 @@ def reach_by_log(
     """
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now)
-    feeds = _feeding(table, known, watch) if len(known.listing.commits) <= READ_AT_ONCE else None
-    return _answer(known, feeds)
+    told = _NOTHING_TOLD
+    if len(known.listing.commits) <= READ_AT_ONCE or _why_refused(known.protocol):
+        told = _read_told(table, known, watch)
+    return _answer(known, told)
 
 
 def reach_by_files(
@@ -123,29 +165,16 @@ def reach_by_files(
     """The same with every commit read and everything below the table's root listed."""
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now)
-    feeds = _feeding(table, known, watch)
-    try:
-        events = read_events(table.store, known.listing, watch)
-    except CorruptLogError as error:
-        return _answer(known, feeds, problem=f"{error.problem} {error.reason}")
-    present = list_files(table.store, watch).paths
-    data, vectors = missing_files(events, present)
-    paths, _ = events.files
-    seen = _Seen(
-        first=events.first,
-        data=build_reach(events, data),
-        vectors=build_reach(events, vectors),
-        until=_first_removals(events),
-        adds_only=_adds_only(events),
-        outside=paths.null_count,
-    )
-    return _answer(known, feeds, seen)
+    told = _read_told(table, known, watch)
+    seen, problems = _look_at_files(table, known, watch)
+    return _answer(known, told, seen, " ".join(problems) or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     """What a listing says: by version, when it was committed (0: unknown), and whether its
-    commit is there, and whether it can be put together."""
+    commit is there, and whether it can be put together; `protocol` is that of the newest
+    version that can, None where none can."""
 
     uri: str
     listing: LogListing
@@ -154,24 +183,103 @@ class _Known:
     times: Numbers
     has_commit: Flags
     opens: Flags
+    protocol: Protocol | None
+
+    def open_before(self, version: int) -> int | None:
+        """The newest version before this one that can be put together."""
+        found = np.flatnonzero(self.opens[:version])
+        return int(found[-1]) if len(found) else None
+
+    def open_since(self, version: int) -> int:
+        """The oldest version from which on each up to this one can be put together."""
+        closed = np.flatnonzero(~self.opens[:version])
+        return int(closed[-1]) + 1 if len(closed) else 0
+
+    def listing_until(self, version: int) -> LogListing:
+        """The log as it was when this version was the latest."""
+        listing = self.listing
+        if version == listing.latest_version:
+            return listing
+        return replace(
+            listing,
+            commits=tuple(found for found in listing.commits if found <= version),
+            checkpoints=tuple(found for found in listing.checkpoints if found.version <= version),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """What commits say by version: whether the change feed was enabled, None where they do not
+    tell; and whether its protocol is one that this engine must not read, with why the newest
+    such is not. Both are None where nobody looked."""
+
+    feeds: Flags | None
+    refused: Flags | None = None
+    refusal: str | None = None
+
+
+_NOTHING_TOLD: Final = _Told(feeds=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What a listing of the files says of versions from `first` on; `until` is when a file
-    that a version needs was first removed later, in milliseconds; `adds_only` are versions
-    whose changes are in the files that they added."""
+    """What a listing of the files says of versions `first` to `last`; `ends` is when the files
+    that they need left the table for good, `written` when the first of their change files was
+    written, in milliseconds, 0 without one."""
 
     first: int
+    last: int
     data: Reach
     vectors: Reach
-    until: Numbers
-    adds_only: Flags
+    ends: Ends
+    written: Numbers
     outside: int
+
+    @property
+    def versions(self) -> slice:
+        """Where they stand among all."""
+        return slice(self.first, self.last + 1)
+
+
+def _look_at_files(table: Table, known: _Known, watch: Watch) -> tuple[list[_Seen], list[str]]:
+    """What the files say of each stretch of versions that can be replayed in one, the newest
+    first, and why of others nothing."""
+    seen: list[_Seen] = []
+    problems: list[str] = []
+    listed: ListedFiles | None = None
+    last = known.open_before(len(known.opens))
+    if last is None:
+        last = len(known.opens) - 1  # to be told why
+    until: int | None = last
+    while until is not None:
+        try:
+            events = read_events(table.store, known.listing_until(until), watch)
+        except CorruptLogError as error:
+            problems.append(
+                f"The files of {versions_in_words([(known.open_since(until), until)])} were not "
+                f"looked at. {error.problem} {error.reason}"
+            )
+            until = known.open_before(known.open_since(until))
+            continue
+        listed = list_files(table.store, watch) if listed is None else listed
+        data, vectors = lacking_files(events, listed.paths)
+        seen.append(
+            _Seen(
+                first=events.first,
+                last=events.last,
+                data=build_reach(events, data),
+                vectors=build_reach(events, vectors),
+                ends=build_ends(events),
+                written=_change_files_written(events, listed, table.store),
+                outside=events.files[0].null_count,
+            )
+        )
+        until = known.open_before(events.first)
+    return seen, problems
 
 
 def _look(table: Table, now: datetime | str | None) -> _Known:
-    now_ms = time.time_ns() // 1_000_000 if now is None else parse_timestamp(now)
+    now_ms = parse_now(now)
     listing = table.listing()
     latest = listing.latest_version
     if latest is None:
@@ -180,7 +288,7 @@ def _look(table: Table, now: datetime | str | None) -> _Known:
     has_commit = np.zeros(latest + 1, np.bool_)
     has_commit[commits] = True
     opens = _opens(listing, has_commit)
-    active, configuration = _in_force(table, opens)
+    protocol, active, configuration = _in_force(table, opens)
     times = np.zeros(latest + 1, np.int64)
     times[commits] = commit_times(table.store, listing, listing.commits, active)
     return _Known(
@@ -191,18 +299,29 @@ def _look(table: Table, now: datetime | str | None) -> _Known:
         times=times,
         has_commit=has_commit,
         opens=opens,
+        protocol=protocol,
     )
 
 
-def _in_force(table: Table, opens: Flags) -> tuple[InCommitTimes | None, Mapping[str, str]]:
-    """Since when in-commit timestamps count, and the properties, of the newest version that
-    can be put together; nothing where none can."""
+def _in_force(
+    table: Table, opens: Flags
+) -> tuple[Protocol | None, InCommitTimes | None, Mapping[str, str]]:
+    """The protocol, since when in-commit timestamps count, and the properties, of the newest
+    version that can be put together; nothing where none can."""
     last = np.flatnonzero(opens)
     if not len(last):
-        return None, {}
+        return None, None, {}
     newest = None if last[-1] == len(opens) - 1 else int(last[-1])
-    protocol, metadata = table.protocol(newest), table.metadata(newest)
-    return in_commit_times(protocol, metadata), metadata.configuration
+    try:
+        protocol, metadata = table.protocol(newest), table.metadata(newest)
+    except DeltaError as error:
+        readable = newest_readable(table) if is_of_the_log(error.kind) else None
+        if readable is None:
+            raise
+        protocol, metadata = readable.protocol, readable.metadata
+        # what the names promise beyond it was tried
+        opens[readable.version + 1 :] = False
+    return protocol, in_commit_times(protocol, metadata), metadata.configuration
 
 
 def _opens(listing: LogListing, has_commit: Flags) -> Flags:
@@ -230,66 +349,101 @@ def openable_versions(listing: LogListing) -> list[int]:
     return found
 
 
-def _feeding(table: Table, known: _Known, watch: Watch) -> Flags | None:
-    """In which versions the change feed was enabled; None where the log does not tell."""
+def _read_told(table: Table, known: _Known, watch: Watch) -> _Told:
+    """What the commits say, each read once."""
     commits = known.listing.commits
-    flags = np.zeros(len(known.times), np.bool_)
-    is_on = False
-    if commits and commits[0] > 0:
-        try:
-            is_on = CHANGE_DATA_FEED.value_of(table.metadata(commits[0]).configuration)
-        except DeltaError:
-            return None
+    feeds, refused = (np.zeros(len(known.times), np.bool_) for _ in range(2))
+    refusal = None
+    is_on: bool | None = False
+    why: str | None = None
+    if not commits or commits[0] > 0:
+        is_on, why = _before(table, known)
     for done, (version, data) in enumerate(
         zip(commits, read_commits(table.store, commits), strict=True)
     ):
         watch.step(done, len(commits), "Reading when the change feed was enabled")
         if isinstance(data, DeltaError):
-            return None
-        name = render_commit_name(version)
-        for number, line in find_lines(data, b'"metaData"'):
-            body = parse_action(line, name, number).get("metaData")
+            is_on = None
+            continue
+        try:
+            for kind, body, place in _settings(data, version):
+                if kind == "protocol":
+                    why = _why_refused(parse_protocol(body, place))
+                elif is_on is not None:
+                    is_on = CHANGE_DATA_FEED.value_of(parse_metadata(body, place).configuration)
+        except CorruptLogError:
+            is_on = None  # the log is shown with its malformed commit elsewhere
+        feeds[version], refused[version] = bool(is_on), why is not None
+        refusal = why or refusal
+    for version in np.flatnonzero(known.opens & ~known.has_commit).tolist():
+        with suppress(DeltaError):  # its checkpoint alone is there, and may be broken
+            why = _why_refused(table.protocol(version))
+            refused[version] = why is not None
+            refusal = refusal or why
+    return _Told(feeds=None if is_on is None else feeds, refused=refused, refusal=refusal)
+
+
+def _before(table: Table, known: _Known) -> tuple[bool | None, str | None]:
+    """What holds where the first commit is gone: whether the change feed is on, None where
+    nobody knows, and why the version is refused."""
+    first = known.listing.commits[0] if known.listing.commits else None
+    try:
+        configuration = table.metadata(first).configuration
+        return CHANGE_DATA_FEED.value_of(configuration), _why_refused(table.protocol(first))
+    except DeltaError:
+        return None, None
+
+
+def _settings(data: bytes, version: int) -> Iterator[tuple[str, Any, str]]:
+    """The protocol and metadata of a commit, each with its place."""
+    name = render_commit_name(version)
+    for kind in ("protocol", "metaData"):
+        for number, line in find_lines(data, f'"{kind}"'.encode()):
+            body = parse_action(line, name, number).get(kind)
             if body is not None:
-                found = parse_metadata(body, f"{name}:{number}")
-                is_on = CHANGE_DATA_FEED.value_of(found.configuration)
-        flags[version] = is_on
-    return flags
+                yield kind, body, f"{name}:{number}"
 
 
-def _first_removals(events: FileEvents) -> Numbers:
-    """For each version, when the first file was removed by a later one, in milliseconds. A
-    removal that does not say when counts as at the beginning of time."""
-    count = events.last - events.first + 1
-    removed = events.table.filter(pa.array(events.table.column("kind").to_numpy() == REMOVE))
-    at = np.full(count + 1, FOREVER, np.int64)
-    versions = removed.column("version").to_numpy() - events.first
-    times = removed.column("time").fill_null(_ZERO).to_numpy()
-    np.minimum.at(at, versions, times)
-    return np.minimum.accumulate(at[::-1])[::-1][1:]
+def _why_refused(protocol: Protocol | None) -> str | None:
+    """Why this engine must not read a version with that protocol; None where it may."""
+    problems = [] if protocol is None else validate_reader(protocol)
+    if not problems:
+        return None
+    return f"What is refused needs what cannot be read here: {obstacles_in_words(problems)}."
 
 
-def _adds_only(events: FileEvents) -> Flags:
-    found = np.ones(events.last - events.first + 1, np.bool_)
-    kinds = events.table.column("kind").to_numpy()
-    found[events.table.column("version").to_numpy()[kinds != ADD] - events.first] = False
-    return found
+def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadStore) -> Numbers:
+    found = np.full(events.last - events.first + 1, FOREVER, np.int64)
+    changes = events.table.filter(build_array(read_values(events.table.column("kind")) == CHANGE))
+    names = file_of_each(changes, events.root)[0]
+    if len(names) and len(listed.paths):
+        files = listed.select(pc.is_in(listed.paths, value_set=names), store)
+        at = pc.index_in(names, value_set=in_one_piece(files.column("path")))
+        versions = read_values(changes.column("version").filter(at.is_valid())) - events.first
+        times = read_numbers(files.column("modified"))[read_values(at.drop_null())]
+        np.minimum.at(found, versions, times)
+    return np.where(found == FOREVER, 0, found)
 
 
 def _answer(
-    known: _Known, feeds: Flags | None, seen: _Seen | None = None, problem: str | None = None
+    known: _Known, told: _Told, seen: Sequence[_Seen] = (), problem: str | None = None
 ) -> Reachability:
+    feeds = told.feeds
     latest = len(known.times) - 1
     files_until, log_until, feed_until = _untils(known, seen)
     until = np.minimum(files_until, log_until)
     travel = np.where(files_until > known.now_ms, code_of(PROMISED), code_of(UNPROTECTED))
     change = np.where(feed_until > known.now_ms, code_of(PROMISED), code_of(UNPROTECTED))
-    if seen is not None:
-        travel, change = _with_files(travel, change, seen)
+    for piece in seen:
+        travel, change = _with_files(travel, change, piece)
     travel[~known.opens] = code_of(LOG_GONE)
     if feeds is None:
         change[:] = code_of(NOT_READ)
     else:
         change[~feeds] = code_of(NOT_ENABLED)
+    if told.refused is not None:
+        travel[told.refused & ~is_gone(travel)] = code_of(REFUSED)
+        change[told.refused & ~is_gone(change)] = code_of(REFUSED)
     change[~known.has_commit] = code_of(LOG_GONE)
     refused = (known.times <= known.windows.files_cutoff_ms) & (known.times > 0) & known.opens
     refused[latest] = False
@@ -317,13 +471,15 @@ def _answer(
             ]
         ),
         windows=known.windows.frame(known.times),
-        has_listed=seen is not None,
-        files_outside=0 if seen is None else seen.outside,
+        has_listed=bool(seen),
+        files_outside=sum(piece.outside for piece in seen),
         problem=problem,
+        refusal=told.refusal,
+        notes=tuple(known.windows.notes()),
     )
 
 
-def _untils(known: _Known, seen: _Seen | None) -> tuple[Numbers, Numbers, Numbers]:
+def _untils(known: _Known, seen: Sequence[_Seen]) -> tuple[Numbers, Numbers, Numbers]:
     """Until when, in milliseconds, each version has its files, its log, and its changes."""
     windows = known.windows
     # a version is whole until the next one; a tombstone may be as much older than its commit
@@ -334,9 +490,14 @@ def _untils(known: _Known, seen: _Seen | None) -> tuple[Numbers, Numbers, Number
         log = _later(replaced, windows.log_ms)
     files = _later(replaced, windows.files_ms)
     changes = _later(known.times, windows.files_ms)
-    if seen is not None:
-        files[seen.first :] = _later(seen.until, windows.files_ms)
-        changes[seen.first :][seen.adds_only] = files[seen.first :][seen.adds_only]
+    for piece in seen:
+        if piece.last == len(replaced) - 1:  # what left after an older stretch nobody knows
+            at = piece.versions
+            files[at] = _later(piece.ends.files, windows.files_ms)
+            # change data goes by its modification too: one that was copied is younger
+            written = _later(np.maximum(known.times[at], piece.written), windows.files_ms)
+            by_files = _later(piece.ends.changes, windows.files_ms)
+            changes[at] = np.where(piece.ends.has_change_files, written, by_files)
     return files, log, changes
 
 
@@ -352,18 +513,15 @@ def _next_times(times: Numbers) -> Numbers:
 def _with_files(travel: Numbers, change: Numbers, seen: _Seen) -> tuple[Numbers, Numbers]:
     travel, change = travel.copy(), change.copy()
     for states in (travel, change):
-        part = states[seen.first :]
+        part = states[seen.versions]
         part[part == code_of(PROMISED)] = code_of(READABLE)
         part[part == code_of(UNPROTECTED)] = code_of(READABLE_UNPROTECTED)
     for reach, gone in ((seen.vectors, VECTOR_GONE), (seen.data, DATA_GONE)):
-        travel[seen.first :][~reach.readable] = code_of(gone)
-        change[seen.first :][~reach.changes] = code_of(gone)
+        travel[seen.versions][~reach.readable] = code_of(gone)
+        change[seen.versions][~reach.changes] = code_of(gone)
     return travel, change
 
 
 def _later(times: Numbers, duration: int) -> Numbers:
     """Times moved on; those that never come stay so."""
     return np.where(times >= FOREVER - duration, FOREVER, times + duration)
-
-
-_ZERO = int64_column([0])[0]

@@ -5,30 +5,42 @@ from __future__ import annotations
 import pyarrow as pa
 
 from explorer.inspect.reach._retention_windows import UNREAD
+from explorer.table.retention import SHORTEST_RETENTION, milliseconds
 
 _SHOWN = 3
 
 
-def reach_sentence(ranges: pa.Table, windows: pa.Table, latest: int, *, has_listed: bool) -> str:
-    """The answer first; `ranges` and `windows` as in `Reachability`."""
+def reach_sentence(
+    ranges: pa.Table,
+    windows: pa.Table,
+    latest: int,
+    *,
+    has_listed: bool,
+    spark_from: int | None = None,
+) -> str:
+    """The answer first; the arguments as in `Reachability`."""
     # no times: one may lie where no calendar reaches
     rows = ranges.select(["what", "first", "last", "state"]).to_pylist()
     travel = _by_state([row for row in rows if row["what"] == "time travel"])
     feed = _by_state([row for row in rows if row["what"] == "change feed"])
-    parts = [_travel(travel, latest, has_listed=has_listed)]
+    own_ms = windows.column("duration_ms")[0].as_py()
+    keeps_longer = own_ms < milliseconds(SHORTEST_RETENTION)
+    parts = [_travel(travel, latest, has_listed=has_listed, keeps_longer=keeps_longer)]
     parts += [_feed(feed, latest, has_listed=has_listed)]
-    window = windows.select(["first_version", "value", "source"]).to_pylist()[0]
-    first = window["first_version"]
+    window, log = windows.select(["value", "source"]).to_pylist()
     if window["source"] == UNREAD:
         parts.append(
             "For how long removed files stay nobody can tell: delta.deletedFileRetentionDuration "
             "cannot be read."
         )
-    elif latest and first != 0:
-        oldest = latest if first is None else first
+    elif spark_from is not None:
         parts.append(
-            f"Delta Spark 4.1 and newer travels back to version {oldest} at most, because of "
+            f"Delta Spark 4.1 and newer travels back to version {spark_from} at most, because of "
             f"delta.deletedFileRetentionDuration ({window['value']}, {window['source']})."
+        )
+    if log["source"] == UNREAD:
+        parts.append(
+            "For how long the log stays nobody can tell: delta.logRetentionDuration cannot be read."
         )
     return " ".join(part for part in parts if part)
 
@@ -50,22 +62,27 @@ def _by_state(rows: list[dict[str, object]]) -> dict[str, list[tuple[int, int]]]
     return found
 
 
-def _travel(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: bool) -> str:
+def _travel(
+    found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: bool, keeps_longer: bool
+) -> str:
     gone = [
         f"{versions_in_words(found[state])} ({state})"
-        for state in ("log gone", "data gone", "deletion vector gone")
+        for state in ("log gone", "data gone", "deletion vector gone", "refused")
         if state in found
     ]
     lost = f"{'; '.join(gone)} cannot be read" if gone else ""
     if has_listed:
-        there = _joined(found, ("readable", "readable, unprotected", "promised", "unprotected"))
-        whole = not gone
+        there = _joined(found, ("readable", "readable, unprotected"))
+        whole = not gone and there == [(0, latest)]
         text = "Every version can be read" if whole else ""
         if not whole:
-            text = _first_letter(f"{lost}; {versions_in_words(there)} can" if there else lost)
+            can = f"{versions_in_words(there)} can{'' if lost else ' be read'}" if there else ""
+            text = _first_letter("; ".join(part for part in (lost, can) if part))
         if risky := found.get("readable, unprotected"):
             verb = "stays" if _is_one(risky) else "stay"
             text += f", and {versions_in_words(risky)} {verb} only until the next vacuum"
+            if keeps_longer:
+                text += " in Delta Spark (VACUUM here keeps removed files for 7 days at least)"
         return f"{text}."
     promised = found.get("promised", [])
     text = f"{_first_letter(lost)}. " if lost else ""
@@ -89,7 +106,7 @@ def _feed(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: b
     there = _joined(found, ("readable", "readable, unprotected", "promised", "unprotected"))
     gone = [
         f"{versions_in_words(found[state])} ({state})"
-        for state in ("log gone", "data gone", "deletion vector gone", "not enabled")
+        for state in ("log gone", "data gone", "deletion vector gone", "refused", "not enabled")
         if state in found
     ]
     if not there:

@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, Final
 
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError
 from explorer.inspect.commits.commit_lines import find_lines
+from explorer.inspect.rows._own_layouts import OwnLayouts
 from explorer.log.actions.columns import int32_column, table_of
 from explorer.log.commits.commit_file import parse_action
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.paths import normalise_path
 from explorer.scan.facts import Question, answer, question_of
-from explorer.scan.plan import plan_scan
 from explorer.scan.predicate.predicate import Predicate
 from explorer.scan.reasons import KEPT, evidence_of
 from explorer.table.snapshot import Snapshot
@@ -49,18 +50,19 @@ class Candidates:
     that cannot be parsed.
     """
 
-    def __init__(self, predicate: Predicate, end: Snapshot) -> None:
-        """For a predicate over the schema of `end`."""
+    def __init__(self, predicate: Predicate, end: Snapshot, layouts: OwnLayouts) -> None:
+        """For a predicate over the schema of `end`; `layouts` know the commits that are taken."""
         self._predicate = predicate
-        self._question: Question = question_of(predicate, end)
+        self._end = end
+        self._layouts = layouts
+        self._questions: dict[int, Question | None] = {}
         self._paths: set[str] = set()
         self.num_actions = 0
         self.broken: list[tuple[int, str]] = []
 
-    def begin_with(self, base: Snapshot) -> None:
-        """Take the files of a version."""
-        kept = plan_scan(base, self._predicate).kept.column("path").to_pylist()
-        self._paths.update(map(normalise_path, kept))
+    def begin_with(self, paths: Iterable[str]) -> None:
+        """Take those files of a version that may hold a matching row."""
+        self._paths.update(map(normalise_path, paths))
 
     def take(self, commits: Sequence[tuple[int, bytes]]) -> list[int]:
         """Take what these commits do to files; the versions that may concern a matching row.
@@ -90,20 +92,44 @@ class Candidates:
         """Remember the files of one kind that may hold such a row; their versions."""
         found: set[int] = set()
         bodies, versions = block.bodies[kind], block.versions[kind]
-        for body, version, stays in zip(bodies, versions, self._may_hold(bodies), strict=True):
+        for body, version, stays in zip(
+            bodies, versions, self._may_hold(bodies, versions), strict=True
+        ):
             if stays and (among is None or version in among):
                 self._paths.add(normalise_path(body["path"]))
                 found.add(version)
         return found
 
-    def _may_hold(self, bodies: list[Mapping[str, Any]]) -> list[bool]:
-        if not bodies:
-            return []
+    def _may_hold(self, bodies: list[Mapping[str, Any]], versions: list[int]) -> Iterator[bool]:
+        """For each file, in this order, of which those of one layout stand beside each other."""
+        layouts = (id(self._layouts.at(version)) for version in versions)
+        start = 0
+        for _, some in groupby(layouts):
+            number = sum(1 for _ in some)
+            yield from self._ask(bodies[start : start + number], versions[start])
+            start += number
+
+    def _ask(self, bodies: list[Mapping[str, Any]], version: int) -> Sequence[bool]:
+        question = self._question(version)
+        if question is None:
+            return [True] * len(bodies)
         files = table_of("add", [], bodies)
-        found = answer(self._question, FileColumns(table=files, leaves={}))
+        found = answer(question, FileColumns(table=files, leaves={}))
         evidence = evidence_of(self._predicate, found, files.num_rows)
         stays: list[bool] = pc.equal(evidence.column("code"), _KEPT).to_pylist()
         return stays
+
+    def _question(self, version: int) -> Question | None:
+        """What is asked of files of a version; None where nobody can tell what they hold."""
+        layout = self._layouts.at(version)
+        if id(layout) not in self._questions:
+            seen = layout.seen
+            question = None
+            if seen is not None:
+                described = self._end.described_by(seen.protocol, seen.metadata)
+                question = question_of(self._predicate, described)
+            self._questions[id(layout)] = question
+        return self._questions[id(layout)]
 
 
 def _read(data: bytes, version: int, block: _Block) -> None:

@@ -4,8 +4,8 @@ the files that may hold it (spec: Add CDC File, Deletion Vectors, Per-file Stati
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -17,12 +17,13 @@ from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.reach.reachability import openable_versions
 from explorer.inspect.reach.wording import versions_in_words
 from explorer.inspect.rows._candidates import Candidates
+from explorer.inspect.rows._own_layouts import OwnLayout, OwnLayouts
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
-from explorer.log.commits.commit_info import read_commit_info
+from explorer.log.commits.commit_info import read_commit_info, text_in
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import render_commit_name
-from explorer.rows.changes.change_actions import Change, RecordedChanges
+from explorer.rows.changes.change_actions import Change, RecordedChanges, WholeFile
 from explorer.rows.changes.change_range import CHANGE_COLUMNS, ChangeRange, TableState
 from explorer.rows.changes.feed import ChangeFeed, CommitChanges, read_change
 from explorer.rows.layout import layout_of
@@ -110,8 +111,9 @@ def search_rows(  # what is searched for, where, how far, and who looks on
 ) -> RowHistory:
     """The versions in which rows that match `where` were inserted, deleted or updated.
 
-    The condition is over the latest schema, by which all files are read: a column that older
-    files do not have is null in their rows. The search begins
+    The condition is over the latest schema. Each file is read by the layout and schema of its
+    own version: a column that it does not have is null in its rows, and where a column had a
+    type that the latest schema cannot hold, its files stand in `unread`. The search begins
     with the oldest version that the log still has, or with `from_version`. Raises what
     `Table.snapshot` raises, `InvalidArgumentError` for a condition that cannot be understood.
     """
@@ -186,7 +188,8 @@ class _Search:
         )
         self.schema = self.feed.schema
         self.predicate = predicate
-        self.candidates = Candidates(predicate, end)
+        self.layouts = OwnLayouts(end, self.request)
+        self.candidates = Candidates(predicate, end, self.layouts)
         self.most_files = most_files
         self.last = versions.stop - 1
         self.found: list[pa.RecordBatch] = []
@@ -201,26 +204,33 @@ class _Search:
 
     def begin(self, base: Snapshot, watch: Watch) -> pa.Table:
         """The matching rows of the version with which it begins."""
-        self.candidates.begin_with(base)
-        request = build_request(
-            self.request.layout, None, self.request.metadata_columns, self.predicate
-        )
-        kept = plan_scan(base, self.predicate).kept
-        if kept.num_rows > self.most_files:
-            self.is_cut, self.last = True, base.version
-            return pa.Table.from_batches([], request.schema)
+        state = TableState(protocol=base.protocol, metadata=base.metadata)
+        layout = self.layouts.begin_with(base.version, state)
         self.num_base = base.num_files
+        schema = replace(self.request, predicate=self.predicate).schema
+        if layout.seen is None or layout.request is None:
+            paths = base.files(["path"]).column("path").to_pylist()
+            self.candidates.begin_with(paths)
+            self.unread += [(base.version, path, layout.reason) for path in paths]
+            return pa.Table.from_batches([], schema)
+        seen = base.described_by(layout.seen.protocol, layout.seen.metadata)
+        kept = plan_scan(seen, self.predicate).kept
+        self.candidates.begin_with(kept.column("path").to_pylist())
+        if kept.num_rows > self.most_files:
+            self.is_cut, self.last, self.num_base = True, base.version, 0
+            return pa.Table.from_batches([], schema)
+        request = replace(layout.request, predicate=self.predicate)
         batches = []
         for file in range(kept.num_rows):
             watch.step(file, kept.num_rows, "Reading the version to begin with")
-            scan = RowScan(snapshot=base, request=request, files=kept.slice(file, 1))
+            scan = RowScan(snapshot=seen, request=request, files=kept.slice(file, 1))
             path, size = (kept.column(name)[file].as_py() for name in ("path", "size"))
             self._count(size)
             try:
                 batches += list(scan.batches(limit=MOST_ROWS))
             except DeltaError as error:
                 self._missed(base.version, path, error)
-        return pa.Table.from_batches(batches, request.schema)
+        return pa.Table.from_batches(batches, schema)
 
     def run(self, watch: Watch) -> None:
         """Search commit by commit, until the end or a limit."""
@@ -239,37 +249,70 @@ class _Search:
                 self._missed(version, render_commit_name(version), data)
             else:
                 self.data[version] = data
+        self.layouts.take(list(self.data.items()))
         for version in self.candidates.take(list(self.data.items())):
             try:
-                commit = self.feed.commit(version)
+                every, time_ms = self._changes(version)
             except DeltaError as error:
                 self._missed(version, render_commit_name(version), error)
                 continue
-            wanted = [change for change in commit.changes if change.file.path in self.candidates]
+            wanted = [(change, request) for change, request in every
+                      if change.file.path in self.candidates]  # fmt: skip
             if self.files_read + len(wanted) > self.most_files:
                 self.is_cut, self.last = True, version - 1
                 return
-            rows = self._changed(commit, wanted, watch)
+            rows = self._changed(CommitChanges(version=version, time_ms=time_ms), wanted, watch)
             if self.num_rows + rows.num_rows > MOST_ROWS:
                 self.is_cut, self.last = True, version - 1
                 return
             self.num_rows += rows.num_rows
             self.found += rows.to_batches()
 
-    def _changed(self, commit: CommitChanges, changes: list[Change], watch: Watch) -> pa.Table:
+    def _changes(self, version: int) -> tuple[list[tuple[Change, RowRequest | None]], int | None]:
+        """What a commit did to rows, with the request that reads each, and when it was made.
+        What it removed is stored as the version before has it, what it added as its own; a
+        request is None where the file cannot be read so."""
+        own, before = self.layouts.at(version), self.layouts.at(version - 1)
+        commit = self._commit(version, own)
+        if own is before:
+            return [(change, own.request) for change in commit.changes], commit.time_ms
+        found: list[tuple[Change, RowRequest | None]] = []
+        for layout in (before, own):
+            for change in self._commit(version, layout).changes:
+                is_removal = isinstance(change, WholeFile) and change.change_type == "delete"
+                if is_removal == (layout is before):
+                    found.append((change, layout.request))
+        return found, commit.time_ms
+
+    def _commit(self, version: int, layout: OwnLayout) -> CommitChanges:
+        """A commit whose partition values go by the names of one layout."""
+        return replace(self.feed, request=layout.request or self.request).commit(version)
+
+    def _changed(
+        self,
+        commit: CommitChanges,
+        changes: Sequence[tuple[Change, RowRequest | None]],
+        watch: Watch,
+    ) -> pa.Table:
         batches: list[pa.RecordBatch] = []
         is_recorded = False
-        for change in changes:
+        for change, request in changes:
             is_recorded |= isinstance(change, RecordedChanges)
+            if request is None:
+                self.unread.append((commit.version, change.file.path, self._reason(commit.version)))
+                continue
             self._count(change.file.size)
             try:
-                for batch in read_change(self.feed.range.table.store, change, commit, self.request):
+                for batch in read_change(self.feed.range.table.store, change, commit, request):
                     watch.step(self.files_read, None, "Reading files")
                     batches.append(batch.filter(evaluate(self.predicate.condition, batch)))
             except DeltaError as error:
                 self._missed(commit.version, change.file.path, error)
         rows = pa.Table.from_batches(batches, self.schema)
         return rows if is_recorded or not rows.num_rows else _net(rows, self.feed.range.end)
+
+    def _reason(self, version: int) -> str:
+        return self.layouts.at(version).reason or self.layouts.at(version - 1).reason
 
     @property
     def broken(self) -> list[tuple[int, str, str]]:
@@ -355,9 +398,9 @@ def _versions(table: Table, rows: pa.Table) -> pa.Table:
                 kinds["insert"],
                 max(kinds["update_preimage"], kinds["update_postimage"]),
                 kinds["delete"],
-                _text(told.get("operation")),
-                _text(told.get("userName")),
-                _text(told.get("engineInfo")),
+                text_in(told, "operation"),
+                text_in(told, "userName"),
+                text_in(told, "engineInfo"),
                 render_commit_name(version),
             )
         )
@@ -369,10 +412,6 @@ def _told(table: Table, version: int) -> dict[str, Any]:
         return dict(read_commit_info(table.store, version).body)
     except DeltaError:
         return {}
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 _SHOWN = 3

@@ -13,12 +13,8 @@ from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.protocol import known_properties as known
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
-from explorer.protocol.features.clustering import (
-    CLUSTERING_DOMAIN,
-    clustering_columns,
-    logical_path,
-)
-from explorer.protocol.features.column_mapping import column_mapping_mode
+from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
+from explorer.protocol.features.column_mapping import column_mapping_mode, logical_path
 from explorer.protocol.features.column_rules import (
     ColumnRule,
     column_rules,

@@ -13,7 +13,6 @@ from types import NoneType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from explorer.log.actions.fields import (
@@ -23,6 +22,7 @@ from explorer.log.actions.fields import (
     Fields,
     FileAction,
 )
+from explorer.log.plain_arrays import build_array
 
 Values = Sequence[Any]
 
@@ -55,6 +55,16 @@ def string_column(values: Values) -> pa.Array:
     parts: Sequence[Sized] = plain if text.isascii() else list(map(str.encode, plain))
     buffers = [validity, _offsets(parts), pa.py_buffer(text.encode())]
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
+
+
+def string_scalar(text: str | None) -> pa.Scalar:
+    """A text to compare with; `pyarrow.scalar` would import pandas."""
+    return string_column([text])[0]
+
+
+def int64_scalar(number: int | None) -> pa.Scalar:
+    """A number to compare with, likewise."""
+    return int64_column([number])[0]
 
 
 def int64_column(values: Values) -> pa.Array:
@@ -116,19 +126,13 @@ def build_even_maps(names: Sequence[str], parts: Sequence[pa.Array], size: int) 
     of its strings."""
     width = len(names)
     which = np.tile(np.arange(width, dtype=np.int32), size)
-    keys = string_column(names).take(positions_column(which))
+    keys = string_column(names).take(build_array(which))
     items = parts[0] if width == 1 else string_column([])
     if width > 1:
         places = np.arange(size, dtype=np.int32)[:, np.newaxis] + size * np.arange(width)
-        items = pa.concat_arrays(parts).take(positions_column(places.astype(np.int32)))
+        items = pa.concat_arrays(parts).take(build_array(places.astype(np.int32)))
     offsets = np.arange(size + 1, dtype=np.int32) * np.int32(width)
     return build_maps(keys, items, pa.py_buffer(offsets))
-
-
-def positions_column(places: npt.NDArray[np.int32]) -> pa.Array:
-    """Row numbers, whatever the shape they come in, without a copy where they lie in a row."""
-    flat = np.ascontiguousarray(places).reshape(-1)
-    return pa.Array.from_buffers(pa.int32(), flat.size, [None, pa.py_buffer(flat)])
 
 
 def deletion_vector_column(values: Values) -> pa.Array:

@@ -8,13 +8,13 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.columns import int64_column, int64_scalar
+from explorer.log.plain_arrays import FALSE, ZERO
 
 _HEAD = r'^\{"numRecords":(?P<count>0|[1-9][0-9]{0,17})[,}]'
 
 # scalars by way of arrays: plain values would make pyarrow import pandas
-_ZERO, _NONE = (int64_column([0, None])[at] for at in range(2))
-_FALSE = bool_column([False])[0]
+_NONE = int64_scalar(None)
 
 # below this, reading one by one is cheaper than halving once more
 _ONE_BY_ONE = 64
@@ -29,7 +29,7 @@ def record_counts(stats: pa.ChunkedArray, parsed: pa.ChunkedArray | None) -> pa.
         parsed = None  # a column of another type says nothing
     if parsed is not None:
         counts = pc.cast(parsed, pa.int64(), safe=False)  # beyond 63 bits: less than none
-        parsed = pc.if_else(pc.less(counts, _ZERO), _NONE, counts)  # fewer than none is not a count
+        parsed = pc.if_else(pc.less(counts, ZERO), _NONE, counts)  # fewer than none is not a count
         if parsed.null_count == 0:
             return parsed
     chunks = [_counts(chunk) for chunk in stats.chunks]
@@ -43,7 +43,7 @@ def _counts(stats: pa.Array) -> pa.Array:
     the first counts then; such statistics have no right answer.)"""
     heads = pc.extract_regex(stats, _HEAD)
     numbers = pc.cast(pc.struct_field(heads, "count"), pa.int64())
-    plain = pc.coalesce(pc.and_(pc.is_valid(heads), pc.ends_with(stats, "}")), _FALSE)
+    plain = pc.coalesce(pc.and_(pc.is_valid(heads), pc.ends_with(stats, "}")), FALSE)
     others = pc.and_(stats.is_valid(), pc.invert(plain))
     if not pc.any(others).as_py():
         return numbers

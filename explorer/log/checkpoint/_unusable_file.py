@@ -5,11 +5,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Final
 
 import pyarrow as pa
 
 from explorer.errors import DeltaError, StorageError, UnusableCheckpointError
 from explorer.log.small_file import MOST_SIDECARS
+
+WRITE_ANOTHER: Final = "Write a new checkpoint."
+"""What helps. Whether anything is lost depends on what else the log holds, which the reader of
+one file does not know: whoever puts a version together says it."""
 
 
 def unusable(path: str, what: str) -> UnusableCheckpointError:
@@ -17,7 +22,7 @@ def unusable(path: str, what: str) -> UnusableCheckpointError:
     return UnusableCheckpointError(
         f"The checkpoint file {path.rpartition('/')[2]} cannot be used.",
         reason=f"Reading it failed: {what}.",
-        remedy="Nothing is lost while the commits it covers are there; write a new checkpoint.",
+        remedy=WRITE_ANOTHER,
         spec="Checkpoints",
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,6 +24,7 @@ from explorer.log.checkpoint._unusable_file import (
     unusable_if_unreadable,
 )
 from explorer.log.small_file import MOST_SIDECARS
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
 from explorer.storage.parquet.file_bytes import ParquetBytes
 from explorer.storage.parquet.reader import ParquetReader
@@ -54,9 +55,6 @@ _TOO_FEW = "a row group holds fewer rows than its footer says"
 
 # readers count the rows of a group in 32 bits
 _MAX_ROWS = 2**31
-
-FieldPath: TypeAlias = tuple[str, ...]
-"""Names of the log from an action to a field inside it."""
 
 # a leaf that is never null where the action is there: it tells which row groups matter
 _WITNESS = {

@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import string_column
+from explorer.log.actions.columns import string_scalar
 from explorer.log.partition_arrays import partition_array
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import Metadata, Protocol
@@ -48,7 +48,7 @@ class PartitionStruct:
         """
         maps = files.column("partition_values").combine_chunks()
         children = [
-            _parse(pc.map_lookup(maps, string_column([name])[0], "first"), item, field.type)
+            _parse(pc.map_lookup(maps, string_scalar(name), "first"), item, field.type)
             for (name, item), field in zip(self._columns.items(), self.type, strict=True)
         ]
         return pa.StructArray.from_arrays(children, fields=list(self.type))

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import string_column
 from explorer.log.actions.fields import KNOWN_NAMES, FileAction
 from explorer.log.actions.keys import file_key
+from explorer.log.checkpoint.json_checkpoint import read_json_checkpoint
 from explorer.log.checkpoint.parquet_part import ParquetPart, open_part
 from explorer.log.checkpoint_content.schema import no_column, type_of_values
 from explorer.log.load import LoadedVersion
@@ -138,7 +139,7 @@ def _told_by_commits(loaded: LoadedVersion, action: FileAction) -> dict[str, dic
         replay.read(data, render_commit_name(version))
     if loaded.checkpoint is not None and _holds_unknown(loaded.checkpoint.inline, action):
         name = loaded.checkpoint.files.names[0]
-        replay.read(loaded.store.read(f"{LOG_FOLDER}/{name}"), name)
+        replay.read(read_json_checkpoint(loaded.store, f"{LOG_FOLDER}/{name}"), name)
     return takers[action].found
 
 

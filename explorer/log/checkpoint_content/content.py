@@ -18,6 +18,7 @@ from explorer.log.actions.columns import (
     string_column,
     string_map_column,
 )
+from explorer.log.plain_arrays import FALSE, in_one_piece
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import ActionLine, render_action
 from explorer.protocol.features.row_id_high_water_mark import HIGH_WATER_MARK_ACTION
@@ -32,7 +33,6 @@ _BUILDERS: Final[Mapping[pa.DataType, Callable[[Sequence[Any]], pa.Array]]] = {
 }
 
 # every action of a checkpoint is a tombstone or already in the table
-_NO_DATA_CHANGE = bool_column([False])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class CheckpointContent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileRows:
+class FileActionRows:
     """The file actions of a checkpoint: the types of the columns `add` and `remove`, and
     their rows, which can be gone through once. `count_adds` tells, after that, how many
     live files there must be, where that is known by another way."""
@@ -141,20 +141,14 @@ def build_structs(
     for field in kind:
         name = public_names.get(field.name)
         if name == "data_change":
-            children.append(pa.repeat(_NO_DATA_CHANGE, files.num_rows))
+            children.append(pa.repeat(FALSE, files.num_rows))
         elif name is None:
             children.append(further[field.name])
         elif name not in files.schema.names:
             children.append(pa.nulls(files.num_rows, field.type))
         else:
-            children.append(_as_stored(_combined(files.column(name)), field.type))
+            children.append(_as_stored(in_one_piece(files.column(name)), field.type))
     return pa.StructArray.from_arrays(children, fields=list(kind))
-
-
-def _combined(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if isinstance(values, pa.Array):
-        return values
-    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
 
 
 def _as_stored(values: pa.Array, kind: pa.DataType) -> pa.Array:

@@ -14,7 +14,8 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.columns import int64_scalar
+from explorer.log.plain_arrays import FALSE
 from explorer.protocol.actions import Transaction
 from explorer.protocol.commit_json import render_milliseconds
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION, TRANSACTION_RETENTION
@@ -22,7 +23,6 @@ from explorer.protocol.known_properties import DELETED_FILE_RETENTION, TRANSACTI
 Times = TypeVar("Times", pa.Array, pa.ChunkedArray)
 
 # by way of an array: a plain value would make pyarrow import pandas
-_NO = bool_column([False])[0]
 _BEFORE_ALL = -(2**62)
 
 
@@ -39,7 +39,7 @@ def is_unexpired(deletion_timestamps: Times, expire_at: int) -> Times:
     """Which tombstones are kept. One that does not say when its file was deleted counts,
     as in the reference, as deleted long ago."""
     times = pc.cast(deletion_timestamps, pa.int64())
-    return pc.coalesce(pc.greater(times, int64_column([expire_at])[0]), _NO)
+    return pc.coalesce(pc.greater(times, int64_scalar(expire_at)), FALSE)
 
 
 def unexpired_transactions(

@@ -9,12 +9,10 @@ import pyarrow as pa
 
 from explorer.log.actions.columns import ADD_COLUMNS, COLUMNS
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.checkpoint_content._parsed_partitions import PARSED as PARSED_PARTITIONS
 from explorer.log.checkpoint_content._parsed_partitions import PartitionStruct
-from explorer.log.checkpoint_content._read_ahead import read_ahead
 from explorer.log.checkpoint_content._unknown_fields import find_unknown_fields
-from explorer.log.checkpoint_content.content import CheckpointContent, FileRows, build_structs
+from explorer.log.checkpoint_content.content import CheckpointContent, FileActionRows, build_structs
 from explorer.log.checkpoint_content.expiry import is_unexpired
 from explorer.log.checkpoint_content.schema import (
     ADD_NAMES,
@@ -31,10 +29,12 @@ from explorer.log.state.statistics_columns import (
     complete_statistics,
     indexed_statistics,
 )
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.known_properties import (
     CHECKPOINT_STATS_AS_JSON,
     CHECKPOINT_STATS_AS_STRUCT,
 )
+from explorer.storage.at_once import read_ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class FurtherField:
     build: Callable[[FileColumns], pa.Array]
 
 
-def build_content_rows(content: CheckpointContent) -> FileRows:
+def build_content_rows(content: CheckpointContent) -> FileActionRows:
     """The rows of a content that names its files itself."""
     further = _further_adds(content)
     add_type, remove_type = _types(content, further, ())
@@ -58,7 +58,7 @@ def build_content_rows(content: CheckpointContent) -> FileRows:
         FileColumns(table=pa.Table.from_batches([batch]), leaves={}) for batch in content.removes
     )
     expired = content.tombstones_after
-    return FileRows(
+    return FileActionRows(
         add_type=add_type,
         remove_type=remove_type,
         adds=(_shape(files, "add", add_type, further) for files in adds),
@@ -66,7 +66,7 @@ def build_content_rows(content: CheckpointContent) -> FileRows:
     )
 
 
-def build_state_rows(loaded: LoadedVersion, content: CheckpointContent) -> FileRows:
+def build_state_rows(loaded: LoadedVersion, content: CheckpointContent) -> FileActionRows:
     """The rows of a loaded version, read piece by piece while they are written; `content`
     says everything but its files."""
     further = (*_further_adds(content), *_unknown(loaded, "add"))
@@ -89,7 +89,7 @@ def build_state_rows(loaded: LoadedVersion, content: CheckpointContent) -> FileR
         for files in state.stream("remove", columns, leaves):
             yield _shape_tombstones(files, remove_type, lost, expired)
 
-    return FileRows(
+    return FileActionRows(
         add_type=add_type,
         remove_type=remove_type,
         adds=read_ahead(adds()),

@@ -20,7 +20,7 @@ _PIECE = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenFile:
+class CheckedFile:
     """A file as it went out: its path below the table's root, and the number of its bytes
     and their CRC-32."""
 
@@ -54,9 +54,9 @@ class CheckedOutput(io.RawIOBase):
         """How many bytes there are so far."""
         return self._size
 
-    def written(self, path: str) -> WrittenFile:
+    def written(self, path: str) -> CheckedFile:
         """What went out so far."""
-        return WrittenFile(path=path, size=self._size, checksum=self._checksum)
+        return CheckedFile(path=path, size=self._size, checksum=self._checksum)
 
 
 @contextlib.contextmanager
@@ -72,7 +72,7 @@ def open_checked_output(store: WriteStore, path: str) -> Iterator[CheckedOutput]
     store.write(path, held.getvalue())
 
 
-def check_written(store: ReadStore, file: WrittenFile) -> None:
+def check_written(store: ReadStore, file: CheckedFile) -> None:
     """Raise `CorruptLogError` where the store does not hold what was written."""
     with store.open_input(file.path) as source:
         found = size = 0

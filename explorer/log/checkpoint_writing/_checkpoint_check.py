@@ -9,7 +9,7 @@ from typing import TypeVar
 from explorer.errors import DeltaError
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.checkpoint_writing._checked_output import (
-    WrittenFile,
+    CheckedFile,
     check_written,
     not_read_back,
 )
@@ -36,7 +36,7 @@ class Expected:
 
 
 def check_reads_back(
-    store: ReadStore, files: CheckpointFiles, written: Iterable[WrittenFile], expected: Expected
+    store: ReadStore, files: CheckpointFiles, written: Iterable[CheckedFile], expected: Expected
 ) -> None:
     """Read `written`, all the files of a checkpoint, byte by byte, and the checkpoint as a
     reader does.

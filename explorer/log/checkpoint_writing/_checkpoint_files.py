@@ -10,9 +10,9 @@ from typing import Final
 import pyarrow as pa
 
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint_content.content import FileRows
+from explorer.log.checkpoint_content.content import FileActionRows
 from explorer.log.checkpoint_writing._checked_output import (
-    WrittenFile,
+    CheckedFile,
     not_read_back,
     open_checked_output,
 )
@@ -48,12 +48,12 @@ class WrittenRows:
     """A Parquet file as it went out; `num_rows` are actions, `num_adds` those of them
     that are live files."""
 
-    file: WrittenFile
+    file: CheckedFile
     num_rows: int
     num_adds: int
 
 
-def pieces_of(files: FileRows, rows_at_most: int = ROWS_PER_GROUP) -> Iterator[Piece]:
+def pieces_of(files: FileActionRows, rows_at_most: int = ROWS_PER_GROUP) -> Iterator[Piece]:
     """All file actions, adds first, in pieces of one kind and `rows_at_most` rows."""
     yield from _regrouped("add", files.adds, rows_at_most)
     yield from _regrouped("remove", files.removes, rows_at_most)
@@ -69,17 +69,13 @@ def _regrouped(action: FileAction, arrays: Iterable[pa.StructArray], most: int) 
         while count + len(rest) >= most:
             held.append(rest.slice(0, most - count))
             rest = rest.slice(most - count)
-            yield Piece(action=action, rows=_joined(held))
+            yield Piece(action=action, rows=pa.chunked_array(held))
             held, count = [], 0
         if len(rest):
             held.append(rest)
             count += len(rest)
     if held:
-        yield Piece(action=action, rows=_joined(held))
-
-
-def _joined(arrays: list[pa.StructArray]) -> pa.ChunkedArray:
-    return pa.chunked_array(arrays)
+        yield Piece(action=action, rows=pa.chunked_array(held))
 
 
 def write_rows(

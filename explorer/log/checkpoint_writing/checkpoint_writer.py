@@ -18,7 +18,7 @@ import pyarrow as pa
 from explorer.errors import InvalidArgumentError, NotFoundError
 from explorer.log.checkpoint_content.content import (
     CheckpointContent,
-    FileRows,
+    FileActionRows,
     build_small_lines,
     build_small_rows,
 )
@@ -26,7 +26,7 @@ from explorer.log.checkpoint_content.expiry import tombstones_expire_at, unexpir
 from explorer.log.checkpoint_content.file_rows import build_content_rows, build_state_rows
 from explorer.log.checkpoint_content.schema import build_top_schema
 from explorer.log.checkpoint_writing._checked_output import (
-    WrittenFile,
+    CheckedFile,
     deleting_unless_done,
     open_checked_output,
 )
@@ -67,7 +67,7 @@ class WrittenCheckpoint:
     it. `is_hinted` is False where the hint already names a newer one, and stays."""
 
     last: LastCheckpoint
-    files: tuple[WrittenFile, ...]
+    files: tuple[CheckedFile, ...]
     is_hinted: bool
 
 
@@ -146,7 +146,7 @@ def _check_not_its_own_source(loaded: LoadedVersion, form: CheckpointForm) -> No
 def _write(
     store: WriteStore,
     content: CheckpointContent,
-    rows: FileRows,
+    rows: FileActionRows,
     form: CheckpointForm,
     new_uuid: Callable[[], UUID],
     watch: Watch,
@@ -196,7 +196,7 @@ class _Parts:
         return (self.top, *(rows for rows, _ in self.sidecars))
 
     @property
-    def files(self) -> tuple[WrittenFile, ...]:
+    def files(self) -> tuple[CheckedFile, ...]:
         return tuple(rows.file for rows in self.all)
 
 
@@ -214,7 +214,7 @@ def _top_lines(job: _Job, lines: Sequence[ActionLine]) -> list[ActionLine]:
 
 
 def _write_one_file(
-    job: _Job, small: Sequence[ActionLine], rows: FileRows, deleting: Callable[[str], None]
+    job: _Job, small: Sequence[ActionLine], rows: FileActionRows, deleting: Callable[[str], None]
 ) -> _Parts:
     lines, path = _top_lines(job, small), _top_path(job)
     schema = build_top_schema(lines, {"add": rows.add_type, "remove": rows.remove_type})
@@ -228,7 +228,7 @@ def _write_one_file(
 def _write_with_sidecars(
     job: _Job,
     small: Sequence[ActionLine],
-    rows: FileRows,
+    rows: FileActionRows,
     actions_per_sidecar: int,
     deleting: Callable[[str], None],
 ) -> _Parts:

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError, StorageError
-from explorer.log.actions.columns import int64_column
 from explorer.log.commits.commit_info import read_commit_info
 from explorer.log.load import LoadedVersion
+from explorer.log.plain_arrays import Numbers, read_numbers
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.filenames import LOG_FOLDER, render_checksum_name, render_commit_path
 from explorer.protocol.known_properties import TRANSACTION_RETENTION
@@ -46,7 +45,6 @@ SIZES_FROM: Final = (
 """Where the bins of the histogram of file sizes begin, in bytes: those of the reference."""
 
 _COLUMNS = ("size", "deletion_vector")
-_ZERO = int64_column([0])[0]
 
 
 def write_checksum(store: WriteStore, version: int, checksum: VersionChecksum) -> bool:
@@ -117,9 +115,9 @@ class _Totals:
 
 
 def _totals_of(files: FileColumns) -> _Totals:
-    sizes = _numbers(files.table.column("size"))
+    sizes = read_numbers(files.table.column("size"))
     vectors = files.table.column("deletion_vector")
-    cardinalities = _numbers(pc.struct_field(vectors, "cardinality"))
+    cardinalities = read_numbers(pc.struct_field(vectors, "cardinality"))
     bins = np.searchsorted(np.asarray(SIZES_FROM, np.int64), sizes, "right") - 1
     bins = np.maximum(bins, 0)
     # halves, because their sums stay far below 64 bits
@@ -138,14 +136,10 @@ def _totals_of(files: FileColumns) -> _Totals:
     )
 
 
-def _numbers(column: pa.ChunkedArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.asarray(pc.coalesce(column, _ZERO).to_numpy(), np.int64)
-
-
 def _bytes_by_bin(
-    bins: np.ndarray[tuple[int], np.dtype[np.int64]],
-    numbers: np.ndarray[tuple[int], np.dtype[np.int64]],
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    bins: Numbers,
+    numbers: Numbers,
+) -> Numbers:
     found = np.zeros(len(SIZES_FROM), np.int64)
     np.add.at(found, bins, numbers)
     return found

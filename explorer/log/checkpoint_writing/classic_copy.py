@@ -20,7 +20,7 @@ from explorer.log.checkpoint_content.schema import (
     build_top_schema,
 )
 from explorer.log.checkpoint_writing._checked_output import (
-    WrittenFile,
+    CheckedFile,
     check_written,
     deleting_unless_done,
     open_checked_output,
@@ -40,7 +40,7 @@ from explorer.storage.ports import ReadStore, WriteStore
 _PIECE = 8 * 2**20
 
 
-def write_classic_copy(store: WriteStore, files: CheckpointFiles, watch: Watch) -> WrittenFile:
+def write_classic_copy(store: WriteStore, files: CheckpointFiles, watch: Watch) -> CheckedFile:
     """Write `N.checkpoint.parquet` with the content of the V2 checkpoint `files`: a top level
     of Parquet byte by byte, the lines of one of JSON as rows. Sidecars are named by both.
 
@@ -66,7 +66,7 @@ def write_classic_copy(store: WriteStore, files: CheckpointFiles, watch: Watch) 
     return written
 
 
-def _copy_bytes(store: WriteStore, source: str, path: str) -> WrittenFile:
+def _copy_bytes(store: WriteStore, source: str, path: str) -> CheckedFile:
     with store.open_input(source) as file, open_checked_output(store, path) as sink:
         while piece := file.read(_PIECE):
             sink.write(piece)
@@ -83,7 +83,7 @@ def _read_lines(store: ReadStore, path: str) -> tuple[ActionLine, ...]:
 
 def _write_lines(
     store: WriteStore, path: str, lines: tuple[ActionLine, ...], watch: Watch
-) -> WrittenFile:
+) -> CheckedFile:
     files = {"add": build_add_type((), with_stats=True), "remove": build_remove_type(())}
     schema = build_top_schema(lines, files)
     try:

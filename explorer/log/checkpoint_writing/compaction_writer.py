@@ -15,8 +15,8 @@ from typing import Any
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.log.actions.fields import FileAction
 from explorer.log.checkpoint_writing._checked_output import (
+    CheckedFile,
     CheckedOutput,
-    WrittenFile,
     check_written,
     deleting_unless_done,
     not_read_back,
@@ -49,7 +49,7 @@ class WrittenCompaction:
     """A log compaction file that reads back, and how many actions of each kind it has."""
 
     compaction: Compaction
-    file: WrittenFile
+    file: CheckedFile
     num_adds: int
     num_removes: int
     num_others: int
@@ -166,7 +166,7 @@ def _read_newest_first(store: ReadStore, versions: range, replay: Replay, watch:
 
 def _check_reads_back(
     store: ReadStore,
-    written: WrittenFile,
+    written: CheckedFile,
     compaction: Compaction,
     expected: tuple[int, int, SmallActions],
 ) -> None:

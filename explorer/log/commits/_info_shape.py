@@ -15,6 +15,8 @@ from typing import Any, Final, Literal
 
 import pyarrow as pa
 
+from explorer.protocol.hooked_json import refuse_constant, without_duplicates
+
 _Kind = Literal["text", "whole", "real", "truth", "nothing"]
 
 # what every reader of JSON takes for the same: no half characters, no number that would have
@@ -75,12 +77,6 @@ class _Number(str):
     __slots__ = ()
 
 
-class _Object(dict[str, Any]):
-    """An object in which no name stands twice."""
-
-    __slots__ = ()
-
-
 def parse_info_shape(line: bytes) -> InfoShape | None:
     """The shape of a line that ends with a newline; None where it holds more than a
     `commitInfo`, or what could mean something else to another reader."""
@@ -93,7 +89,7 @@ def parse_info_shape(line: bytes) -> InfoShape | None:
             object_pairs_hook=_object,
             parse_int=_Number,
             parse_float=_Number,
-            parse_constant=_refuse,
+            parse_constant=refuse_constant,
         )
         parts = list(_patterns(action))
         body = action["commitInfo"]
@@ -103,24 +99,20 @@ def parse_info_shape(line: bytes) -> InfoShape | None:
     pattern = "".join(parts) + "\n"
     if len(parts) > _MOST_PARTS or len(action) > 1 or re.fullmatch(pattern, text) is None:
         return None
-    names = {name: tuple(body[name]) for name in MAPS if type(body.get(name)) is _Object}
+    names = {name: tuple(body[name]) for name in MAPS if type(body.get(name)) is dict}
     return InfoShape(pattern=f"^{pattern}$", body=pa.struct(fields), names=names)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> _Object:
-    found = _Object(pairs)
-    if len(found) < len(pairs) or any(map(_ODD_NAME.search, found)):
-        raise ValueError("a name that stands twice, or is not a plain one")
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = without_duplicates(pairs)
+    if any(map(_ODD_NAME.search, found)):
+        raise ValueError("a name is not a plain one")
     return found
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
 
 
 def _patterns(value: Any) -> Iterator[str]:
     """What matches a value and others of its shape, in parts."""
-    if type(value) is not _Object:
+    if type(value) is not dict:
         yield _PATTERNS[_kind_of(value)]
         return
     before = r"\{"
@@ -149,7 +141,7 @@ def _kind_of(value: Any) -> _Kind:
 def _fields(body: Mapping[str, Any]) -> Iterator[pa.Field]:
     for name, wanted in FIELDS.items():
         value = body.get(name)
-        if type(value) is not _Object and _kind_of(value) == wanted:
+        if type(value) is not dict and _kind_of(value) == wanted:
             yield pa.field(name, _TYPES[wanted])
 
 
@@ -157,7 +149,7 @@ def _map_fields(body: Mapping[str, Any]) -> Iterator[pa.Field]:
     """Raises `ValueError` where a value of a map is turned into text: an object, a real."""
     for name in MAPS:
         found = body.get(name)
-        if type(found) is not _Object:
+        if type(found) is not dict:
             continue
         kinds = {key: _kind_of(value) for key, value in found.items() if value is not None}
         if "real" in kinds.values():

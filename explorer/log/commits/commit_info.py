@@ -51,6 +51,12 @@ def in_commit_ms(body: Mapping[str, Any]) -> int | None:
     return value if type(value) is int and abs(value) < 2**62 else None
 
 
+def text_in(body: Mapping[str, Any], name: str) -> str | None:
+    """What an action says under a name; None where it says nothing, or what is no text."""
+    value = body.get(name)
+    return value if isinstance(value, str) else None
+
+
 def read_commit_info(store: ReadStore, version: int) -> CommitInfo:
     """Read one commit's provenance: its head, or all of it where that is not enough.
 

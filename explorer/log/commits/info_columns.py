@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as pj
 
-from explorer.log.actions.columns import STRING_MAP, build_even_maps, positions_column
+from explorer.log.actions.columns import STRING_MAP, build_even_maps
 from explorer.log.commits._info_shape import InfoShape, parse_info_shape
 from explorer.log.commits.info_bodies import INFO_SCHEMA
-from explorer.log.json_tokens import flags_of, mask_of
+from explorer.log.plain_arrays import build_array, read_flags
 from explorer.log.text_bytes import offsets_of
 
 _Rows = npt.NDArray[np.int32]
@@ -80,7 +80,7 @@ class InfoReader:
                 samples += 1
             if shape is None:
                 continue
-            some = texts if len(left) == len(lines) else texts.take(positions_column(left))
+            some = texts if len(left) == len(lines) else texts.take(build_array(left))
             try:
                 part = _take_shape(some, left, shape)
             except pa.ArrowInvalid:  # an expression or names that are too much for it
@@ -105,11 +105,11 @@ def _texts(lines: Sequence[bytes]) -> pa.Array:
 
 def _take_shape(lines: pa.Array, rows: _Rows, shape: InfoShape) -> InfoRows | None:
     """Those of some lines that have the shape; None where there is none."""
-    flags = flags_of(pc.match_substring_regex(lines, shape.pattern))
+    flags = read_flags(pc.match_substring_regex(lines, shape.pattern))
     if not flags.any():
         return None
     if not flags.all():
-        lines, rows = lines.filter(mask_of(flags)), rows[flags]
+        lines, rows = lines.filter(build_array(flags)), rows[flags]
     return InfoRows(rows=rows, columns=_columns(lines, shape))
 
 

@@ -26,8 +26,8 @@ from explorer.log.actions.columns import (
 )
 from explorer.log.actions.fields import FIELDS, FieldKind, FileAction
 from explorer.log.commits.commit_file import OddLine, parse_action
+from explorer.log.plain_arrays import Flags, in_one_piece
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
 _Places: TypeAlias = npt.NDArray[np.int64]
 
 _ACTIONS: Final[tuple[FileAction, ...]] = ("add", "remove")
@@ -235,7 +235,7 @@ def _read_files(
     except pa.ArrowInvalid:
         table = _parse(text, samples, as_samples=False)
     table.validate(full=True)  # texts may not be UTF-8
-    structs = {action: _whole(table.column(action)) for action in wanted}
+    structs = {action: in_one_piece(table.column(action)) for action in wanted}
     # each line begins one action, so that then each row is one line and has one action
     held = sum(len(rows) - rows.null_count for rows in structs.values())
     if not table.num_rows == held == sum(map(len, wanted.values())):
@@ -246,11 +246,6 @@ def _read_files(
             return None
         files[action] = found
     return files
-
-
-def _whole(column: pa.ChunkedArray) -> pa.StructArray:
-    # to combine a single chunk would copy it
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _is_usual(bodies: Sequence[Any]) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.log.actions.columns import positions_column
 from explorer.log.commits.commit_info import (
     COMMITS_AT_A_TIME,
     HEAD_BYTES,
@@ -21,6 +20,7 @@ from explorer.log.commits.commit_info import (
 )
 from explorer.log.commits.cycle_collector import without_collector
 from explorer.log.commits.info_bodies import columns_of_bodies
+from explorer.log.plain_arrays import build_array
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_names
 from explorer.storage.ports import HeadStore, ReadStore, offers
 
@@ -130,5 +130,5 @@ def _finish(store: ReadStore, piece: _Piece) -> Iterator[RecordedInfos]:
     if len(batches) > 1:
         order = np.empty(size, np.int32)
         order[np.concatenate([*(part.rows for part in found), left])] = np.arange(size)
-        columns = pa.concat_batches(batches).take(positions_column(order))
+        columns = pa.concat_batches(batches).take(build_array(order))
     yield RecordedInfos(columns=columns, modified_ms=piece.modified_ms)

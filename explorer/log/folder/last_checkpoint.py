@@ -89,6 +89,17 @@ def validate_hint(store: ReadStore, listing: LogListing) -> list[Problem]:
     # without a file: it is being replaced just now
     if hint.last is None or any(found.version == hint.version for found in listing.checkpoints):
         return []
+    if hint.last.version > (newest := listing.latest_version or 0):
+        return [
+            _problem(
+                f"The hint _last_checkpoint names version {hint.last.version}, and the newest "
+                f"version in the log is {newest}.",
+                "The newer commits and their checkpoint were removed, or the log was not copied "
+                "whole.",
+                "Restore them from a backup. If they never were, the next checkpoint replaces the "
+                "hint.",
+            )
+        ]
     return [
         _problem(
             f"The hint _last_checkpoint names version {hint.version}, which has no "
@@ -98,12 +109,12 @@ def validate_hint(store: ReadStore, listing: LogListing) -> list[Problem]:
     ]
 
 
-def _problem(problem: str, reason: str) -> Problem:
+def _problem(problem: str, reason: str, remedy: str = _REMEDY) -> Problem:
     return Problem(
         kind="checkpoint_unusable",
         problem=problem,
         reason=reason,
-        remedy=_REMEDY,
+        remedy=remedy,
         place=LAST_CHECKPOINT,
         spec=_SPEC,
     )

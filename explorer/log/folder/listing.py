@@ -167,8 +167,8 @@ class KeptListing:
         self._kept: tuple[FolderStamp, LogListing] | None = None
 
     @property
-    def nbytes(self) -> int:
-        """What keeping it costs."""
+    def held_bytes(self) -> int:
+        """What is kept takes so many bytes."""
         kept = self._kept
         return 0 if kept is None else _VERSION_BYTES * _num_versions(kept[1])
 
@@ -189,8 +189,8 @@ class KeptListing:
         self._kept = None if stamp is None else (stamp, listing)
         return listing
 
-    def forget(self) -> None:
-        """Keep nothing: what was listed turned out to be gone."""
+    def release(self) -> None:
+        """Give it back, or give it up: what was listed turned out to be gone."""
         self._kept = None
 
 

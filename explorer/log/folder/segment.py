@@ -6,9 +6,16 @@ No I/O: a listing in, a `LogSegment` out.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from explorer.errors import CorruptLogError, NotFoundError
+from explorer.errors import (
+    CorruptLogError,
+    DeltaError,
+    NotFoundError,
+    UnusableCheckpointError,
+)
 from explorer.log.folder.listing import CheckpointFiles, LogListing
 
 
@@ -43,8 +50,12 @@ def build_segment(listing: LogListing, version: int | None = None) -> LogSegment
     latest = listing.latest_version
     if latest is None:
         raise _empty_log(listing)
+    if version is None and newest_named(listing) != latest:
+        raise _incomplete(listing, newest_named(listing))
     wanted = latest if version is None else version
     if not _speaks_of(listing, wanted):
+        if any(found.version == wanted for found in listing.incomplete_checkpoints):
+            raise _incomplete(listing, wanted)
         raise _no_such_version(listing, wanted, latest)
     checkpoint = next(
         (found for found in reversed(listing.checkpoints) if found.version <= wanted),
@@ -55,6 +66,30 @@ def build_segment(listing: LogListing, version: int | None = None) -> LogSegment
     if missing:
         raise _gap(listing, wanted, missing)
     return LogSegment(version=wanted, checkpoint=checkpoint, commits=range(first, wanted + 1))
+
+
+def newest_named(listing: LogListing) -> int:
+    """The newest version that a commit or a checkpoint names, one that lacks parts too; the log
+    is not empty."""
+    newest = -1 if listing.latest_version is None else listing.latest_version
+    return max(newest, *(found.version for found in listing.incomplete_checkpoints), -1)
+
+
+def in_words(segment: LogSegment) -> str:
+    """What a version is put together from: `the checkpoint of version 10 and 5 commits`."""
+    number = len(segment.commits)
+    commits = "1 commit" if number == 1 else f"{number:,} commits"
+    if segment.checkpoint is None:
+        return commits
+    checkpoint = f"the checkpoint of version {segment.checkpoint.version}"
+    return f"{checkpoint} and {commits}" if number else checkpoint
+
+
+def needed_commits(listing: LogListing, version: int) -> list[range]:
+    """The commits that are missing between `version` and the newest checkpoint in the listing
+    that is not newer, or the beginning."""
+    starts = (found.version for found in listing.checkpoints if found.version <= version)
+    return missing_versions(listing.commits, max(starts, default=-1) + 1, version)
 
 
 def missing_versions(commits: tuple[int, ...], first: int, last: int) -> list[range]:
@@ -83,10 +118,21 @@ def _speaks_of(listing: LogListing, version: int) -> bool:
     )
 
 
-def _empty_log(listing: LogListing) -> NotFoundError:
-    held = "only files that are not part of a log" if listing.foreign else "no commit"
+def _incomplete(listing: LogListing, version: int) -> CorruptLogError:
+    missing = gaps_in_words(needed_commits(listing, version))
+    return CorruptLogError(
+        f"Version {version} cannot be put together, because its checkpoint lacks parts.",
+        reason=f"Without it commits are needed that are missing ({missing}).",
+        remedy=_RESTORE,
+        kind="log_gap",
+        spec="Multi-part checkpoint",
+    )
+
+
+def _empty_log(listing: LogListing) -> NotFoundError | CorruptLogError:
     if listing.incomplete_checkpoints:
-        held = "an incomplete checkpoint and no commit"
+        return _incomplete(listing, newest_named(listing))
+    held = "only files that are not part of a log" if listing.foreign else "no commit"
     return NotFoundError(
         "This table's log is empty.",
         reason=f"The folder _delta_log holds {held}.",
@@ -107,10 +153,39 @@ def _no_such_version(listing: LogListing, wanted: int, latest: int) -> NotFoundE
     )
 
 
-def _gap(listing: LogListing, wanted: int, missing: list[range]) -> CorruptLogError:
-    shown = ", ".join(
-        str(gap[0]) if len(gap) == 1 else f"{gap[0]} to {gap[-1]}" for gap in missing[:5]
+def gaps_in_words(missing: Sequence[range]) -> str:
+    """`3, 5 to 9`; the first few of many."""
+    shown = [str(gap[0]) if len(gap) == 1 else f"{gap[0]} to {gap[-1]}" for gap in missing[:5]]
+    return ", ".join(shown)
+
+
+_RESTORE: Final = (
+    "Restore the missing files from a backup, or ask for an older version by its number; "
+    "`inspect` shows the newest that can be read."
+)
+
+
+def no_other_way(
+    failed: UnusableCheckpointError, listing: LogListing, version: int, cause: DeltaError
+) -> UnusableCheckpointError:
+    """The error for a version whose checkpoint `failed`, and that what else is in the `listing`
+    does not lead to either: `cause` says why. That a store fails stays its own error."""
+    if failed.kind != UnusableCheckpointError.default_kind:
+        return failed
+    if missing := needed_commits(listing, version):
+        other = f"Without it commits are needed that are missing ({gaps_in_words(missing)})."
+    else:
+        other = f"The commits do not help: {cause.problem} {cause.reason}"
+    return UnusableCheckpointError(
+        f"Version {version} cannot be put together, because its checkpoint cannot be used.",
+        reason=f"{failed.problem} {failed.reason} {other}",
+        remedy=_RESTORE,
+        spec=failed.spec,
     )
+
+
+def _gap(listing: LogListing, wanted: int, missing: list[range]) -> CorruptLogError:
+    shown = gaps_in_words(missing)
     verb = "is" if len(missing) == 1 and len(missing[0]) == 1 else "are"
     also = " and no usable checkpoint covers them" if listing.checkpoints else ""
     return CorruptLogError(

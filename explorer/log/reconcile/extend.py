@@ -34,6 +34,7 @@ def extend_tail(newer: Tail, older: Tail) -> Tail:
         ),
         small=newer.small.over(older.small),
         problems=older.problems + newer.problems,
+        compactions=newer.compactions + older.compactions,
     )
 
 

@@ -10,11 +10,12 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import string_column
 from explorer.log.actions.keys import MAY_BE_ABSOLUTE
+from explorer.log.plain_arrays import EMPTY, in_one_piece
 from explorer.log.reconcile.tail import Tail
 from explorer.log.text_bytes import may_begin_with
 
 # scalars by way of an array: a plain string would make pyarrow import pandas
-_AT, _NUL, _NOTHING = (string_column(["@", "\0", ""])[at] for at in range(3))
+_AT, _NUL = (string_column(["@", "\0"])[at] for at in range(2))
 
 
 KEY_COLUMNS = ("path", "deletion_vector")
@@ -53,6 +54,11 @@ def keys_of(files: pa.Table) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, pa.string())
 
 
+def keys_of_paths(paths: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The keys of files without a vector: their paths in one form."""
+    return pa.chunked_array([_normalised(chunk) for chunk in paths.chunks], pa.string())
+
+
 def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
     """The keys of paths and, where there are any, vectors (struct as in `columns`)."""
     paths = _normalised(paths)
@@ -62,10 +68,10 @@ def keys_of_arrays(paths: pa.Array, vectors: pa.Array | None) -> pa.Array:
         pc.struct_field(vectors, name) for name in ("storage_type", "path_or_inline_dv", "offset")
     )
     suffix = pc.coalesce(
-        pc.binary_join_element_wise(_AT, pc.cast(offset, pa.string()), _NOTHING), _NOTHING
+        pc.binary_join_element_wise(_AT, pc.cast(offset, pa.string()), EMPTY), EMPTY
     )
     unique = pc.binary_join_element_wise(
-        pc.binary_join_element_wise(paths, kind, _NUL), inline, suffix, _NOTHING
+        pc.binary_join_element_wise(paths, kind, _NUL), inline, suffix, EMPTY
     )
     return pc.if_else(pc.is_valid(vectors), unique, paths)
 
@@ -107,7 +113,7 @@ def parts_of(
     values: pa.ChunkedArray, mask: pa.ChunkedArray
 ) -> Iterator[tuple[pa.Array, pa.BooleanArray]]:
     """The chunks of `values`, each with its part of a mask that is as long as they are."""
-    flags = mask.chunk(0) if mask.num_chunks == 1 else mask.combine_chunks()
+    flags = in_one_piece(mask)
     start = 0
     for chunk in values.chunks:
         yield chunk, flags.slice(start, len(chunk))

@@ -38,14 +38,16 @@ class Tail:
     """What a run of commits, or the JSON of a checkpoint, decides.
 
     `adds` and `removes` have the columns of `ADD_COLUMNS` and `REMOVE_COLUMNS`,
-    oldest first; no key stands twice. `sidecars`, and `checkpoint_versions` (what
-    `checkpointMetadata` says), mean nothing in commits.
+    oldest first; no key stands twice. `compactions` were read in the place of their commits.
+    `sidecars`, and `checkpoint_versions` (what `checkpointMetadata` says), mean nothing in
+    commits.
     """
 
     add_rows: ActionRows
     remove_rows: ActionRows
     small: SmallActions
     problems: tuple[Problem, ...] = ()
+    compactions: tuple[Compaction, ...] = ()
     sidecars: tuple[Any, ...] = ()
     checkpoint_versions: tuple[Any, ...] = ()
 
@@ -121,7 +123,8 @@ def _replay(store: ReadStore, newest_first: Sequence[Step], watch: Watch) -> Tai
             builder.read_compaction(data, step, columns)
         else:
             builder.read_commit(data, render_commit_name(step), columns)
-    return builder.build()
+    compactions = tuple(step for step in newest_first if isinstance(step, Compaction))
+    return replace(builder.build(), compactions=compactions)
 
 
 def _path(step: Step) -> str:

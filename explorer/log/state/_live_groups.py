@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import DELETION_VECTOR
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.record_counts import record_counts
-from explorer.log.checkpoint.parquet_part import FieldPath, ParquetPart
+from explorer.log.checkpoint.parquet_part import ParquetPart
 from explorer.log.reconcile.key_columns import GroupKeys
 from explorer.log.state._later_columns import LaterColumns
 from explorer.log.state.file_columns import FileColumns
+from explorer.protocol.actions import FieldPath
 
 NUM_RECORDS = "num_records"
 """The column that is made of statistics."""

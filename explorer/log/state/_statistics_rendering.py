@@ -14,7 +14,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import string_column
+from explorer.log.actions.columns import string_column, string_scalar
 from explorer.log.calendar_texts import render_calendar
 
 # scalars by way of an array: plain values would make pyarrow import pandas
@@ -35,7 +35,7 @@ def _render_struct(structs: pa.StructArray) -> pa.Array:
     pairs = []
     for field, values in zip(structs.type, structs.flatten(), strict=True):
         if (text := _render(values)) is not None:
-            name = string_column([f",{orjson.dumps(field.name).decode()}:"])[0]
+            name = string_scalar(f",{orjson.dumps(field.name).decode()}:")
             pair = pc.binary_join_element_wise(name, text, _NOTHING)
             pairs.append(pc.coalesce(pair, _NOTHING))
     inside = pc.binary_join_element_wise(*(pairs or [_NOTHING]), _NOTHING)

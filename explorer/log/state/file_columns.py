@@ -8,8 +8,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.reconcile.key_columns import parts_of
+from explorer.protocol.actions import FieldPath
 from explorer.storage.at_once import Answer
 
 

@@ -34,12 +34,12 @@ class KeyCache:
             return found[1]
 
     @property
-    def nbytes(self) -> int:
-        """What is held."""
+    def held_bytes(self) -> int:
+        """What is kept takes so many bytes."""
         return self._bytes
 
-    def clear(self) -> None:
-        """Hold nothing."""
+    def release(self) -> None:
+        """Give it back."""
         with self._lock:
             self._held.clear()
             self._bytes = 0

@@ -16,14 +16,14 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import COLUMNS
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.record_counts import record_counts
-from explorer.log.checkpoint.parquet_part import FieldPath, ParquetPart, open_part
+from explorer.log.checkpoint.parquet_part import ParquetPart, open_part
 from explorer.log.checkpoint.read import Checkpoint
 from explorer.log.reconcile.key_columns import (
     GroupKeys,
     decided_keys,
     find_keys,
     keys_of,
-    keys_of_arrays,
+    keys_of_paths,
     keys_of_rows,
 )
 from explorer.log.reconcile.tail import EMPTY_TAIL, Tail
@@ -40,6 +40,7 @@ from explorer.log.state._live_groups import (
 )
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.key_cache import KeyCache
+from explorer.protocol.actions import FieldPath
 from explorer.storage.at_once import Answer, Job, at_once, each
 from explorer.storage.ports import RangeStore, ReadStore, offers
 
@@ -343,7 +344,7 @@ class LogState:
         names = ["path", *wanted.stored]
         for rows, table, inner in live.part.stream_group(live.group, "add", names, wanted.further):
             paths = table.column("path")
-            keys = pa.chunked_array([keys_of_arrays(chunk, None) for chunk in paths.chunks])
+            keys = keys_of_paths(paths)
             mask = find_live(paths, keys, self._decided)
             masks += (pc.is_valid(paths) if mask is None else mask).chunks
             yield from only_live(assemble(wanted, rows, table, inner), rows, mask, later)

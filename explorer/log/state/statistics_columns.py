@@ -14,17 +14,17 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column
-from explorer.log.checkpoint.parquet_part import FieldPath
+from explorer.log.actions.columns import int64_scalar
+from explorer.log.plain_arrays import ZERO, in_one_piece
 from explorer.log.state._statistics_rendering import render_statistics
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.log.statistics.statistics_values import drop_overflow, fit_values, parse_times
-from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.actions import FieldPath, Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.known_properties import INDEXED_COLUMNS, STATS_COLUMNS, MappingMode
-from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, parse_schema
+from explorer.protocol.schema import VOID, DataType, DecimalType, PrimitiveType, parse_schema
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields
 
 PARSED: Final = "stats_parsed"
@@ -49,7 +49,7 @@ _BOUNDED: Final = frozenset(
         "timestamp_ntz",
     }
 )
-_ZERO, _NO_COUNT = (int64_column([0, None])[at] for at in range(2))
+_NO_COUNT = int64_scalar(None)
 
 
 class StatisticsStruct:
@@ -80,7 +80,9 @@ class StatisticsStruct:
         """The statistics of `files`, which were read with `stats` and `leaves`: null for
         those that have none, or none that can be read."""
         held = {
-            path[1:]: _joined(values) for path, values in files.leaves.items() if path[0] == PARSED
+            path[1:]: in_one_piece(values)
+            for path, values in files.leaves.items()
+            if path[0] == PARSED
         }
         texts = self._texts(files, held)
         wanted = {path: _as_written(kind) for path, kind in self._kinds.items()}
@@ -105,10 +107,10 @@ class StatisticsStruct:
         """The JSON of the files whose columns do not say everything."""
         counts = held.get(_NUM_RECORDS)
         if counts is None or any(path not in held for path in self._kinds if path != _TIGHT):
-            return _joined(files.column("stats"))
+            return in_one_piece(files.column("stats"))
         if counts.null_count == 0:
             return pa.nulls(len(counts), pa.string())
-        texts = _joined(files.column("stats"))
+        texts = in_one_piece(files.column("stats"))
         return pc.if_else(counts.is_null(), texts, pa.nulls(len(texts), texts.type))
 
     def _column(
@@ -128,7 +130,7 @@ class StatisticsStruct:
             found.append(_from_json(parsed[name], kind))
         values = pc.coalesce(*found) if len(found) > 1 else found[0]
         if path[0] in {_NUM_RECORDS[0], _NULL_COUNT}:
-            return pc.if_else(pc.less(values, _ZERO), _NO_COUNT, values)
+            return pc.if_else(pc.less(values, ZERO), _NO_COUNT, values)
         return values
 
 
@@ -165,7 +167,7 @@ def all_statistics(protocol: Protocol, metadata: Metadata) -> StatisticsStruct:
 def complete_statistics(files: FileColumns, held: StatisticsStruct) -> FileColumns:
     """The same files, which were read with `stats` and the leaves of `held`, with the JSON
     of all statistics: as it stands, and rendered where a checkpoint has columns alone."""
-    texts = _joined(files.column("stats"))
+    texts = in_one_piece(files.column("stats"))
     if not texts.null_count or not files.leaves:
         return files
     texts = pc.coalesce(texts, render_statistics(held.build(files)))
@@ -178,7 +180,7 @@ def _places(metadata: Metadata) -> list[FieldPlace]:
     return [
         place
         for place in leaf_fields(parse_schema(metadata.schema_string))
-        if (place.depth or place.field.name not in partitions) and not _is_void(place)
+        if (place.depth or place.field.name not in partitions) and place.field.data_type != VOID
     ]
 
 
@@ -191,10 +193,6 @@ def _named_columns(named: str) -> dict[str, str]:
 def _ways_to(place: FieldPlace) -> set[str]:
     """The names of a column and of the structs that it is in, in small letters."""
     return {".".join(place.names[: depth + 1]).lower() for depth in range(len(place.names))}
-
-
-def _is_void(place: FieldPlace) -> bool:
-    return place.field.data_type == PrimitiveType(name="void")
 
 
 def _has_bounds(kind: DataType) -> bool:
@@ -220,10 +218,6 @@ def _from_json(values: pa.Array, kind: pa.DataType) -> pa.Array:
     # a number that the type does not hold bounds nothing
     narrow = pc.cast(values, kind, safe=False)
     return pc.if_else(pc.equal(pc.cast(narrow, values.type), values), narrow, pa.nulls(1, kind)[0])
-
-
-def _joined(values: pa.ChunkedArray) -> pa.Array:
-    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
 
 
 def _mask(places: Iterable[int], count: int) -> pa.Array:

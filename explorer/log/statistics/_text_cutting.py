@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.log.actions.columns import positions_column
-from explorer.log.json_tokens import Flags
+from explorer.log.plain_arrays import Flags, build_array
 from explorer.log.statistics._text_shape import Anchors, TextShape
+from explorer.log.text_bytes import offsets_of
 
 Rows = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int32]
@@ -34,7 +34,7 @@ class TextBatch:
     @classmethod
     def of(cls, texts: pa.Array) -> TextBatch:
         """The bytes of texts that may be part of a longer array."""
-        offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+        offsets = offsets_of(texts)
         starts = offsets - offsets[0]
         return cls(data=texts.buffers()[2].slice(int(offsets[0]), int(starts[-1])), starts=starts)
 
@@ -138,7 +138,7 @@ class CutTexts:
         return np.arange(self.num_texts, dtype=np.int32) * np.int32(self.width)
 
     def _take(self, places: Places) -> pa.Array:
-        return self.pieces.take(positions_column(places))
+        return self.pieces.take(build_array(places))
 
 
 def flag_literals(cut: CutTexts, shape: TextShape) -> Flags:

@@ -11,12 +11,13 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from explorer.log.statistics.single_text import FieldPath, without_duplicates
+from explorer.protocol.actions import FieldPath
+from explorer.protocol.hooked_json import refuse_constant, without_duplicates
 
 # a string, a brace, or a number or word, where there are no escapes
 _TOKEN: Final = re.compile(rb'"[^"]*"|[{}]|[^"{}:, ]+')
@@ -77,16 +78,12 @@ def parse_shape(text: str) -> TextShape | None:
             text,
             parse_int=str,  # not asked for, and Python would mind very long ones
             parse_float=str,
-            parse_constant=_refuse,
+            parse_constant=refuse_constant,
             object_pairs_hook=without_duplicates,
         )
         return _build(text.encode()) if isinstance(body, dict) and body else None
     except (ValueError, RecursionError):
         return None
-
-
-def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from explorer.log.json_tokens import Flags, flags_of, mask_of
+from explorer.log.plain_arrays import Flags, Numbers, build_array, read_flags
+from explorer.log.text_bytes import offsets_of
 
 _DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _MOMENT: Final = re.compile(_DATE + r"[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z?)")
@@ -43,12 +44,11 @@ def read_alike(texts: pa.Array, kind: pa.DataType) -> pa.Array | None:
         return None
     values, exist = (_days if pa.types.is_date(kind) else _moments)(digits)
     if present is not texts:
-        known = flags_of(texts.is_valid())
+        known = read_flags(texts.is_valid())
         spread, flags = np.zeros(len(texts), values.dtype), np.zeros(len(texts), np.bool_)
         spread[known], flags[known] = values, exist
         values, exist = spread, flags
-    bits = None if exist.all() else mask_of(exist).buffers()[1]
-    return pa.Array.from_buffers(kind, len(texts), [bits, pa.py_buffer(values)])
+    return build_array(values, None if exist.all() else ~exist).view(kind)
 
 
 def _has_form(text: str, kind: pa.DataType) -> bool:
@@ -60,7 +60,7 @@ def _has_form(text: str, kind: pa.DataType) -> bool:
 
 def _digits_of(texts: pa.Array, form: str) -> _Digits | None:
     """The digits of texts, none of them null; None where not all have this form."""
-    offsets = np.frombuffer(texts.buffers()[1], np.int32, len(texts) + 1, texts.offset * 4)
+    offsets = offsets_of(texts)
     size = len(form)
     if (np.diff(offsets) != size).any():
         return None
@@ -97,7 +97,7 @@ def _days(digits: _Digits) -> tuple[_Numbers, Flags]:
     return days, (known == month) & (day > 0) & (days < firsts.take(number))
 
 
-def _moments(digits: _Digits) -> tuple[npt.NDArray[np.int64], Flags]:
+def _moments(digits: _Digits) -> tuple[Numbers, Flags]:
     """Microseconds since 1970, and which of them there are."""
     days, exist = _days(digits)
     hour, minute, second = (_number(digits, at, at + 2) for at in (11, 14, 17))

@@ -14,10 +14,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from explorer.log.json_tokens import Flags, build_column, flag_fitting, flag_unescaped, mask_of
+from explorer.log.json_tokens import build_column, flag_fitting, flag_unescaped
+from explorer.log.plain_arrays import Flags, build_array
 from explorer.log.statistics._text_cutting import CutTexts, Rows, TextBatch, flag_literals, only
 from explorer.log.statistics._text_shape import TextShape, parse_shape
-from explorer.log.statistics.single_text import FieldPath, Leaves
+from explorer.log.statistics.single_text import Leaves
+from explorer.protocol.actions import FieldPath
 
 # fewer of one shape are not worth it
 _FEWEST = 256
@@ -176,9 +178,9 @@ def _columns(rows: Rows, cut: CutTexts, plan: _Plan) -> UniformTexts:
         fits &= _in_every(flag_fitting(tokens, group.kind), len(group.slots))
     if not fits.all():
         rows = rows[fits]
-        quoted = {path: values.filter(mask_of(fits)) for path, values in quoted.items()}
+        quoted = {path: values.filter(build_array(fits)) for path, values in quoted.items()}
         bare = [
-            tokens.filter(mask_of(np.tile(fits, len(group.slots))))
+            tokens.filter(build_array(np.tile(fits, len(group.slots))))
             for group, tokens in zip(plan.bare, bare, strict=True)
         ]
     size = len(rows)

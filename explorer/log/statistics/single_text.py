@@ -15,7 +15,9 @@ from typing import Any, Final, Literal, TypeAlias
 import orjson
 import pyarrow as pa
 
-FieldPath: TypeAlias = tuple[str, ...]
+from explorer.protocol.actions import FieldPath
+from explorer.protocol.hooked_json import without_duplicates
+
 Leaves: TypeAlias = Mapping[FieldPath, pa.DataType]
 """The way to a value by names of the log, and its type."""
 
@@ -66,14 +68,6 @@ def read_one(text: str, leaves: Leaves) -> dict[FieldPath, Any]:
     `RecursionError` or `ArithmeticError` where a value cannot be meant."""
     body = json.loads(text, parse_float=Decimal, object_pairs_hook=without_duplicates)
     return {path: _value(body, path, kind) for path, kind in leaves.items()}
-
-
-def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON; raises `ValueError` where a name stands twice in it."""
-    body = dict(pairs)
-    if len(body) < len(pairs):
-        raise ValueError("a key stands twice")
-    return body
 
 
 def _checks(leaves: Leaves) -> _Checks:

@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,17 +23,19 @@ from explorer.log.actions.columns import (
     int32_column,
     int64_column,
     string_column,
+    string_scalar,
 )
+from explorer.log.plain_arrays import build_array
 from explorer.log.statistics._uniform_texts import read_uniform
 from explorer.log.statistics.single_text import (
     TINY_NUMBER,
-    FieldPath,
     Leaves,
     holds_decimals,
     read_one,
     repeats_names,
     sort_out,
 )
+from explorer.protocol.actions import FieldPath
 
 # small enough to stay in a processor's cache, where it is twice as fast
 _AT_ONCE = 8192
@@ -50,7 +51,7 @@ _BUILDERS = {
 """Without `pyarrow.array`, which would import pandas."""
 
 # a scalar by way of an array: a plain value would make pyarrow import pandas
-_LINE_END = string_column(["\n"])[0]
+_LINE_END = string_scalar("\n")
 # what Spark writes where JSON has no number; a bound of this kind bounds nothing
 _NO_NUMBER = r':\s*"(NaN|-?Infinity)"'
 
@@ -131,10 +132,10 @@ def _read(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:
     pieces = [part.columns for part in parts]
     bad: tuple[int, ...] = ()
     if len(left):
-        others = _read_any(texts.take(_indices(left)), 0, leaves)
+        others = _read_any(texts.take(build_array(left)), 0, leaves)
         pieces.append(others.columns)
         bad = tuple(start + int(left[at]) for at in others.bad)
-    order = _indices(np.argsort(np.concatenate([*(part.rows for part in parts), left])))
+    order = build_array(np.argsort(np.concatenate([*(part.rows for part in parts), left])))
     columns = {
         path: pa.concat_arrays([piece[path] for piece in pieces]).take(order) for path in leaves
     }
@@ -147,10 +148,6 @@ def _read_few(texts: Sequence[str], start: int, leaves: Leaves) -> ParsedTexts:
         path: _BUILDERS[kind]([row.get(path) for row in rows]) for path, kind in leaves.items()
     }
     return ParsedTexts(columns=columns, bad=tuple(start + at for at in bad))
-
-
-def _indices(places: npt.NDArray[np.int64]) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])
 
 
 def _read_any(texts: pa.Array, start: int, leaves: Leaves) -> ParsedTexts:

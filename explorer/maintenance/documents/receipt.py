@@ -8,7 +8,10 @@ from typing import Any, Literal, get_args
 
 from explorer.errors import Problem
 
-FORMAT = 1
+FORMAT = 2
+"""Of the document; in those of format 1, which are read as they are, steps have no `id`."""
+
+_READABLE = frozenset({1, FORMAT})
 
 Status = Literal["completed", "partly", "cancelled", "refused", "failed"]
 """`refused`: nothing was changed, because a guard forbids it, the approval does not fit or
@@ -43,9 +46,10 @@ class StepReceipt:
     were `refused` because they are no longer what was planned, or `failed`.
 
     `num_bytes` counts what was done. `result` is what the step made known, such as the
-    version of its commit.
+    version of its commit. `id` is that of the step in its plan, empty in format 1.
     """
 
+    id: str = ""
     kind: str
     status: StepStatus
     planned: int
@@ -104,7 +108,7 @@ class Receipt:
 def parse_receipt(document: Mapping[str, Any]) -> Receipt:
     """The receipt of a document; raises `KeyError`, `TypeError` or `ValueError` else, also
     where a value is not of its kind, as after a change by hand."""
-    if document["format"] != FORMAT:
+    if document["format"] not in _READABLE:
         raise ValueError(f"format {document['format']}")
     body = {key: value for key, value in document.items() if key not in {"format", "id"}}
     _check(list | tuple, document["steps"], document["checks"])
@@ -135,7 +139,7 @@ def _parse_step(document: Mapping[str, Any]) -> StepReceipt:
     _check(list | tuple, document["exceptions"])
     exceptions = tuple(_parse_exception(found) for found in document["exceptions"])
     step = StepReceipt(**{**document, "exceptions": exceptions})
-    _check(str, step.kind)
+    _check(str, step.id, step.kind)
     _check(int, *(getattr(step, name) for name in COUNTS))
     _check(dict | None, step.result)
     _check_word(step.status, get_args(StepStatus))

@@ -3,6 +3,10 @@
     plans/DIGEST.json, plans/DIGEST.arrow     a plan and its file list
     receipts/ID.json                          what became of it
     runs/DIGEST.journal                       how far an execution has come
+    format.json                               the format of all this
+
+A folder without a format was left by a release that wrote format 1: its documents stay as they
+are, and new ones lie beside them. One of a later format is refused, and nothing is written there.
 
 Every file is written beside its place, then renamed, and is for its owner alone. None
 holds credentials: a table is named by the place that may be shown.
@@ -16,14 +20,27 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 import pyarrow as pa
 
-from explorer.errors import DeltaError, InvalidArgumentError, NotFoundError, StorageError
+from explorer.errors import (
+    ConflictError,
+    DeltaError,
+    InvalidArgumentError,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+)
+from explorer.maintenance.documents.older_plan import (
+    OLDEST_FORMAT,
+    CommitOf,
+    older_plan,
+)
 from explorer.maintenance.documents.receipt import LATEST_MS, Receipt, parse_receipt
-from explorer.maintenance.plan.plan import Plan, digest_document, parse_plan
+from explorer.maintenance.plan.newer_commits import find_own_commit
+from explorer.maintenance.plan.plan import FORMAT, Plan, digest_document, parse_plan
 from explorer.protocol.unicode_text import with_encodable_texts
 from explorer.storage.local_file import read_local_file
 from explorer.table.table import Table
@@ -40,7 +57,7 @@ largest that a table of ten million files has led to."""
 _UNREADABLE = (AttributeError, KeyError, OSError, TypeError, ValueError)
 """What comes of a document that is missing, or was changed by hand."""
 
-Document = TypeVar("Document")
+_FORMAT_FILE = "format.json"
 
 
 def default_state_dir() -> Path:
@@ -78,33 +95,60 @@ class StateFolder:
         self._write(f"{name}.arrow", sink.getvalue())
         self._write(f"{name}.json", orjson.dumps(plan.document))
 
-    def load_plan(self, digest: str) -> Plan:
+    def load_plan(self, digest: str, table: Table | None = None) -> Plan:
         """The plan with this digest, or the only one whose digest begins with it (twelve
         characters or more).
 
         Raises `NotFoundError` where there is none, `InvalidArgumentError` where several fit or
-        the document is no longer what was saved.
+        the document is no longer what was saved, and `ConflictError` (`plan_stale`) for a plan
+        that another release made; `table` is the one whose log is asked how far that came.
         """
-        full = self._find(digest)
+        document = self.load_document(digest)
+        full = str(document["digest"])
+        match document.get("format"):
+            case int(found) if found == OLDEST_FORMAT:
+                journal = self.read_journal(full)
+                raise older_plan(full, document, journal, _commit_of(document, table))
+            case int(found) if found > FORMAT:
+                raise _later_plan(full)
+            case _:
+                pass
         try:
-            document = orjson.loads(self._read(f"plans/{full}.json"))
-            # from the file, and not from its bytes: one that is no list is not read whole
-            with (
-                pa.OSFile(os.fspath(self.place / f"plans/{full}.arrow")) as file,
-                pa.ipc.open_file(file) as reader,
-            ):
-                plan = parse_plan(document, reader.read_all())
-            intact = plan.digest == full
+            plan = parse_plan(document, self.load_files(full))
         except (*_UNREADABLE, pa.ArrowException) as error:
             raise _altered(full) from error
-        if not intact:
+        if plan.digest != full:
             raise _altered(full)
         return plan
 
+    def load_document(self, digest: str) -> dict[str, Any]:
+        """The document of a plan of any format, with its whole `digest`, and a `note` where
+        another release made it; `digest` and what is raised as in `load_plan`."""
+        full = self._find(digest)
+        try:
+            found = orjson.loads(self._read(f"plans/{full}.json"))
+            intact = digest_document(found) == full and _can_be_listed(found)
+        except _UNREADABLE as error:
+            raise _altered(full) from error
+        if not intact:
+            raise _altered(full)
+        return _with_note(full, found)
+
+    def load_files(self, digest: str) -> pa.Table:
+        """The file list of the plan with this whole digest; raises `OSError` or
+        `pyarrow.ArrowException` where it cannot be read."""
+        # from the file, and not from its bytes: one that is no list is not read whole
+        with (
+            pa.OSFile(os.fspath(self.place / f"plans/{digest}.arrow")) as file,
+            pa.ipc.open_file(file) as reader,
+        ):
+            return reader.read_all()
+
     def list_plans(self) -> list[dict[str, Any]]:
-        """The documents of all plans, newest first, each with its `digest`; of one that is no
-        longer what was saved only that, its place as it says it, and `altered`. The file lists,
-        which may be long, are not looked at."""
+        """The documents of all plans of any format, newest first, each with its `digest`, and a
+        `note` where another release made it; of one that is no longer what was saved only that,
+        its place as it says it, and `altered`. The file lists, which may be long, are not looked
+        at."""
         found = [
             _listed_plan(place, data)
             for place, data in self._files("plans")
@@ -196,7 +240,35 @@ class StateFolder:
         finally:
             os.close(descriptor)
 
+    def _known_format(self) -> int:
+        """The format of this folder; raises `UnsupportedError` where a later release keeps its
+        documents here, and `InvalidArgumentError` where nobody can tell."""
+        found: Any = None
+        try:
+            found = _parse_object(self._read_any(_FORMAT_FILE)).get("format")
+        except (FileNotFoundError, NotADirectoryError):
+            return OLDEST_FORMAT
+        except OSError:
+            pass
+        if type(found) is not int or found < OLDEST_FORMAT:
+            raise InvalidArgumentError(
+                f"The state folder {self.place} cannot be used.",
+                reason=f"Its {_FORMAT_FILE} is not what was saved, so that the format of its "
+                "documents is unknown.",
+                remedy=f'Write {{"format":{FORMAT}}} into it, or name another folder with '
+                "--state-dir.",
+            )
+        if found > FORMAT:
+            raise UnsupportedError(
+                f"The state folder {self.place} belongs to a later release.",
+                reason=f"Its documents have format {found}, and this release knows those up to "
+                f"{FORMAT}; nothing is read from it or written to it.",
+                remedy="Use that release, or name another folder with --state-dir.",
+            )
+        return found
+
     def _find(self, digest: str) -> str:
+        self._known_format()
         if _DIGEST.fullmatch(digest):
             if (self.place / f"plans/{digest}.json").is_file():
                 return digest
@@ -218,6 +290,7 @@ class StateFolder:
 
     def _files(self, folder: str) -> Iterator[tuple[Path, bytes]]:
         """What each document of a folder holds; nothing where it cannot be read."""
+        self._known_format()
         place = self.place / folder
         if not place.is_dir():
             return
@@ -228,16 +301,27 @@ class StateFolder:
             yield file, data
 
     def _read(self, name: str) -> bytes:
+        self._known_format()
+        return self._read_any(name)
+
+    def _read_any(self, name: str) -> bytes:
         return read_local_file(self.place / name, _LARGEST)
 
     def _prepare(self, name: str) -> Path:
+        """The place of a document that is about to be written, whose folder is there; this
+        folder says its format from then on."""
+        is_older = self._known_format() < FORMAT
         place = self.place / name
         with _speaking_of(self.place):
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if is_older:
+            self._replace(self.place / _FORMAT_FILE, orjson.dumps({"format": FORMAT}))
         return place
 
     def _write(self, name: str, data: bytes | pa.Buffer) -> None:
-        place = self._prepare(name)
+        self._replace(self._prepare(name), data)
+
+    def _replace(self, place: Path, data: bytes | pa.Buffer) -> None:
         beside = place.with_name(f".{place.name}.{os.urandom(8).hex()}")
         with _speaking_of(self.place):
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -289,7 +373,7 @@ def _listed_plan(place: Path, data: bytes) -> dict[str, Any]:
         and _can_be_listed(document)
         and place.with_suffix(".arrow").is_file()
     ):
-        return {"digest": digest, **document}
+        return _with_note(digest, document)
     subject = document.get("subject")
     uri = subject.get("uri") if isinstance(subject, dict) else None
     return {
@@ -300,6 +384,18 @@ def _listed_plan(place: Path, data: bytes) -> dict[str, Any]:
         "subject": {"uri": uri if isinstance(uri, str) else ""},
         "summary": "The document is not what was saved, and cannot be used.",
     }
+
+
+def _with_note(digest: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with its digest and the note on its format, whatever it says of either."""
+    found = {"digest": digest, **document} | {"digest": digest}
+    found.pop("note", None)
+    match document.get("format"):
+        case int(form) if form == OLDEST_FORMAT:
+            found["note"] = "Made by an older release: plan again."
+        case int(form) if form > FORMAT:
+            found["note"] = "Made by a later release."
+    return found
 
 
 def _can_be_listed(document: Mapping[str, Any]) -> bool:
@@ -334,6 +430,37 @@ def _unknown(what: str, name: str) -> NotFoundError:
         reason=f"The state folder holds no {what} of that name.",
         remedy=f"`delta-explorer {what}s` lists them; --state-dir names another folder.",
         kind="plan_not_found",
+    )
+
+
+def _commit_of(document: Mapping[str, Any], table: Table | None) -> CommitOf | None:
+    """What finds the commits of a plan in the log of its table; None for another one."""
+    anchor = document.get("anchor")
+    after = anchor.get("version") if isinstance(anchor, dict) else None
+    if table is None or table.uri != document["subject"]["uri"] or type(after) is not int:
+        return None
+
+    def find(transaction_id: str) -> int | None:
+        made = find_own_commit(table.store, after, transaction_id)
+        commits = table.listing().commits
+        newer = range(after + 1, max((*commits, after)) + 1)
+        if made is None and not set(commits).issuperset(newer):
+            raise NotFoundError(
+                "Commits after the plan are gone.",
+                reason="The log was cleaned up since.",
+                remedy="Look at the history.",
+            )
+        return made
+
+    return find
+
+
+def _later_plan(digest: str) -> DeltaError:
+    return ConflictError(
+        f"The plan {digest[:_PREFIX]} was made by a later release.",
+        reason="Its format is not known here.",
+        remedy="Carry it out with that release, or make the plan again.",
+        kind="plan_stale",
     )
 
 

@@ -10,7 +10,7 @@ checkpoints that nobody may remove alone, or waiting until those versions are go
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid4, uuid5
 
 import orjson
@@ -25,20 +25,31 @@ from explorer.maintenance.features.drop_rules import (
     check_droppable,
     switched_off,
 )
-from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
+from explorer.maintenance.plan.after_commit import checksum_of, with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.guards import in_words
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import (
+    Commit,
+    CommitBasis,
+    CommitRecord,
+    Step,
+    TakenRowIds,
+    ValidateTraces,
+    VectorTombstones,
+    WriteCheckpoint,
+)
 from explorer.maintenance.steps.commit_files import vector_tombstones
-from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.commit_json import render_action
+from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.evolution import dependents, with_features, without_feature
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import DROP_FEATURE_RETENTION
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 _BARRIERS: Final = 3
 """Checkpoints before the protocol changes: delta-spark tries so many older ones where it
@@ -71,7 +82,8 @@ def plan_drop_feature(  # noqa: PLR0913  # what goes, who looks on, what makes i
     _check(look, name, truncate_history=truncate_history)
     drop = _Drop(look=look, name=name, truncate_history=truncate_history, seed=seed or uuid4())
     plan = drop.plan()
-    commit = next((step for step in plan.steps if step.arguments.get("actions")), None)
+    commits = (step for step in plan.steps if isinstance(step, Commit))
+    commit = next((step for step in commits if step.actions), None)
     if plan.refusals or commit is None:
         return plan
     return replace(plan, verdicts=(*plan.verdicts, judge_commit(plan, table, commit)))
@@ -123,7 +135,10 @@ class _Drop:
             return self._first_step()
         trace = find_newest_trace(self.look, self.name) if self.truncate_history else None
         if trace is not None:
-            least = in_words(DROP_FEATURE_RETENTION.value_of(snapshot.metadata.configuration))
+            configuration = snapshot.metadata.configuration
+            least = in_words(DROP_FEATURE_RETENTION.value_of(configuration))
+            if (unread := DROP_FEATURE_RETENTION.unread_in(configuration)) is not None:
+                least = f"a time that nobody can tell ({unread})"
             obstacles.append(
                 Obstacle(
                     message=f"The history still uses {self.name}: of version {trace.version} "
@@ -141,25 +156,29 @@ class _Drop:
         rule = DROP_RULES[self.name]
         off = rule.switched_off(snapshot.metadata.configuration)
         files = self._files_with_row_ids()
-        actions = [render_action(without_feature(snapshot.protocol, self.name))]
+        actions: list[Protocol | Metadata | DomainMetadata] = [
+            without_feature(snapshot.protocol, self.name)
+        ]
         if off:
-            actions.append(render_action(switched_off(snapshot.metadata, off)))
+            actions.append(switched_off(snapshot.metadata, off))
         # domains are written while there is their feature, and not together with its end
-        before = self._without_domains() if self.name == "domainMetadata" else []
-        if not before:
-            actions += [render_action(domain) for domain in rule.domains(snapshot)]
-        commit = commit_step(
-            "DROP FEATURE",
+        cleanup = self._without_domains() if self.name == "domainMetadata" else None
+        validation = self._validation
+        before: tuple[Step, ...] = () if cleanup is None else (cleanup, validation)
+        if cleanup is None:
+            actions += rule.domains(snapshot)
+        commit = Commit(
+            id="commit",
             reason=f"Writers need not know {self.name} any more.",
-            transaction_id=self._transaction_id,
-            parameters=self._parameters,
-            metrics={},
-            reads="every row" if self.name == "rowTracking" else "metadata",
-            actions=[dict(action) for action in actions],
-            files={"take_row_ids": True, "num_files": files.num_rows} if files.num_rows else None,
             num_files=files.num_rows,
-            upon_step=len(before) - 1 if before else None,
-            dropped_feature=self.name,
+            record=self._record,
+            basis=CommitBasis(
+                reads="every row" if self.name == "rowTracking" else "metadata",
+                upon=None if cleanup is None else validation,
+                dropped_feature=self.name,
+            ),
+            actions=tuple(actions),
+            files=TakenRowIds() if files.num_rows else None,
         )
         text = f"Drops {self.name}: writers who do not know it can write the table again."
         lost = {
@@ -168,7 +187,7 @@ class _Drop:
             "inCommitTimestamp": " Times of later versions are those of their files.",
         }.get(self.name, "")
         configuration = snapshot.metadata.configuration
-        after = with_checksum_and_checkpoint(commit, len(before), configuration, self.seed)
+        after = with_checksum_and_checkpoint(commit, configuration, self.seed)
         plan = self._plan(f"{text}{lost}", (*before, *after), obstacles)
         if not files.num_rows:
             return plan
@@ -183,19 +202,21 @@ class _Drop:
         off = DROP_RULES[self.name].switched_off(snapshot.metadata.configuration)
         metadata = switched_off(snapshot.metadata, off)
         told = {item: value for item, value in off.items() if value is not None}
-        parameters: dict[str, Any] = {
+        parameters: dict[str, str | bool] = {
             "properties": orjson.dumps(told or sorted(off), option=orjson.OPT_SORT_KEYS).decode()
         }
         if not told:
             parameters["ifExists"] = True
-        commit = commit_step(
-            "SET TBLPROPERTIES" if told else "UNSET TBLPROPERTIES",
+        commit = Commit(
+            id="commit",
             reason=f"Nobody begins to use {self.name} any more.",
-            transaction_id=str(uuid5(self.seed, "off")),
-            parameters=parameters,
-            metrics={},
-            reads="metadata",
-            actions=[dict(render_action(metadata))],
+            record=CommitRecord(
+                operation="SET TBLPROPERTIES" if told else "UNSET TBLPROPERTIES",
+                transaction_id=str(uuid5(self.seed, "off")),
+                parameters=parameters,
+            ),
+            basis=CommitBasis(reads="metadata"),
+            actions=(metadata,),
         )
         left = snapshot.num_deletion_vectors if self.name == "deletionVectors" else 0
         then = "optimize --purge, then drop-feature again" if left else "drop-feature again"
@@ -206,11 +227,8 @@ class _Drop:
             "writers to know checkpointProtection; or, with --truncate-history, the feature goes "
             "once all history that speaks of it was cleaned up."
         )
-        steps = [
-            *with_checksum_and_checkpoint(commit, 0, metadata.configuration, self.seed)[:2],
-            self._checkpoint(0),
-        ]
-        return self._plan(summary, tuple(steps), [])
+        steps = (commit, checksum_of(commit), self._checkpoint(commit))
+        return self._plan(summary, steps, [])
 
     def _second_step(self, obstacles: list[Obstacle], trace: Trace | None) -> Plan:
         """The protocol no longer asks for the feature."""
@@ -220,28 +238,22 @@ class _Drop:
         if protects:
             before += self._tombstones()
             for number in range(_BARRIERS):
-                before.append(self._barrier(number))
-                before.append(self._checkpoint(len(before) - 1))
+                barrier = self._barrier(number)
+                before += [barrier, self._checkpoint(barrier)]
         protocol = without_feature(snapshot.protocol, self.name)
         if protects:
             protocol = with_features(protocol, [_PROTECTION])
-        actions = [render_action(protocol), render_action(snapshot.metadata)]
-        commit = commit_step(
-            "DROP FEATURE",
+        validation = self._validation
+        commit = Commit(
+            id="commit",
             reason=f"Readers and writers need not know {self.name} any more.",
-            transaction_id=self._transaction_id,
-            parameters=self._parameters,
-            metrics={},
-            reads="every row",
-            actions=[dict(action) for action in (actions if protects else actions[:1])],
-            upon_step=len(before),
-            dropped_feature=self.name,
+            record=self._record,
+            basis=CommitBasis(reads="every row", upon=validation, dropped_feature=self.name),
+            actions=(protocol, snapshot.metadata) if protects else (protocol,),
             protects_history=protects,
         )
-        at = len(before) + 1
-        configuration = snapshot.metadata.configuration
-        after = with_checksum_and_checkpoint(commit, at, configuration, self.seed)[:2]
-        steps = (*before, self._validation, *after, self._checkpoint(at))
+        after = (commit, checksum_of(commit), self._checkpoint(commit))
+        steps = (*before, validation, *after)
         summary = (
             f"Second of two steps: drops {self.name}, so that readers and writers who do not know "
             f"it can use the table again. {self._history(trace)}"
@@ -262,36 +274,37 @@ class _Drop:
             "would have to be cleaned up first. Without cutting the history there is no wait."
         )
 
-    def _without_domains(self) -> list[Step]:
+    def _without_domains(self) -> Commit | None:
         domains = DROP_RULES[self.name].domains(self.look.snapshot)
         if not domains:
-            return []
-        commit = commit_step(
-            "DOMAIN METADATA CLEANUP",
+            return None
+        return Commit(
+            id="domains",
             reason="What is configured in the log has no place without the feature.",
-            transaction_id=str(uuid5(self.seed, "domains")),
-            parameters={"domainMetadataRemovedCount": len(domains)},
-            metrics={},
-            reads="metadata",
-            actions=[dict(render_action(domain)) for domain in domains],
+            record=CommitRecord(
+                operation="DOMAIN METADATA CLEANUP",
+                transaction_id=str(uuid5(self.seed, "domains")),
+                parameters={"domainMetadataRemovedCount": len(domains)},
+            ),
+            basis=CommitBasis(reads="metadata"),
+            actions=tuple(domains),
         )
-        return [commit, self._validation]
 
     @property
-    def _transaction_id(self) -> str:
-        return str(uuid5(self.seed, "drop"))
-
-    @property
-    def _validation(self) -> Step:
-        return Step(
-            kind="validate_traces",
+    def _validation(self) -> ValidateTraces:
+        return ValidateTraces(
+            id="validation",
             reason=f"Nothing of {self.name} may be left in the newest version.",
-            arguments={"feature": self.name, "for_transaction": self._transaction_id},
+            feature=self.name,
         )
 
     @property
-    def _parameters(self) -> dict[str, Any]:
-        return {"featureName": self.name, "truncateHistory": self.truncate_history}
+    def _record(self) -> CommitRecord:
+        return CommitRecord(
+            operation="DROP FEATURE",
+            transaction_id=str(uuid5(self.seed, "drop")),
+            parameters={"featureName": self.name, "truncateHistory": self.truncate_history},
+        )
 
     def _tombstones(self) -> list[Step]:
         if self.name != "deletionVectors":
@@ -300,38 +313,37 @@ class _Drop:
         if not number:
             return []
         return [
-            commit_step(
-                "Deletion Vector Tombstones",
+            Commit(
+                id="tombstones",
                 reason="Who does not know vectors would take their files for strays, and old "
                 "versions need them.",
-                transaction_id=str(uuid5(self.seed, "tombstones")),
-                parameters={},
-                metrics={},
-                reads="metadata",
-                files={"vector_tombstones": True},
                 num_files=number,
+                record=CommitRecord(
+                    operation="Deletion Vector Tombstones",
+                    transaction_id=str(uuid5(self.seed, "tombstones")),
+                ),
+                basis=CommitBasis(reads="metadata"),
+                files=VectorTombstones(),
             )
         ]
 
-    def _barrier(self, number: int) -> Step:
-        return commit_step(
-            "Empty Commit",
+    def _barrier(self, number: int) -> Commit:
+        return Commit(
+            id=f"barrier {number + 1}",
             reason=f"For checkpoint {number + 1} of {_BARRIERS}, behind which no reader goes back.",
-            transaction_id=str(uuid5(self.seed, f"barrier {number}")),
-            parameters={},
-            metrics={},
-            reads="nothing",
+            record=CommitRecord(
+                operation="Empty Commit",
+                transaction_id=str(uuid5(self.seed, f"barrier {number}")),
+            ),
         )
 
-    def _checkpoint(self, of_step: int) -> Step:
-        return Step(
-            kind="write_checkpoint",
+    def _checkpoint(self, of: Commit) -> WriteCheckpoint:
+        return WriteCheckpoint(
+            id=f"checkpoint of {of.id}",
             reason="Readers begin here, and not at versions that need the feature.",
             num_files=1,
-            arguments={
-                "of_step": of_step,
-                "seed": str(uuid5(self.seed, f"checkpoint {of_step}")),
-            },
+            of=of,
+            seed=uuid5(self.seed, f"checkpoint of {of.id}"),
         )
 
     def _files_with_row_ids(self) -> pa.Table:
@@ -348,9 +360,11 @@ class _Drop:
     def _needs_ages(self, steps: tuple[Step, ...]) -> bool:
         """Whether files begin an age, or commits no longer carry a time of their own that could
         follow the one before."""
-        has_tombstones = any(step.arguments.get("files") for step in steps)
-        removes = has_tombstones and self.name == "deletionVectors"
-        return removes or self.name == "inCommitTimestamp"
+        files = (step.files for step in steps if isinstance(step, Commit))
+        return (
+            any(isinstance(found, VectorTombstones) for found in files)
+            or self.name == "inCommitTimestamp"
+        )
 
     def _plan(self, summary: str, steps: tuple[Step, ...], obstacles: list[Obstacle]) -> Plan:
         look = self.look
@@ -358,7 +372,7 @@ class _Drop:
             Verdict(guard="traces", outcome="refuse", message=found.message, remedy=found.remedy)
             for found in obstacles
         )
-        commits = (step for step in steps if step.arguments.get("dropped_feature"))
+        commits = [step for step in steps if isinstance(step, Commit)]
         return Plan(
             operation="drop-feature",
             subject=look.subject,
@@ -367,8 +381,8 @@ class _Drop:
             summary=summary,
             parameters={"feature": self.name, "truncate_history": self.truncate_history},
             effect={
-                "drops": any(True for _ in commits),
-                "protects_history": any(step.arguments.get("protects_history") for step in steps),
+                "drops": any(step.basis.dropped_feature for step in commits),
+                "protects_history": any(step.protects_history for step in commits),
                 "undo": f"enable {self.name} again with upgrade, where it can be enabled",
             },
             verdicts=(

@@ -25,10 +25,17 @@ from explorer.maintenance.features.upgrade_rules import (
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.newest_times import judge_following
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import (
+    Commit,
+    CommitBasis,
+    CommitRecord,
+    GivenRowIds,
+    Step,
+)
 from explorer.maintenance.plan.used_features import unused_features
-from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.commit_json import render_action
@@ -47,6 +54,7 @@ from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.protocol.schema import parse_schema
 from explorer.table.counts import count
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 from explorer.transaction.staged import ValidatedRule
 
@@ -135,10 +143,11 @@ def plan_upgrade(  # noqa: PLR0913  # what is enabled, who looks on, what makes 
             "only_used": only_used,
         },
     )
-    if plan.refusals or not plan.steps:
+    commit = next((step for step in plan.steps if isinstance(step, Commit)), None)
+    if plan.refusals or commit is None:
         return plan
     asking = Described(protocol=upgrade.protocol, metadata=upgrade.metadata)
-    verdict = pointing_to_upgrade(judge_commit(plan, table, plan.steps[0]), asking, names)
+    verdict = pointing_to_upgrade(judge_commit(plan, table, commit), asking, names)
     return replace(plan, verdicts=(*plan.verdicts, verdict))
 
 
@@ -215,7 +224,7 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
     steps: tuple[Step, ...] = ()
     if upgrade.before != upgrade.after or upgrade.without_ids.num_rows:
         configuration = upgrade.metadata.configuration
-        steps = with_checksum_and_checkpoint(_commit(upgrade, seed), 0, configuration, seed)
+        steps = with_checksum_and_checkpoint(_commit(upgrade, seed), configuration, seed)
     files = []
     if upgrade.without_ids.num_rows:
         listed = upgrade.without_ids
@@ -248,29 +257,34 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
     )
 
 
-def _commit(upgrade: _Upgrade, seed: UUID) -> Step:
+def _commit(upgrade: _Upgrade, seed: UUID) -> Commit:
     changes_protocol = upgrade.protocol != upgrade.before[0]
-    protocol = dict(render_action(upgrade.protocol))
-    actions = [protocol] if changes_protocol else []
+    actions: list[Protocol | Metadata] = [upgrade.protocol] if changes_protocol else []
     if upgrade.metadata != upgrade.before[1]:
-        actions.append(dict(render_action(upgrade.metadata)))
-    told: Mapping[str, Any] = protocol["protocol"] if changes_protocol else upgrade.changed
+        actions.append(upgrade.metadata)
+    told: Mapping[str, Any] = upgrade.changed
+    if changes_protocol:
+        told = render_action(upgrade.protocol)["protocol"]
     text = orjson.dumps(told, option=orjson.OPT_SORT_KEYS).decode()
     tracks = ROW_TRACKING.name in upgrade.changed
     number = upgrade.without_ids.num_rows
-    return commit_step(
-        "UPGRADE PROTOCOL" if changes_protocol else "SET TBLPROPERTIES",
+    return Commit(
+        id="commit",
         reason=f"Enables {', '.join(upgrade.names) or 'what the versions stand for'}.",
-        transaction_id=str(uuid5(seed, "upgrade")),
-        parameters={"newProtocol" if changes_protocol else "properties": text},
-        metrics={},
-        reads="every row" if tracks or number else "metadata",
-        actions=actions,
-        files={"give_row_ids": True, "num_files": number} if number else None,
         num_files=number,
-        unused_features=upgrade.left_out,
-        # no file is without ids after this commit, and none may come unseen
-        validated=[ValidatedRule(key=ROW_TRACKING.name, expression="")] if tracks else (),
+        record=CommitRecord(
+            operation="UPGRADE PROTOCOL" if changes_protocol else "SET TBLPROPERTIES",
+            transaction_id=str(uuid5(seed, "upgrade")),
+            parameters={"newProtocol" if changes_protocol else "properties": text},
+        ),
+        basis=CommitBasis(
+            reads="every row" if tracks or number else "metadata",
+            # no file is without ids after this commit, and none may come unseen
+            validated=(ValidatedRule(key=ROW_TRACKING.name, expression=""),) if tracks else (),
+            unused_features=upgrade.left_out,
+        ),
+        actions=tuple(actions),
+        files=GivenRowIds() if number else None,
     )
 
 

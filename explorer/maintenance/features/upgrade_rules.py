@@ -25,14 +25,13 @@ from explorer.protocol.known_properties import (
     SYMLINK_MANIFEST,
 )
 from explorer.protocol.schema import StructType, render_schema
+from explorer.rows.changes.change_range import CHANGE_COLUMNS
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import (
     ADD_THE_FEATURE,
     WRITTEN_FEATURES,
     lacking_features,
 )
-
-_FEED_COLUMNS: Final = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,7 @@ def _listed_in_manifests(enabling: Enabling) -> Iterator[str]:
 
 
 def _feed_columns_taken(enabling: Enabling) -> Iterator[str]:
-    taken = [name for name in enabling.schema.names if name.lower() in _FEED_COLUMNS]
+    taken = [name for name in enabling.schema.names if name.lower() in CHANGE_COLUMNS]
     if taken:
         yield (
             f"changeDataFeed: the table has a column {taken[0]}, which the feed needs for "

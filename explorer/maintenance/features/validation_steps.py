@@ -9,7 +9,12 @@ from typing import Any, Final
 from explorer.errors import InvalidArgumentError
 from explorer.maintenance.features.drop_rules import remaining
 from explorer.maintenance.plan.newer_commits import find_own_commit
-from explorer.maintenance.plan.plan import Step
+from explorer.maintenance.plan.step_types import (
+    Commit,
+    ValidateRows,
+    ValidateTraces,
+    Validation,
+)
 from explorer.maintenance.steps.context import Run, Tally
 from explorer.pipeline import find_violations
 from explorer.table.counts import count
@@ -18,18 +23,15 @@ from explorer.table.snapshot import Snapshot
 _SHOWN_VALUE: Final = 60
 
 
-def validate_rows_step(
-    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
-) -> None:
+def validate_rows(run: Run, step: ValidateRows, tally: Tally) -> None:
     """Hold every row of the newest version against the conditions of `expressions`; raises
     `InvalidArgumentError` (`plan_refused`) with a few of the rows that break one."""
-    del index, noted
     if _was_committed(run, step, tally):
         return
-    snapshot = newest_version(run)
+    snapshot = check_newest_version(run)
     tally.planned = snapshot.num_files
     tally.result = {"looked_at": snapshot.version}
-    for name, expression in step.arguments["expressions"].items():
+    for name, expression in step.expressions.items():
         found = find_violations(snapshot, expression, run.spark, watch=run.watch)
         if found.count:
             raise _broken(name, expression, found.count, found.sample.to_pylist())
@@ -37,20 +39,16 @@ def validate_rows_step(
     tally.result = {"version": snapshot.version}
 
 
-def validate_traces_step(
-    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
-) -> None:
+def validate_traces(run: Run, step: ValidateTraces, tally: Tally) -> None:
     """Look whether the newest version uses a feature that is about to be dropped; raises
     `InvalidArgumentError` (`plan_refused`) where it does."""
-    del index, noted
     if _was_committed(run, step, tally):
         return
-    snapshot = newest_version(run)
-    feature = str(step.arguments["feature"])
+    snapshot = check_newest_version(run)
     tally.result = {"looked_at": snapshot.version}
-    for left in remaining(snapshot, feature):
+    for left in remaining(snapshot, step.feature):
         raise InvalidArgumentError(
-            f"Version {snapshot.version} uses {feature}.",
+            f"Version {snapshot.version} uses {step.feature}.",
             reason=left.message,
             remedy=left.remedy,
             kind="plan_refused",
@@ -59,21 +57,24 @@ def validate_traces_step(
     tally.result = {"version": snapshot.version}
 
 
-def newest_version(run: Run) -> Snapshot:
+def check_newest_version(run: Run) -> Snapshot:
     """The newest version, where nothing up to it touches what the plan rests on."""
     snapshot = run.table.snapshot()
     run.log.check_ahead()
     return snapshot
 
 
-def _was_committed(run: Run, step: Step, tally: Tally) -> bool:
+def _was_committed(run: Run, step: Validation, tally: Tally) -> bool:
     """Whether the commit that rests on the step was made before the process was killed."""
-    transaction_id = str(step.arguments["for_transaction"])
-    made = find_own_commit(run.store, run.plan.anchor.version, transaction_id)
-    if made is not None:
-        tally.planned = 0
-        tally.result = {"version": made - 1, "was_there": True}
-    return made is not None
+    commits = (found for found in run.plan.steps if isinstance(found, Commit))
+    for commit in commits:
+        if commit.basis.upon is step:
+            made = find_own_commit(run.store, run.plan.anchor.version, commit.transaction_id)
+            if made is not None:
+                tally.planned = 0
+                tally.result = {"version": made - 1, "was_there": True}
+                return True
+    return False
 
 
 def _broken(

@@ -14,6 +14,7 @@ from explorer.log.commits.commit_file import lines_backwards, may_name, parse_ac
 from explorer.maintenance.plan.guards import judge_features
 from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.step_types import CopyCheckpoint, WriteCheckpoint
 from explorer.protocol.actions import parse_protocol
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import (
@@ -69,7 +70,7 @@ def protected_before(look: Look) -> int:
 
 def _changes_checkpoints(plan: Plan, cut: int) -> bool:
     """Whether the plan makes a checkpoint, or deletes one of the cut or behind it."""
-    if any(step.kind in {"write_checkpoint", "copy_checkpoint"} for step in plan.steps):
+    if any(isinstance(step, WriteCheckpoint | CopyCheckpoint) for step in plan.steps):
         return True
     places = (path.rpartition("/") for path in plan.files.column("path").to_pylist())
     names = (parse_log_file_name(name) for folder, _, name in places if folder == LOG_FOLDER)

@@ -10,14 +10,12 @@ from typing import Any
 
 from explorer.errors import DeltaError
 from explorer.log.folder.listing import CheckpointFiles
-from explorer.maintenance.plan.guards import shown_time
 from explorer.maintenance.plan.planning import Look
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
-from explorer.table.commit_times import commit_times
 from explorer.table.retention import log_cutoff_ms
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import contiguous_run
-from explorer.table.times import commit_time, in_commit_times, render_time
+from explorer.table.times import commit_time, commit_times, in_commit_times, shown_time, utc_time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +100,7 @@ class LogReach:
 
     def document(self, when: str) -> dict[str, Any]:
         """Plain data for the effect of a plan; `when` is `before` or `after`."""
-        time = None if self.time_ms is None else render_time(self.time_ms).isoformat()
+        time = None if self.time_ms is None else utc_time(self.time_ms).isoformat()
         return {
             f"earliest_version_{when}": self.version,
             f"earliest_time_{when}": time,

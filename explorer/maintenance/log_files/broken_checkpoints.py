@@ -1,22 +1,23 @@
 """Planning the repair of checkpoints that cannot be read (spec: Checkpoints).
 
 A checkpoint is broken where reading this very one, sidecars included, finds that its content
-is not sound. That a store fails, or that another checkpoint of the version is preferred, says
-nothing of it. What is broken is read once more before it goes.
+is not sound, and as good as broken where it contradicts the commits up to it. That a store
+fails, or that another checkpoint of the version is preferred, says nothing of it. What is broken
+is read once more before it goes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError, UnusableCheckpointError
+from explorer.files.contradictions import contradiction_of, find_contradictions
 from explorer.log.checkpoint.read import read_checkpoint
 from explorer.log.folder.last_checkpoint import read_hint
-from explorer.log.folder.listing import CheckpointFiles
+from explorer.log.folder.listing import CheckpointFiles, list_log
 from explorer.log.reconcile.tail import EMPTY_TAIL
 from explorer.log.state.key_cache import KeyCache
 from explorer.log.state.reconciled_files import LogState
@@ -24,8 +25,9 @@ from explorer.maintenance.log_files.checkpoint import checkpoint_step
 from explorer.maintenance.log_files.log_cleanup import hint_step
 from explorer.maintenance.plan.file_list import log_file
 from explorer.maintenance.plan.newer_commits import stale
-from explorer.maintenance.plan.plan import Step, Verdict
+from explorer.maintenance.plan.plan import Verdict
 from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.step_types import DeleteFiles, Step
 from explorer.storage.ports import ReadStore
 
 Lost = tuple[int, int]
@@ -33,7 +35,7 @@ Lost = tuple[int, int]
 
 
 def broken_checkpoints(look: Look) -> dict[CheckpointFiles, str]:
-    """The complete checkpoints that are broken, oldest first, and why.
+    """The complete checkpoints that are broken, or contradict the commits, oldest first, and why.
 
     Raises what the store does: nobody knows then.
     """
@@ -42,7 +44,9 @@ def broken_checkpoints(look: Look) -> dict[CheckpointFiles, str]:
         look.watch.step(number, len(look.listing.checkpoints), "Reading every checkpoint")
         if (reason := why_broken(look.store, files)) is not None:
             found[files] = reason
-    return found
+    for contradiction in find_contradictions(look.store, look.listing, look.watch):
+        found[contradiction.checkpoint] = f"{contradiction.problem} {contradiction.reason}"
+    return dict(sorted(found.items(), key=lambda item: item[0].version))
 
 
 def why_broken(store: ReadStore, files: CheckpointFiles) -> str | None:
@@ -91,19 +95,15 @@ def repair_steps(
     """Delete the broken ones and write one of the newest version, unless a sound one is there,
     to which the hint is led then; the files that go."""
     files = [
-        log_file(look.store, name, f"it cannot be read as a checkpoint: {reason}"[:300])
+        log_file(look.store, name, f"it cannot be used as a checkpoint: {reason}"[:600])
         for found, reason in broken.items()
         for name in found.names
     ]
-    named = [
-        {"version": found.version, "kind": found.kind, "names": list(found.names)}
-        for found in broken
-    ]
-    deletion = Step(
-        kind="delete_files",
+    deletion = DeleteFiles(
+        id="deletion",
         reason="Readers would try it, or fail by it.",
         num_files=len(files),
-        arguments={"broken": named},
+        broken=tuple(broken),
     )
     newest = look.snapshot.version
     sound = [found for found in look.listing.checkpoints if found not in broken]
@@ -124,14 +124,17 @@ def summary(
     does = f"Deletes the broken {which}"
     if writes:
         does += f" and writes a new one of version {look.snapshot.version}"
+    first, reason = next(iter(broken.items()))
+    why = f"{first.names[0]}: {reason}"
     if not lost:
         return (
             f"{does}; what was in it is read from the commits or another checkpoint, so that "
-            "nothing is lost."
+            f"nothing is lost. {why}"
         )
     return (
         f"{does}; the commits before {ranges(lost)} are gone, so that these versions, which "
-        "nobody can open now, can never be put together again."
+        "nobody can open now, can never be put together again. "
+        f"{why}"
     )
 
 
@@ -156,11 +159,9 @@ def judge_lost(lost: Sequence[Lost]) -> Verdict:
     )
 
 
-def check_still_broken(store: ReadStore, broken: Iterable[Mapping[str, Any]]) -> None:
+def check_still_broken(store: ReadStore, broken: Iterable[CheckpointFiles]) -> None:
     """Raise `ConflictError` where a checkpoint that a plan takes for broken is sound now."""
-    for found in broken:
-        files = CheckpointFiles(
-            version=int(found["version"]), kind=found["kind"], names=tuple(found["names"])
-        )
-        if why_broken(store, files) is None:
-            raise stale(f"The checkpoint {files.names[0]} can be read by now.")
+    listing = list_log(store)
+    for files in broken:
+        if why_broken(store, files) is None and contradiction_of(store, listing, files) is None:
+            raise stale(f"The checkpoint {files.names[0]} is sound by now.")

@@ -10,14 +10,16 @@ from explorer.log.checkpoint_writing.checkpoint_form import CheckpointForm, choo
 from explorer.log.folder.listing import LogListing
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.newer_commits import anchor_of
-from explorer.maintenance.plan.plan import Plan, Promise, Step
-from explorer.maintenance.plan.planning import Clock, look_at, system_clock
+from explorer.maintenance.plan.plan import Plan, Promise
+from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.step_types import CopyCheckpoint, Step, WriteCheckpoint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 # measured over checkpoints of tables with statistics of a handful of columns: an estimate, of
 # which the receipt has the true number
@@ -40,7 +42,7 @@ def plan_checkpoint(
     """
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     snapshot = look.snapshot
-    before = opening_cost(look.store, look.listing, snapshot.segment)
+    before = opening_cost(look.store, snapshot.loaded)
     num_actions = snapshot.num_files + snapshot.num_tombstones
     form = choose_form(snapshot.protocol, snapshot.metadata, num_actions)
     held = snapshot.segment.checkpoint
@@ -71,13 +73,14 @@ def plan_checkpoint(
     )
 
 
-def checkpoint_step(version: int, seed: UUID) -> Step:
+def checkpoint_step(version: int, seed: UUID) -> WriteCheckpoint:
     """The step that writes a checkpoint of a version that is committed."""
-    return Step(
-        kind="write_checkpoint",
+    return WriteCheckpoint(
+        id="checkpoint",
         reason=f"Readers begin at version {version} instead of reading the commits before it.",
         num_files=1,
-        arguments={"version": version, "seed": str(seed)},
+        of=version,
+        seed=seed,
     )
 
 
@@ -90,14 +93,14 @@ def has_classic(listing: LogListing, first: int) -> bool:
     return any(found.kind != "v2" and found.version >= first for found in listing.checkpoints)
 
 
-def copy_step(version: int) -> Step:
+def copy_step(version: int) -> CopyCheckpoint:
     """The step that gives the V2 checkpoint of a version the classic name too."""
-    return Step(
-        kind="copy_checkpoint",
+    return CopyCheckpoint(
+        id="copy",
         reason="Clients that do not know V2 checkpoints find the protocol in one with the "
         "classic name, and can say that the table is too new for them.",
         num_files=1,
-        arguments={"version": version},
+        version=version,
     )
 
 
@@ -123,8 +126,12 @@ def _summary(
         return f"Version {version} has a checkpoint already; nothing is to be done."
     named = "V2" if form.kind == "v2" else "classic"
     saved = f"{count(before.commits, 'commit')} ({render_byte_size(before.commit_bytes)})"
+    if before.compactions:
+        size = render_byte_size(before.compaction_bytes)
+        saved += f", {count(before.compactions, 'log compaction')} ({size})"
     if before.checkpoint_bytes:
-        saved += f" and the checkpoint before them ({render_byte_size(before.checkpoint_bytes)})"
+        size = render_byte_size(before.checkpoint_bytes + before.sidecar_bytes)
+        saved += f" and the checkpoint before them ({size})"
     size = render_byte_size(_after(snapshot, form, num_actions).checkpoint_bytes)
     return (
         f"Writes a {named} checkpoint of version {version}: opening reads it (about {size}) "

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pyarrow as pa
 
@@ -41,12 +40,12 @@ from explorer.maintenance.plan.guards import (
     judge_features,
     judge_log,
     judge_setting,
-    shown_time,
 )
 from explorer.maintenance.plan.independent_check import go_second_route
 from explorer.maintenance.plan.newest_times import newest_commit_times
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import DeleteFiles, NeededFile, Step, WriteHint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import (
@@ -63,7 +62,7 @@ from explorer.storage.ports import ObjectInfo
 from explorer.table.counts import count
 from explorer.table.retention import DAY_MS
 from explorer.table.table import Table
-from explorer.table.times import render_time
+from explorer.table.times import Clock, shown_time, system_clock, utc_time
 
 _MS = timedelta(milliseconds=1)
 
@@ -300,7 +299,7 @@ def _build(  # what was found
         ),
         parameters={"retention_ms": retention // _MS},
         effect={
-            "cutoff": render_time(cut.cutoff_ms).isoformat(),
+            "cutoff": utc_time(cut.cutoff_ms).isoformat(),
             **before.document("before"),
             **after.document("after"),
             "num_files": files.num_rows,
@@ -322,34 +321,32 @@ def _lacks_classic(look: Look, checkpoint: CheckpointFiles) -> bool:
     return checkpoint.version >= protected_before(look)
 
 
-def _deletion(look: Look, cut: LogCut, files: pa.Table, size: int) -> Step:
-    needs: list[dict[str, Any]] = []
+def _deletion(look: Look, cut: LogCut, files: pa.Table, size: int) -> DeleteFiles:
+    needs: tuple[NeededFile, ...] = ()
     if cut.checkpoint is not None:
         paths = [f"{LOG_FOLDER}/{name}" for name in cut.checkpoint.names]
         paths += [sidecar.path for sidecar in read_checkpoint(look.store, cut.checkpoint).sidecars]
-        needs = [{"path": path, "bytes": look.store.stat(path).size} for path in paths]
-    return Step(
-        kind="delete_files",
+        needs = tuple(NeededFile(path=path, size=look.store.stat(path).size) for path in paths)
+    return DeleteFiles(
+        id="deletion",
         reason="The log is kept no longer than this.",
         num_files=files.num_rows,
         num_bytes=size,
-        arguments={"needs": needs},
+        needs=needs,
     )
 
 
-def hint_step(look: Look, files: CheckpointFiles) -> Step:
+def hint_step(look: Look, files: CheckpointFiles) -> WriteHint:
     """The step that lets `_last_checkpoint` name this checkpoint."""
     snapshot = look.table.snapshot(version=files.version)
     few = 2 + len(snapshot.transactions) + len(snapshot.domains)
-    return Step(
-        kind="write_hint",
+    return WriteHint(
+        id="hint",
         reason=f"_last_checkpoint names the checkpoint of version {files.version}, which stays.",
         num_files=1,
-        arguments={
-            "version": files.version,
-            "size": snapshot.num_files + snapshot.num_tombstones + few,
-            "parts": files.parts if files.kind == "multi-part" else None,
-        },
+        version=files.version,
+        size=snapshot.num_files + snapshot.num_tombstones + few,
+        parts=files.parts if files.kind == "multi-part" else None,
     )
 
 

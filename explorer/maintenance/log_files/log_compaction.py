@@ -6,13 +6,15 @@ from explorer.errors import InvalidArgumentError
 from explorer.log.checkpoint_writing.compaction_writer import build_lines, check_range
 from explorer.log.reconcile.tail import replay_commits
 from explorer.maintenance.plan.guards import judge_features, judge_log
-from explorer.maintenance.plan.plan import Plan, Promise, Step
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.plan import Plan, Promise
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import WriteCompaction
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
 from explorer.table.counts import count
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 # commits that hold only provenance come in short runs
 _LOOKED_THROUGH = 64
@@ -92,12 +94,13 @@ def _says_nothing(look: Look, first: int, last: int) -> bool:
     return not (tail.decides_files or build_lines(tail.small))
 
 
-def _step(first: int, last: int) -> Step:
-    return Step(
-        kind="write_compaction",
+def _step(first: int, last: int) -> WriteCompaction:
+    return WriteCompaction(
+        id="compaction",
         reason=f"Readers take one file instead of the commits {first} to {last}.",
         num_files=1,
-        arguments={"first": first, "last": last},
+        first=first,
+        last=last,
     )
 
 

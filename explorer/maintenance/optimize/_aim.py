@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import orjson
 
 from explorer.errors import InvalidArgumentError
 from explorer.log.state.statistics_columns import indexed_places
-from explorer.pipeline.rewrite.curve import FieldPath, RowOrder
-from explorer.protocol.features.clustering import (
-    CLUSTERING_DOMAIN,
-    clustering_columns,
+from explorer.maintenance.plan.step_types import Aim
+from explorer.pipeline.rewrite.curve import RowOrder
+from explorer.protocol.actions import FieldPath
+from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
+from explorer.protocol.features.column_mapping import (
+    column_mapping_mode,
     logical_path,
+    physical_path,
 )
-from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.schema import DecimalType, PrimitiveType
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields
 from explorer.table.snapshot import Snapshot
@@ -39,59 +40,16 @@ _ORDERED: Final = frozenset(
 """The types that statistics have bounds for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aim:
-    """What is asked for, with everything that the table says about it.
-
-    `columns` are physical field paths, empty where rows keep their order; `is_clustering`
-    says that the table names them, and not the caller.
-    """
-
-    where: str | None
-    target_size: int
-    purge: bool
-    columns: tuple[FieldPath, ...] = ()
-    names: tuple[str, ...] = ()
-    is_clustering: bool = False
-    batch_size: int
-
-    @property
-    def order(self) -> RowOrder | None:
-        """How rows are to be ordered, or None."""
-        return RowOrder(columns=self.columns) if self.columns else None
-
-    @property
-    def mark(self) -> str:
-        """What new files say of their order, so that a later run knows it."""
-        curve = "hilbert" if len(self.columns) > 1 else "values"
-        body = {"columns": [list(path) for path in self.columns], "curve": curve}
-        return orjson.dumps(body).decode()
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The aim as a plan has it."""
-        return {
-            "where": self.where,
-            "target_size": self.target_size,
-            "purge": self.purge,
-            "columns": [list(path) for path in self.columns],
-            "names": list(self.names),
-            "is_clustering": self.is_clustering,
-            "batch_size": self.batch_size,
-        }
+def order_of(aim: Aim) -> RowOrder | None:
+    """How rows are to be ordered, or None."""
+    return RowOrder(columns=aim.columns) if aim.columns else None
 
 
-def parse_aim(parameters: Mapping[str, Any]) -> Aim:
-    """The aim of a plan's parameters."""
-    return Aim(
-        where=parameters["where"],
-        target_size=int(parameters["target_size"]),
-        purge=bool(parameters["purge"]),
-        columns=tuple(tuple(path) for path in parameters["columns"]),
-        names=tuple(parameters["names"]),
-        is_clustering=bool(parameters["is_clustering"]),
-        batch_size=int(parameters["batch_size"]),
-    )
+def mark_of(aim: Aim) -> str:
+    """What new files say of their order, so that a later run knows it."""
+    curve = "hilbert" if len(aim.columns) > 1 else "values"
+    body = {"columns": [list(path) for path in aim.columns], "curve": curve}
+    return orjson.dumps(body).decode()
 
 
 def build_aim(

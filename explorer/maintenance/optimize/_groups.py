@@ -8,23 +8,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.actions.columns import int64_scalar, string_scalar
+from explorer.log.plain_arrays import (
+    EMPTY,
+    FALSE,
+    Flags,
+    Numbers,
+    build_array,
+    read_flags,
+    read_numbers,
+)
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.log.state.file_columns import FileColumns
-from explorer.maintenance.optimize._aim import Aim
+from explorer.maintenance.optimize._aim import mark_of
+from explorer.maintenance.plan.step_types import Aim
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, question_of
 from explorer.scan.plan import plan_piece
 from explorer.scan.predicate.parse import parse_predicate
 from explorer.scan.watched import over_watched
+from explorer.table.frames import believed_sizes
 from explorer.table.snapshot import Snapshot
 
 PROVIDER: Final = "delta-explorer"
@@ -42,9 +53,6 @@ _PARTLY_FULL: Final = 0.5
 
 _LARGEST_GROUP: Final = 100
 """Files of the target's size that are ordered together."""
-
-_LARGEST_CLAIM: Final = 2**40
-"""Bytes that a file is believed to have."""
 
 _MOST_TARGETS: Final = 1_000
 """New files of a group."""
@@ -68,11 +76,6 @@ _STORED: Final = tuple(name for name in COLUMNS if name != "num_records")
 SMALL, DELETED, HIDDEN, UNORDERED, PARTLY = range(5)
 """Why a file is written again, as `why` has it."""
 
-_FALSE = bool_column([False])[0]
-_ZERO = int64_column([0])[0]
-_NOTHING = string_column([""])[0]
-Numbers = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
@@ -91,7 +94,7 @@ class Groups:
 
     def of_batch(self, batch: int) -> pa.Table:
         """The files of one commit."""
-        return self.files.filter(pc.equal(self.files.column("batch"), int64_column([batch])[0]))
+        return self.files.filter(pc.equal(self.files.column("batch"), int64_scalar(batch)))
 
 
 def choose_groups(snapshot: Snapshot, aim: Aim, watch: Watch = UNWATCHED) -> Groups:
@@ -100,7 +103,7 @@ def choose_groups(snapshot: Snapshot, aim: Aim, watch: Watch = UNWATCHED) -> Gro
     chosen, why = seen.files, seen.why
     partitions = _partition_numbers(chosen, snapshot)
     order = _sorted_by(partitions, chosen)
-    chosen, why, partitions = chosen.take(_indices(order)), why[order], partitions[order]
+    chosen, why, partitions = chosen.take(build_array(order)), why[order], partitions[order]
     sizes = believed_sizes(chosen)
     limit = aim.target_size * (_LARGEST_GROUP if aim.columns else 1)
     groups = _bins(partitions, sizes, limit)
@@ -112,23 +115,18 @@ def choose_groups(snapshot: Snapshot, aim: Aim, watch: Watch = UNWATCHED) -> Gro
         "batch": _batches(groups, sizes[kept], aim.batch_size),
         "why": why[kept],
     }
-    found = chosen.take(_indices(kept))
+    found = chosen.take(build_array(kept))
     for name, numbers in columns.items():
-        found = found.append_column(name, _indices(numbers))
+        found = found.append_column(name, build_array(numbers))
     return Groups(
         files=found.combine_chunks(), num_looked_at=seen.num_files, num_foreign=seen.num_foreign
     )
 
 
-def believed_sizes(files: pa.Table) -> Numbers:
-    """The sizes of files as far as they can be true: in a log they are a stranger's claim."""
-    return np.clip(_numbers(files.column("size")), 0, _LARGEST_CLAIM)
-
-
 def count_targets(files: pa.Table, aim: Aim) -> Numbers:
     """How many new files each group is to have, in the order of the groups' numbers: one, or
     where rows are ordered as many as they fill."""
-    groups = _numbers(files.column("group"))
+    groups = read_numbers(files.column("group"))
     places = np.unique(groups, return_inverse=True)[1]
     count = int(places.max(initial=-1)) + 1
     if not aim.columns:
@@ -139,7 +137,7 @@ def count_targets(files: pa.Table, aim: Aim) -> Numbers:
 
 def digest_groups(files: pa.Table) -> str:
     """The SHA-256 of which file goes into which group, in hexadecimal."""
-    total = sha256(np.ascontiguousarray(_numbers(files.column("group"))).tobytes())
+    total = sha256(np.ascontiguousarray(read_numbers(files.column("group"))).tobytes())
     keys = keys_of(files)
     for chunk in keys.chunks:
         lengths = pc.binary_length(chunk).to_numpy(zero_copy_only=False)
@@ -184,11 +182,11 @@ def _seen(files: pa.Table, aim: Aim) -> _Seen:
     foreign = 0
     if aim.is_clustering:
         provider = files.column("clustering_provider")
-        other = pc.and_(provider.is_valid(), pc.not_equal(provider, string_column([PROVIDER])[0]))
-        foreign = int(pc.sum(pc.fill_null(other, _FALSE)).as_py() or 0)
+        other = pc.and_(provider.is_valid(), pc.not_equal(provider, string_scalar(PROVIDER)))
+        foreign = int(pc.sum(pc.fill_null(other, FALSE)).as_py() or 0)
     picked = np.flatnonzero(why >= 0)
     return _Seen(
-        files=files.take(_indices(picked)),
+        files=files.take(build_array(picked)),
         why=why[picked],
         num_files=files.num_rows,
         num_foreign=foreign,
@@ -197,26 +195,26 @@ def _seen(files: pa.Table, aim: Aim) -> _Seen:
 
 def _reasons(files: pa.Table, aim: Aim) -> Numbers:
     """Why each file may be written again, -1 where it stays as it is."""
-    has_vector = _mask(files.column("deletion_vector").is_valid())
+    has_vector = read_flags(files.column("deletion_vector").is_valid())
     if aim.purge:
         return np.where(has_vector, HIDDEN, -1)
-    sizes = _numbers(files.column("size"))
+    sizes = read_numbers(files.column("size"))
     deleted = _deleted_share(files) > MOST_DELETED
     if not aim.columns:
         small = np.where(sizes < aim.target_size, SMALL, -1)
         return np.where(deleted, DELETED, small)
-    marks = pc.map_lookup(files.column("tags"), string_column([MARK])[0], "first")
-    in_order = _mask(pc.fill_null(pc.equal(marks, string_column([aim.mark])[0]), _FALSE))
+    marks = pc.map_lookup(files.column("tags"), string_scalar(MARK), "first")
+    in_order = read_flags(pc.fill_null(pc.equal(marks, string_scalar(mark_of(aim))), FALSE))
     partly = np.where(sizes < aim.target_size * _PARTLY_FULL, PARTLY, -1)
     why = np.where(in_order, np.where(deleted, DELETED, partly), UNORDERED)
     if aim.is_clustering:
-        provider = pc.coalesce(files.column("clustering_provider"), string_column([PROVIDER])[0])
-        ours = _mask(pc.equal(provider, string_column([PROVIDER])[0]))
+        provider = pc.coalesce(files.column("clustering_provider"), string_scalar(PROVIDER))
+        ours = read_flags(pc.equal(provider, string_scalar(PROVIDER)))
         why = np.where(ours, why, -1)
     return why
 
 
-def _pays(groups: Numbers, sizes: Numbers, why: Numbers, aim: Aim) -> npt.NDArray[np.bool_]:
+def _pays(groups: Numbers, sizes: Numbers, why: Numbers, aim: Aim) -> Flags:
     """Which bins are worth it: several files become fewer, rows disappear, or rows that are
     in no order get one and then lie in several files."""
     if not len(groups):
@@ -251,9 +249,9 @@ def _partition_numbers(files: pa.Table, snapshot: Snapshot) -> Numbers:
     physical = {item.name: physical_name(item, mode) for item in snapshot.schema.fields}
     maps = files.column("partition_values").combine_chunks()
     for name in snapshot.metadata.partition_columns:
-        key = string_column([physical.get(name, name)])[0]
-        values = pc.coalesce(pc.map_lookup(maps, key, "first"), _NOTHING)
-        codes = _numbers(pc.dictionary_encode(values).indices.cast(pa.int64()))
+        key = string_scalar(physical.get(name, name))
+        values = pc.coalesce(pc.map_lookup(maps, key, "first"), EMPTY)
+        codes = read_numbers(pc.dictionary_encode(values).indices)
         both = numbers * (int(codes.max(initial=0)) + 1) + codes
         numbers = np.unique(both, return_inverse=True)[1].astype(np.int64)
     return numbers
@@ -263,13 +261,13 @@ def _sorted_by(partitions: Numbers, files: pa.Table) -> Numbers:
     """By partition, then from the smallest file on, as the reference fills its bins."""
     keys = pa.table(
         {
-            "partition": _indices(partitions),
+            "partition": build_array(partitions),
             "size": files.column("size"),
             "path": files.column("path"),
         }
     )
     sort_keys = [(name, "ascending") for name in keys.column_names]
-    return _numbers(pc.sort_indices(keys, sort_keys=sort_keys).cast(pa.int64()))
+    return read_numbers(pc.sort_indices(keys, sort_keys=sort_keys))
 
 
 def _bins(partitions: Numbers, sizes: Numbers, limit: int) -> Numbers:
@@ -304,21 +302,3 @@ def _batches(groups: Numbers, sizes: Numbers, limit: int) -> Numbers:
 
 def _renumbered(groups: Numbers) -> Numbers:
     return np.unique(groups, return_inverse=True)[1].astype(np.int64)
-
-
-def _numbers(values: pa.Array | pa.ChunkedArray) -> Numbers:
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    found: Any = pc.fill_null(values, _ZERO).to_numpy(zero_copy_only=False)
-    return np.asarray(found, np.int64)
-
-
-def _mask(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    return np.asarray(values.to_numpy(zero_copy_only=False), np.bool_)
-
-
-def _indices(numbers: Numbers) -> pa.Array:
-    numbers = np.ascontiguousarray(numbers, np.int64)
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from explorer.log.actions.columns import string_column
-from explorer.maintenance.optimize._aim import Aim
 from explorer.maintenance.optimize._groups import count_targets
+from explorer.maintenance.plan.step_types import Aim
 from explorer.pipeline.rewrite.write_files import GROUP, NUM_TARGETS, TARGET
 from explorer.protocol.features.column_mapping import column_mapping_mode
 from explorer.protocol.known_properties import RANDOM_PREFIX_LENGTH, RANDOMIZE_FILE_PREFIXES

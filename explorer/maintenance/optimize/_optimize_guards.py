@@ -12,9 +12,11 @@ import pyarrow as pa
 
 from explorer.errors import DeltaError
 from explorer.log.actions.columns import int32_column, int64_column, string_column
-from explorer.maintenance.optimize._aim import Aim, without_bounds
+from explorer.maintenance.optimize._aim import without_bounds
 from explorer.maintenance.optimize.optimize_step import adds_of
+from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.plan import Verdict
+from explorer.maintenance.plan.step_types import Aim
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import (
     COMPRESSION,
@@ -25,14 +27,14 @@ from explorer.protocol.known_properties import (
     ICEBERG_WRITER_COMPAT_V3,
     WRITE_PARTITION_COLUMNS,
 )
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import VARIANT
 from explorer.protocol.schema_walk import walk_types
 from explorer.rows.data_file.data_file import data_files
 from explorer.rows.data_file.read_file import rule_broken
 from explorer.rows.row_checks import find_broken_partition
 from explorer.rows.stored_rows import keeps_row_ids, stored_request, written_schema
 from explorer.table.snapshot import Snapshot
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Provenance, StagedCommit
@@ -92,7 +94,7 @@ def judge_first_files(snapshot: Snapshot, aim: Aim, files: pa.Table) -> Verdict:
     adds = adds_of(_without_order(aim), some, _as_if_written(some))
     staged = StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(some.column("path")),
+        reads=read_set_of(some.column("path")),
         provenance=Provenance(
             operation="OPTIMIZE",
             transaction_id="",
@@ -104,16 +106,10 @@ def judge_first_files(snapshot: Snapshot, aim: Aim, files: pa.Table) -> Verdict:
     )
     if (broken := _broken_partition(snapshot, some)) is not None:
         return broken
-    problems = validate_commit(staged)
-    lacking = _without_row_ids(snapshot, files)
-    if not problems and not lacking:
-        return Verdict(guard="commit", outcome="allow", message="The features allow the commit.")
-    return Verdict(
-        guard="commit",
-        outcome="refuse",
-        message=" ".join([*(problem.problem for problem in problems[:10]), *lacking]),
-        remedy=" ".join(dict.fromkeys(problem.remedy for problem in problems[:10]))
-        or "Let the engine that enabled row tracking give ids to its files.",
+    return judge_rules(
+        validate_commit(staged),
+        _without_row_ids(snapshot, files),
+        "Let the engine that enabled row tracking give ids to its files.",
     )
 
 
@@ -125,7 +121,7 @@ def _obstacles(snapshot: Snapshot) -> list[str]:
         if item.value_of(configuration)
     ]
     shreds = any(is_supported(snapshot.protocol, name) for name in _SHREDDING)
-    has_variants = PrimitiveType(name="variant") in set(walk_types(snapshot.schema))
+    has_variants = VARIANT in set(walk_types(snapshot.schema))
     if shreds and has_variants:
         found.append("`variantShredding` is supported: shredded variants are not written here.")
     if snapshot.metadata.partition_columns and WRITE_PARTITION_COLUMNS.value_of(configuration):

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.files.store_paths import file_of_each
-from explorer.log.actions.columns import TIME, int32_column, int64_column
-from explorer.maintenance.optimize._aim import Aim, build_aim, why_order
+from explorer.log.actions.columns import TIME, int32_column, int64_scalar
+from explorer.maintenance.optimize._aim import build_aim, why_order
 from explorer.maintenance.optimize._groups import (
     DELETED,
     HIDDEN,
@@ -36,13 +36,15 @@ from explorer.maintenance.optimize.optimize_step import commit_parameters
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files, words
 from explorer.maintenance.plan.newest_times import judge_committing
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import Aim, RewriteFiles, Step
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 BATCH_SIZE: Final = 64 * 2**30
 """Bytes that one commit writes again, so that a run that ends early has not been for nothing."""
@@ -126,24 +128,22 @@ def _steps(look: Look, aim: Aim, groups: Groups, seed: UUID) -> tuple[Step, ...]
     steps: list[Step] = []
     for batch in range(groups.num_batches):
         files = groups.of_batch(batch)
-        step = Step(
-            kind="rewrite_files",
+        step = RewriteFiles(
+            id=f"batch {batch + 1}",
             reason=_reason(aim, files),
             num_files=files.num_rows,
             num_bytes=sum_of(files.column("size")),
-            arguments={
-                "operation": "OPTIMIZE",
-                "transaction_id": str(uuid5(seed, f"optimize {batch}")),
-                "parameters": commit_parameters(aim),
-                "batch": batch,
-                "num_groups": len(pc.unique(files.column("group"))),
-                "groups_sha256": digest_groups(files),
-                "seed": str(uuid5(seed, f"names {batch}")),
-            },
+            transaction_id=str(uuid5(seed, f"optimize {batch}")),
+            parameters=commit_parameters(aim),
+            aim=aim,
+            batch=batch,
+            num_groups=len(pc.unique(files.column("group"))),
+            groups_sha256=digest_groups(files),
+            seed=uuid5(seed, f"names {batch}"),
         )
         configuration = look.snapshot.metadata.configuration
         checkpoint = uuid5(seed, f"checkpoint {batch}")
-        steps += with_checksum_and_checkpoint(step, len(steps), configuration, checkpoint)
+        steps += with_checksum_and_checkpoint(step, configuration, checkpoint)
     return tuple(steps)
 
 
@@ -168,7 +168,7 @@ def _listed(look: Look, aim: Aim, files: pa.Table) -> pa.Table:
         PARTLY: "in the right order and small, it takes in further rows",
     }
     codes = pc.add(
-        pc.multiply(files.column("group"), int64_column([len(texts)])[0]), files.column("why")
+        pc.multiply(files.column("group"), int64_scalar(len(texts))), files.column("why")
     )
     coded = pc.dictionary_encode(codes.combine_chunks())
     reasons = [

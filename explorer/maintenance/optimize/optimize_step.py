@@ -9,10 +9,10 @@ it; where nobody knows whether the commit was made, they stay, and the receipt n
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import numpy as np
 import orjson
@@ -23,21 +23,23 @@ from explorer.errors import CancelledError, ConflictError, UnsupportedError
 from explorer.log.actions.columns import (
     ADD_COLUMNS,
     TIME,
-    bool_column,
     string_column,
     string_map_column,
 )
+from explorer.log.plain_arrays import FALSE
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.maintenance.documents.leftovers import Leftovers
-from explorer.maintenance.optimize._aim import Aim, parse_aim
+from explorer.maintenance.optimize._aim import mark_of, order_of
 from explorer.maintenance.optimize._groups import MARK, PROVIDER, choose_groups, digest_groups
 from explorer.maintenance.optimize._names import named_files
 from explorer.maintenance.optimize._optimize_leftovers import remove_leftovers
 from explorer.maintenance.plan.newer_commits import find_own_commit, stale
-from explorer.maintenance.plan.plan import Plan, Step
+from explorer.maintenance.plan.plan import Plan
+from explorer.maintenance.plan.step_types import OPTIMIZE, Aim, CommitParameters, RewriteFiles
 from explorer.maintenance.steps.commit_files import removes_of
 from explorer.maintenance.steps.commit_step import engine_info, tags_of_kept_ids
 from explorer.maintenance.steps.context import Run, Tally
+from explorer.maintenance.steps.journal import Noted
 from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_files
 from explorer.protocol.paths import encode_path
 from explorer.table.frames import sum_of
@@ -45,7 +47,7 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import FilesOf
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
 
@@ -63,32 +65,31 @@ class Batch:
     live: pa.Table
 
 
-def rewrite_step(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]) -> None:
+def rewrite(run: Run, step: RewriteFiles, tally: Tally, noted: Noted) -> None:
     """Write the batch again and commit it, unless that was done before.
 
     Raises `ConflictError` where another commit touched a file of the batch, which then is left
     as it is.
     """
     tally.planned = step.num_files
-    transaction_id = str(step.arguments["transaction_id"])
-    if (made := find_own_commit(run.store, run.plan.anchor.version, transaction_id)) is not None:
+    made = find_own_commit(run.store, run.plan.anchor.version, step.transaction_id)
+    if made is not None:
         tally.result = {"version": made, "was_there": True}
         tally.done = step.num_files
         return
-    batch = batch_of(Table(run.store), run.plan, step)
-    earlier, own = list(noted.get("runs", ())), uuid4().hex
-    run.note({"event": "batch", "step": index, "runs": [*earlier, own]})
-    seed = UUID(step.arguments["seed"])
-    named = named_files(batch.snapshot, batch.files, batch.aim, seed, own)
-    wanted = Rewrite(snapshot=batch.snapshot, files=named, order=batch.aim.order)
+    batch = plan_batch_again(Table(run.store), run.plan, step)
+    own = uuid4().hex
+    run.note({"event": "batch", "step": step.id, "runs": [*noted.runs, own]})
+    named = named_files(batch.snapshot, batch.files, batch.aim, step.seed, own)
+    wanted = Rewrite(snapshot=batch.snapshot, files=named, order=order_of(batch.aim))
     with _leaving_nothing(run, named, tally):
         written = rewrite_files(run.store, wanted, run.spark, watch=run.watch)
     version = _commit(run, _Staged(step=step, batch=batch, named=named, written=written), tally)
     if pc.max(written.column("attempt")).as_py():  # a task was tried again
         remove_leftovers(run.store, named, keep=set(_paths(written)))
     # only now: before it, a commit of theirs could still have been under way
-    for other in earlier:
-        left = named_files(batch.snapshot, batch.files, batch.aim, seed, other)
+    for other in noted.runs:
+        left = named_files(batch.snapshot, batch.files, batch.aim, step.seed, other)
         remove_leftovers(run.store, left)
     tally.done = step.num_files
     tally.num_bytes = sum_of(batch.files.column("size"))
@@ -100,19 +101,22 @@ def rewrite_step(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
     }
 
 
-def stage_batch(batch: Batch, step: Step, written: pa.Table, now: int) -> StagedCommit:
-    """What a batch commits at `now`, in milliseconds."""
+def stage_batch(
+    batch: Batch, step: RewriteFiles, written: pa.Table, now: int, by: str | None = None
+) -> StagedCommit:
+    """What a batch commits at `now`, in milliseconds, with the name of who approved it."""
     snapshot = batch.snapshot
     removes = _as_rearranged(removes_of(batch.live, now))
     adds = adds_of(batch.aim, batch.files, written)
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(batch.live.column("path")),
+        reads=read_set_of(batch.live.column("path")),
         provenance=Provenance(
-            operation="OPTIMIZE",
-            transaction_id=str(step.arguments["transaction_id"]),
+            operation=OPTIMIZE,
+            transaction_id=step.transaction_id,
             engine_info=engine_info(),
-            parameters=step.arguments["parameters"],
+            user_name=by,
+            parameters=step.parameters,
             metrics=_metrics(batch.live, written),
             tags=tags_of_kept_ids(snapshot),
             # as the reference: no row changes, so that rows which come meanwhile do not matter
@@ -133,7 +137,7 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
         written.column("group").cast(pa.int64()), value_set=files.column("group").combine_chunks()
     )
     paths = string_column([encode_path(path) for path in written.column("path").to_pylist()])
-    tags = {MARK: aim.mark} if aim.columns else None
+    tags = {MARK: mark_of(aim)} if aim.columns else None
     arrays: dict[str, Any] = {
         "path": paths,
         "partition_values": files.column("partition_values")
@@ -141,7 +145,7 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
         .take(first.combine_chunks()),
         "size": written.column("size").combine_chunks(),
         "modification_time": written.column("modified").cast(TIME).combine_chunks(),
-        "data_change": pa.repeat(_FALSE, count),
+        "data_change": pa.repeat(FALSE, count),
         "stats": written.column("stats").combine_chunks(),
         "tags": string_map_column([tags] * count),
     }
@@ -154,7 +158,7 @@ def adds_of(aim: Aim, files: pa.Table, written: pa.Table) -> pa.Table:
 class _Staged:
     """A batch that was written and is not committed yet."""
 
-    step: Step
+    step: RewriteFiles
     batch: Batch
     named: pa.Table
     written: pa.Table
@@ -173,7 +177,7 @@ def _leaving_nothing(run: Run, named: pa.Table, tally: Tally) -> Iterator[None]:
 def _commit(run: Run, what: _Staged, tally: Tally) -> int:
     paths = _paths(what.written)
     try:
-        staged = stage_batch(what.batch, what.step, what.written, run.clock())
+        staged = stage_batch(what.batch, what.step, what.written, run.clock(), run.by)
         found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
         if not isinstance(found, Committed):
             raise found.as_error()
@@ -192,22 +196,21 @@ def _paths(written: pa.Table) -> list[str]:
     return found
 
 
-def batch_of(table: Table, plan: Plan, step: Step) -> Batch:
+def plan_batch_again(table: Table, plan: Plan, step: RewriteFiles) -> Batch:
     """The files of a step, worked out again from the plan's version; raises `ConflictError`
     where they are not those of the plan."""
     snapshot = table.snapshot(version=plan.anchor.version)
-    aim = parse_aim(plan.parameters)
-    files = choose_groups(snapshot, aim).of_batch(int(step.arguments["batch"]))
-    if digest_groups(files) != step.arguments["groups_sha256"]:
+    files = choose_groups(snapshot, step.aim).of_batch(step.batch)
+    if digest_groups(files) != step.groups_sha256:
         raise stale("The version that it names no longer leads to the files that it lists.")
     live = snapshot.physical_files("add", list(ADD_COLUMNS))
     at = pc.index_in(keys_of(files), value_set=keys_of(live).combine_chunks())
-    return Batch(snapshot=snapshot, aim=aim, files=files, live=live.take(at.combine_chunks()))
+    return Batch(snapshot=snapshot, aim=step.aim, files=files, live=live.take(at.combine_chunks()))
 
 
 def _as_rearranged(removes: pa.Table) -> pa.Table:
     at = removes.schema.get_field_index("data_change")
-    return removes.set_column(at, "data_change", pa.repeat(_FALSE, removes.num_rows))
+    return removes.set_column(at, "data_change", pa.repeat(FALSE, removes.num_rows))
 
 
 def _metrics(live: pa.Table, written: pa.Table) -> dict[str, str]:
@@ -228,16 +231,13 @@ def _metrics(live: pa.Table, written: pa.Table) -> dict[str, str]:
     return {name: str(value) for name, value in metrics.items()}
 
 
-def commit_parameters(aim: Aim) -> dict[str, Any]:
+def commit_parameters(aim: Aim) -> CommitParameters:
     """`operationParameters` as the reference has them."""
     names = orjson.dumps(list(aim.names)).decode()
-    parameters: dict[str, Any] = {
+    parameters: dict[str, str | bool] = {
         "predicate": orjson.dumps([] if aim.where is None else [aim.where]).decode(),
         "zOrderBy": "[]" if aim.is_clustering else names,
         "clusterBy": names if aim.is_clustering else "[]",
         "auto": False,
     }
     return parameters | ({"isFull": False} if aim.is_clustering else {})
-
-
-_FALSE = bool_column([False])[0]

@@ -3,5 +3,5 @@
 In: a table as an operation finds it. Out: a `Plan`, which is plain data, and the verdicts of its
 guards. Nothing here changes a table.
 
-Read first: `plan`, then `planning` and `guards`.
+Read first: `plan` and `step_types`, then `planning` and `guards`.
 """

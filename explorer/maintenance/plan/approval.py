@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import getpass
 from dataclasses import dataclass
 
-from explorer.protocol.unicode_text import check_unicode
+from explorer.protocol.unicode_text import check_unicode, replace_unencodable
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
     """The consent of a person to exactly one plan.
 
-    `digest` is that of the plan which the person saw. `table_name` and `reason` are needed
-    where a verdict asks for them; both go into the receipt. Raises `InvalidArgumentError`
-    for text that a receipt could not hold.
+    `digest` is that of the plan which the person saw. `by` is who that is: the receipt and
+    the commits that are made carry the name, and none where it is None. `table_name` and
+    `reason` are needed where a verdict asks for them; both go into the receipt. Raises
+    `InvalidArgumentError` for text that a receipt could not hold.
     """
 
     digest: str
@@ -30,3 +32,11 @@ class Approval:
         ):
             if text is not None:
                 check_unicode(text, f"{what} in the approval cannot be read.")
+
+
+def system_user() -> str | None:
+    """Who runs this process, None where the system has no name for them."""
+    try:
+        return replace_unencodable(getpass.getuser())
+    except (OSError, KeyError):
+        return None

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import TIME, int64_column, string_column
+from explorer.log.actions.columns import TIME, int64_column, string_column, string_scalar
+from explorer.log.plain_arrays import ZERO
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.storage.ports import ReadStore
 
@@ -96,12 +97,16 @@ def join_files(parts: Sequence[pa.Table]) -> pa.Table:
 
 def of_action(files: pa.Table, action: str) -> pa.Table:
     """Those files that something happens to."""
-    return files.filter(pc.equal(pc.cast(files.column("action"), pa.string()), _scalar(action)))
+    return files.filter(
+        pc.equal(pc.cast(files.column("action"), pa.string()), string_scalar(action))
+    )
 
 
 def without_action(files: pa.Table, action: str) -> pa.Table:
     """The others."""
-    return files.filter(pc.not_equal(pc.cast(files.column("action"), pa.string()), _scalar(action)))
+    return files.filter(
+        pc.not_equal(pc.cast(files.column("action"), pa.string()), string_scalar(action))
+    )
 
 
 def digest_files(files: pa.Table) -> str:
@@ -126,7 +131,7 @@ def _digest_column(column: pa.ChunkedArray) -> bytes:
                 lengths.update(_as_bytes(pc.fill_null(pc.binary_length(part), _ZERO)))
                 values.update(_text(part))
             else:
-                values.update(_as_bytes(pc.fill_null(pc.cast(part, pa.int64()), _ZERO_LONG)))
+                values.update(_as_bytes(pc.fill_null(pc.cast(part, pa.int64()), ZERO)))
     return validity.digest() + lengths.digest() + values.digest()
 
 
@@ -148,10 +153,4 @@ def _text(part: pa.Array) -> bytes:
     return bytes(memoryview(plain.buffers()[2])[start:end]) if end > start else b""
 
 
-def _scalar(text: str) -> pa.Scalar:
-    # by way of an array: a plain value would make pyarrow import pandas
-    return string_column([text])[0]
-
-
 _ZERO = pa.Array.from_buffers(pa.int32(), 1, [None, pa.py_buffer(bytes(4))])[0]
-_ZERO_LONG = pa.Array.from_buffers(pa.int64(), 1, [None, pa.py_buffer(bytes(8))])[0]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from explorer.errors import Problem
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import missing_versions
 from explorer.maintenance.plan.plan import Verdict
@@ -18,9 +19,8 @@ from explorer.protocol.features.registry import (
     is_supported,
 )
 from explorer.protocol.table_property import TableProperty
-from explorer.protocol.utc_times import render_second
 from explorer.table.counts import count
-from explorer.table.times import CLOCK_TOLERANCE_MS, render_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, shown_time, utc_time
 
 UNCOMMITTED_AGE = timedelta(hours=24)
 """A file younger than this may belong to a writer that has not yet committed."""
@@ -108,7 +108,7 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
     if not ahead:
         return _allow("clock", "No time of the table is ahead of this clock.")
     what, time = max(ahead.items(), key=lambda item: item[1])
-    span = _whole_units(render_time(time) - render_time(now_ms))
+    span = _whole_units(utc_time(time) - utc_time(now_ms))
     mend = f" Where this clock is right, correct the modification time of that {what}'s file."
     return _refuse(
         "clock",
@@ -122,7 +122,7 @@ def judge_clock(now_ms: int, times: Mapping[str, int | None]) -> Verdict:
 def follow_clock(now_ms: int, newest_ms: int) -> Verdict:
     """The verdict of `judge_clock` on a commit that deletes nothing and begins no file's age,
     where the newest in-commit timestamp lies ahead: it needs no age, and is the later one."""
-    span = _whole_units(render_time(newest_ms) - render_time(now_ms))
+    span = _whole_units(utc_time(newest_ms) - utc_time(now_ms))
     return Verdict(
         guard="clock",
         outcome="warn",
@@ -217,6 +217,21 @@ def unknown_route(reason: str) -> Verdict:
     )
 
 
+def judge_rules(
+    problems: Sequence[Problem], lacking: Sequence[str] = (), mend: str = ""
+) -> Verdict:
+    """Whether the rules of the table's features allow a commit: their `problems`, and what is
+    `lacking` besides, with its remedy."""
+    if not problems and not lacking:
+        return _allow("commit", "The features allow the commit.")
+    told = problems[:10]
+    return _refuse(
+        "commit",
+        " ".join([*(problem.problem for problem in told), *lacking]),
+        " ".join(dict.fromkeys(problem.remedy for problem in told)) or mend,
+    )
+
+
 def in_words(duration: timedelta) -> str:
     """`7 days`, `1 hour`, `90 minutes`."""
     seconds = duration // timedelta(seconds=1)
@@ -231,11 +246,6 @@ def _whole_units(span: timedelta) -> str:
     units = (timedelta(days=1), timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1))
     unit = next((unit for unit in units if span >= 2 * unit), units[-1])
     return in_words(span // unit * unit)
-
-
-def shown_time(milliseconds: int) -> str:
-    """`2026-11-01 10:22:03 UTC`."""
-    return render_second(render_time(milliseconds))
 
 
 def _range_in_words(versions: range) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +18,7 @@ from explorer.files.name_index import NameIndex
 from explorer.files.store_paths import NOWHERE, Places
 from explorer.files.unkept import kept_by_commits, rows_kept_by_commits
 from explorer.log.actions.columns import string_column
-from explorer.log.plain_arrays import build_array
+from explorer.log.plain_arrays import Numbers, build_array
 from explorer.maintenance.plan.file_list import build_files
 from explorer.maintenance.plan.guards import judge_routes, unknown_route
 from explorer.maintenance.plan.plan import Verdict
@@ -39,7 +38,7 @@ class SecondRoute:
     files of the events in `kept_rows` are kept by one of both ways."""
 
     events: FileEvents | None
-    kept_rows: npt.NDArray[np.int64]
+    kept_rows: Numbers
     further: Places
     verdict: Verdict
     evidence: tuple[pa.Table, ...] = ()

@@ -15,18 +15,21 @@ from explorer.maintenance.plan.guards import (
     judge_clock,
     judge_features,
     judge_log,
-    shown_time,
 )
-from explorer.maintenance.plan.plan import Plan, StepKind, Verdict
+from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.step_types import CommittingStep, DeleteFiles
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.filenames import parse_commit_version, render_commit_name
 from explorer.storage.ports import ObjectInfo
-from explorer.table.times import CLOCK_TOLERANCE_MS
-from explorer.transaction.read_version import has_in_commit_timestamps
+from explorer.table.times import (
+    CLOCK_TOLERANCE_MS,
+    IN_COMMIT_FEATURES,
+    has_in_commit_timestamps,
+    shown_time,
+)
 
-_IN_COMMIT: Final = ("inCommitTimestamp", "inCommitTimestamp-preview")
 _RECORDED: Final = "in-commit timestamp"
 _NEWEST: Final = 64
 """Commits whose times are asked for. The last one may be by the very clock that is behind, so
@@ -34,9 +37,7 @@ that those before it tell; on local disk all of them take less than a millisecon
 stores have told with their listing."""
 
 
-_TIMED: Final[frozenset[StepKind]] = frozenset(
-    {"commit", "delete_files", "repair_statistics", "rewrite_files"}
-)
+_TIMED: Final = CommittingStep | DeleteFiles
 """Steps that go by ages, or from whose time on ages count."""
 
 
@@ -83,7 +84,7 @@ def check_clock(plan: Plan, now_ms: int) -> None:
     when tombstones begin, was said of that one."""
     if now_ms >= plan.planned_at - CLOCK_TOLERANCE_MS:
         return
-    if _TIMED.isdisjoint(step.kind for step in plan.steps):
+    if not any(isinstance(step, _TIMED) for step in plan.steps):
         return
     raise ConflictError(
         "The plan was not carried out.",
@@ -99,6 +100,6 @@ def _latest_commit_times(look: Look) -> dict[str, int | None]:
     """As `newest_commit_times`, without listing the log once more."""
     names = [render_commit_name(version) for version in look.listing.commits[-_NEWEST:]]
     infos = [info for name in names if (info := info_of(look.store, look.listing, name))]
-    if any(is_supported(look.snapshot.protocol, name) for name in _IN_COMMIT):
+    if any(is_supported(look.snapshot.protocol, name) for name in IN_COMMIT_FEATURES):
         return newest_commit_times(look, infos)
     return {"commit": max((info.modified_ms for info in infos), default=None)}

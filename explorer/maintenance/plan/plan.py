@@ -6,21 +6,24 @@ list, so that what is approved is what is executed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 import pyarrow as pa
 
+from explorer.maintenance.plan._step_documents import parse_steps, render_step
 from explorer.maintenance.plan.file_list import FILES_SCHEMA, digest_files
+from explorer.maintenance.plan.step_types import Step, check_steps
 
 if TYPE_CHECKING:
     from explorer.table.table import Table
 
-FORMAT = 1
+FORMAT = 2
+"""Of the document. In format 1 steps referred to each other by their positions."""
 
 Outcome = Literal["allow", "warn", "refuse"]
 
@@ -37,25 +40,6 @@ Operation = Literal[
     "repair",
     "upgrade",
 ]
-
-StepKind = Literal[
-    "write_checkpoint",
-    "copy_checkpoint",
-    "write_compaction",
-    "write_hint",
-    "delete_files",
-    "commit",
-    "write_checksum",
-    "rewrite_files",
-    "repair_statistics",
-    "validate_rows",
-    "validate_traces",
-]
-STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
-
-LOOKING_STEPS: frozenset[StepKind] = frozenset({"validate_rows", "validate_traces"})
-"""Steps that change nothing: what they found holds for the version that they looked at, so
-that they are done anew where a run is taken up again."""
 
 Ground = Literal["protocol", "metadata", "files", "every file"]
 """What a plan may rest on: a newer commit that touches it makes the plan stale. `files` are
@@ -75,20 +59,6 @@ class Verdict:
     message: str
     remedy: str = ""
     asks_for_name: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """One change, in the order in which they are made.
-
-    `arguments` is plain data (JSON); `num_bytes` is None where it is not known.
-    """
-
-    kind: StepKind
-    reason: str
-    num_files: int = 0
-    num_bytes: int | None = None
-    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +118,9 @@ class Plan:
     files: pa.Table = field(default_factory=lambda: pa.Table.from_batches([], FILES_SCHEMA))
     table: Table | None = field(default=None, compare=False, repr=False)
 
+    def __post_init__(self) -> None:
+        check_steps(self.steps)
+
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the document, in hexadecimal."""
@@ -171,7 +144,7 @@ class Plan:
             "parameters": dict(self.parameters),
             "effect": dict(self.effect),
             "verdicts": [_render_verdict(verdict) for verdict in self.verdicts],
-            "steps": [_render_step(step) for step in self.steps],
+            "steps": [render_step(step) for step in self.steps],
             "rests_on": list(self.rests_on),
             "promise": {
                 "versions": dict(self.promise.versions),
@@ -186,9 +159,33 @@ class Plan:
         return tuple(verdict for verdict in self.verdicts if verdict.outcome == "refuse")
 
     @property
+    def sentence(self) -> str:
+        """What blocks it, with what helps, and then what was planned; where nothing does, what
+        it does."""
+        return _sentence(self.summary, [(one.message, one.remedy) for one in self.refusals])
+
+    @property
     def asks_for_name(self) -> bool:
         """Whether the approval needs the table's name and a reason."""
         return any(verdict.asks_for_name for verdict in self.verdicts)
+
+
+def sentence_of(document: Mapping[str, Any]) -> str:
+    """`Plan.sentence` of a plan by its document, or by as much of one as is left, after the
+    `note` of one that another release made."""
+    summary = str(document.get("summary", ""))
+    if note := document.get("note"):
+        return f"{note} Planned was: {summary}"
+    refusals = [one for one in document.get("verdicts", ()) if one["outcome"] == "refuse"]
+    blocks = [(one["message"], one.get("remedy") or "") for one in refusals]
+    return _sentence(summary, blocks)
+
+
+def _sentence(summary: str, blocks: Sequence[tuple[str, str]]) -> str:
+    if not blocks:
+        return summary
+    said = " ".join(f"{message} {remedy}".strip() for message, remedy in blocks)
+    return f"Blocked: {said} Planned was: {summary}"
 
 
 def digest_document(document: Mapping[str, Any]) -> str:
@@ -201,9 +198,6 @@ def parse_plan(document: Mapping[str, Any], files: pa.Table) -> Plan:
     if document["format"] != FORMAT:
         raise ValueError(f"format {document['format']}")
     anchor, promise, subject = document["anchor"], document["promise"], document["subject"]
-    steps = tuple(Step(**step) for step in document["steps"])
-    if any(step.kind not in STEP_KINDS for step in steps):
-        raise ValueError("a step of an unknown kind")
     return Plan(
         operation=document["operation"],
         subject=Subject(**subject),
@@ -213,7 +207,7 @@ def parse_plan(document: Mapping[str, Any], files: pa.Table) -> Plan:
         parameters=document["parameters"],
         effect=document["effect"],
         verdicts=tuple(Verdict(**verdict) for verdict in document["verdicts"]),
-        steps=steps,
+        steps=parse_steps(document["steps"]),
         rests_on=tuple(document["rests_on"]),
         promise=Promise(**promise),
         files=files,
@@ -227,14 +221,4 @@ def _render_verdict(verdict: Verdict) -> dict[str, Any]:
         "message": verdict.message,
         "remedy": verdict.remedy,
         "asks_for_name": verdict.asks_for_name,
-    }
-
-
-def _render_step(step: Step) -> dict[str, Any]:
-    return {
-        "kind": step.kind,
-        "reason": step.reason,
-        "num_files": step.num_files,
-        "num_bytes": step.num_bytes,
-        "arguments": dict(step.arguments),
     }

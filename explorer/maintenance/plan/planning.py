@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from explorer.log.folder.listing import LogListing
@@ -15,8 +13,7 @@ from explorer.progress import UNWATCHED, Watch
 from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-
-Clock = Callable[[], int]
+from explorer.table.times import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +55,3 @@ def look_at(table: Table, clock: Clock, watch: Watch = UNWATCHED) -> Look:
     newest = build_segment(listing).version
     snapshot = table.snapshot(version=newest, progress=watch.progress, cancel=watch.cancel)
     return Look(table=table, listing=listing, snapshot=snapshot, now_ms=clock(), watch=watch)
-
-
-def system_clock() -> int:
-    """The time in milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from explorer.errors import DeltaError
 from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
 from explorer.maintenance.plan.planning import Look
-from explorer.protocol.actions import Metadata, Protocol, parse_metadata
+from explorer.protocol.actions import Metadata, parse_metadata
 from explorer.protocol.features.column_mapping import FIELD_ID_KEY
 from explorer.protocol.features.registry import FEATURES
 from explorer.protocol.features.table_feature import TableFacts
@@ -26,7 +26,7 @@ def unused_features(look: Look, names: Collection[str]) -> frozenset[str]:
     left = set(names)
     try:
         for metadata in every_metadata(look):
-            left -= {name for name in left if _uses(look.snapshot.protocol, metadata, name)}
+            left -= {name for name in left if _uses(metadata, name)}
             if not left:
                 break
     except DeltaError:
@@ -59,10 +59,10 @@ def _metadata_of(name: str, data: bytes) -> Iterator[Metadata]:
                 yield parse_metadata(body, f"{name}:{number}")
 
 
-def _uses(protocol: Protocol, metadata: Metadata, name: str) -> bool:
+def _uses(metadata: Metadata, name: str) -> bool:
     """Whether a version with this metadata used the feature, or may have."""
     schema = parse_schema(metadata.schema_string)
-    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    facts = TableFacts(metadata=metadata, schema=schema)
     if FEATURES[name].is_active(facts):
         return True
     if name == "invariants":  # the reference counts columns that may not be null

@@ -3,6 +3,7 @@ that are gone, and of statistics that files lack. Each plan says what is lost by
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Literal
 from uuid import UUID, uuid4, uuid5
@@ -11,6 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
+from explorer.log.folder.listing import CheckpointFiles
+from explorer.log.load import load_version
+from explorer.log.state.key_cache import KeyCache
 from explorer.maintenance.log_files.broken_checkpoints import (
     broken_checkpoints,
     judge_lost,
@@ -24,22 +28,32 @@ from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files, log_file
 from explorer.maintenance.plan.guards import judge_features, judge_log
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
-from explorer.maintenance.plan.plan import Ground, Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
+from explorer.maintenance.plan.plan import Ground, Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import (
+    Commit,
+    CommitBasis,
+    CommitRecord,
+    DeleteFiles,
+    MissingFiles,
+    RepairStatistics,
+    Step,
+    WriteCheckpoint,
+)
 from explorer.maintenance.repair.repair_statistics import (
     BATCH_SIZE,
     judge_statistics,
     statistics_repair,
 )
-from explorer.maintenance.steps.commit_step import commit_step, judge_commit
+from explorer.maintenance.steps.commit_step import judge_commit
 from explorer.maintenance.steps.gone_files import are_gone
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.filenames import LAST_CHECKPOINT
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
 from explorer.table.counts import count
-from explorer.table.frames import sum_of
-from explorer.table.row_counts import count_deleted
+from explorer.table.row_counts import count_live
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
 
 What = Literal["hint", "checkpoint", "files", "statistics"]
 
@@ -90,7 +104,7 @@ def _repair_hint(look: Look) -> Plan:
         text = "No checkpoint of the log can be read, so that there is none to name."
         return _plan(look, "hint", text, (), [])
     files = [log_file(look.store, LAST_CHECKPOINT, "it names a checkpoint that is not there")]
-    step = Step(kind="delete_files", reason=problems[0].problem, num_files=1)
+    step = DeleteFiles(id="deletion", reason=problems[0].problem, num_files=1)
     text = "Deletes _last_checkpoint, because no checkpoint is there; nothing is lost."
     return _plan(look, "hint", text, (step,), files)
 
@@ -101,13 +115,29 @@ def _repair_checkpoint(look: Look, seed: UUID) -> Plan:
         return _plan(look, "checkpoint", "No checkpoint of the table is broken.", (), [])
     lost = lost_versions(look, broken)
     steps, files = repair_steps(look, broken, seed)
-    text = summary(look, broken, lost, writes=steps[-1].kind == "write_checkpoint")
+    text = summary(look, broken, lost, writes=isinstance(steps[-1], WriteCheckpoint))
     plan = _plan(look, "checkpoint", text, steps, files)
     return replace(
         plan,
         verdicts=(*plan.verdicts, judge_lost(lost)),
         effect={**plan.effect, "lost_versions": [[*each] for each in lost]},
+        promise=_promise_without(look, broken),
     )
+
+
+def _promise_without(look: Look, broken: Iterable[CheckpointFiles]) -> Promise:
+    """What the newest version holds once these are gone: one that contradicts the commits has
+    other files."""
+    listing = look.listing
+    for files in broken:
+        listing = listing.without(files)
+    if look.snapshot.segment.checkpoint in listing.checkpoints:
+        num_files = look.snapshot.num_files
+    else:
+        version = look.snapshot.version
+        without = load_version(look.store, listing, version, KeyCache(0), watch=look.watch)
+        num_files = without.count("add")
+    return Promise(versions={str(look.snapshot.version): num_files})
 
 
 def _repair_files(look: Look, seed: UUID) -> Plan:
@@ -118,16 +148,18 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     if not gone.num_rows:
         return _plan(look, "files", "Every file of the newest version is there.", (), [])
     paths = pc.unique(gone.column("path")).to_pylist()
-    rows = _count_live(gone)
-    step = commit_step(
-        "FSCK",
+    rows = count_live(gone)
+    step = Commit(
+        id="commit",
         reason="The files are gone, and every query that needs one fails.",
-        transaction_id=str(uuid5(seed, "files")),
-        parameters={},
-        metrics={"numRemovedFiles": str(gone.num_rows)},
-        reads="metadata",
-        files={"paths": paths, "num_files": gone.num_rows},
         num_files=gone.num_rows,
+        record=CommitRecord(
+            operation="FSCK",
+            transaction_id=str(uuid5(seed, "files")),
+            metrics={"numRemovedFiles": str(gone.num_rows)},
+        ),
+        basis=CommitBasis(reads="metadata"),
+        files=MissingFiles(paths=tuple(paths)),
     )
     lost = "an unknown number of rows" if rows is None else count(rows, "row")
     text = (
@@ -146,7 +178,7 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
         reason="the file, or its deletion vector, is gone",
         bytes=gone.column("size"),
     )
-    steps = with_checksum_and_checkpoint(step, 0, snapshot.metadata.configuration, seed)
+    steps = with_checksum_and_checkpoint(step, snapshot.metadata.configuration, seed)
     plan = _plan(look, "files", text, steps, [files])
     return replace(
         plan,
@@ -163,15 +195,6 @@ def _judge_rows(lost: str) -> Verdict:
         remedy="Restore the files from a backup; or type the table's name and give a reason.",
         asks_for_name=True,
     )
-
-
-def _count_live(files: pa.Table) -> int | None:
-    """Their rows without those that were deleted already; None where the log does not say."""
-    counts = files.column("num_records")
-    hidden, wrong = count_deleted(files)
-    if counts.null_count or hidden is None or wrong is not None:
-        return None
-    return sum_of(counts) - hidden
 
 
 def _plan(
@@ -199,10 +222,13 @@ def _plan(
         files=join_files(files),
         table=look.table,
     )
-    if plan.refusals or not (steps and commits):
+    if plan.refusals:
         return plan
-    if what == "statistics":
-        verdict = judge_statistics(plan, look.table, steps[0])
-        return replace(plan, verdicts=(*verdicts, verdict))
-    commit = steps[0]
-    return replace(plan, verdicts=(*verdicts, judge_commit(plan, look.table, commit)))
+    match steps[:1]:
+        case (RepairStatistics() as first,):
+            verdict = judge_statistics(plan, look.table, first)
+            return replace(plan, verdicts=(*verdicts, verdict))
+        case (Commit() as commit,):
+            return replace(plan, verdicts=(*verdicts, judge_commit(plan, look.table, commit)))
+        case _:
+            return plan

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any, Final
+from typing import Final
 from uuid import UUID, uuid5
 
 import pyarrow as pa
@@ -21,9 +21,11 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.statistics_columns import indexed_places
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files, of_action
+from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.newer_commits import find_own_commit, stale
-from explorer.maintenance.plan.plan import Plan, Step, Verdict
+from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.step_types import RepairStatistics, Step
 from explorer.maintenance.steps.commit_files import as_they_are
 from explorer.maintenance.steps.commit_step import (
     FILES_OF_THE_TABLE,
@@ -42,7 +44,7 @@ from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import FilesOf
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Provenance, StagedCommit
@@ -111,53 +113,39 @@ def _steps(
 ) -> tuple[Step, ...]:
     steps: list[Step] = []
     for number, rows in enumerate(batches):
-        step = Step(
-            kind="repair_statistics",
+        step = RepairStatistics(
+            id=f"batch {number + 1}",
             reason="Queries read files that they could skip, and nobody knows how many rows "
             "there are.",
             num_files=len(rows),
             num_bytes=sum_of(files.column("bytes").slice(rows.start, len(rows))),
-            arguments={
-                "transaction_id": str(uuid5(seed, f"statistics {number}")),
-                "first": rows.start,
-            },
+            transaction_id=str(uuid5(seed, f"statistics {number}")),
+            first=rows.start,
         )
         own = uuid5(seed, f"checkpoint {number}")
-        steps += with_checksum_and_checkpoint(step, len(steps), configuration, own)
+        steps += with_checksum_and_checkpoint(step, configuration, own)
     return tuple(steps)
 
 
-def judge_statistics(plan: Plan, table: Table, step: Step) -> Verdict:
+def judge_statistics(plan: Plan, table: Table, step: RepairStatistics) -> Verdict:
     """Whether the table's features allow a commit at all, before a file is read."""
     snapshot = table.snapshot(version=plan.anchor.version)
-    problems = validate_commit(_staged(snapshot, step, ()))
-    if not problems:
-        return Verdict(guard="commit", outcome="allow", message="The features allow the commit.")
-    return Verdict(
-        guard="commit",
-        outcome="refuse",
-        message=" ".join(problem.problem for problem in problems[:10]),
-        remedy=" ".join(dict.fromkeys(problem.remedy for problem in problems[:10])),
-    )
+    return judge_rules(validate_commit(_staged(snapshot, step, ())))
 
 
-def repair_statistics_step(
-    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
-) -> None:
+def repair_statistics(run: Run, step: RepairStatistics, tally: Tally) -> None:
     """Read the files of one batch and commit them with their statistics, unless that was done
     before; raises `ConflictError` where another commit touched one of them."""
-    del index, noted
     tally.planned = step.num_files
-    transaction_id = str(step.arguments["transaction_id"])
-    made = find_own_commit(run.store, run.plan.anchor.version, transaction_id)
+    made = find_own_commit(run.store, run.plan.anchor.version, step.transaction_id)
     if made is not None:
         tally.result = {"version": made, "was_there": True}
         tally.done = step.num_files
         return
     snapshot = run.table.snapshot(version=run.plan.anchor.version)
-    planned = of_action(run.plan.files, "add").slice(step.arguments["first"], step.num_files)
+    planned = of_action(run.plan.files, "add").slice(step.first, step.num_files)
     adds = _with_statistics(run, snapshot, planned.column("path"))
-    staged = _staged(snapshot, step, tuple(adds.to_batches()))
+    staged = _staged(snapshot, step, tuple(adds.to_batches()), by=run.by)
     found = commit(run.store, staged, clock=run.clock, cancel=run.watch.cancel)
     if not isinstance(found, Committed):
         raise found.as_error()
@@ -190,15 +178,21 @@ def _live_files(snapshot: Snapshot, paths: pa.Array) -> pa.Table:
     return pa.concat_tables([_NO_FILES, *pieces])
 
 
-def _staged(snapshot: Snapshot, step: Step, adds: tuple[pa.RecordBatch, ...]) -> StagedCommit:
+def _staged(
+    snapshot: Snapshot,
+    step: RepairStatistics,
+    adds: tuple[pa.RecordBatch, ...],
+    by: str | None = None,
+) -> StagedCommit:
     paths = [batch.column("path") for batch in adds]
     return StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(pa.chunked_array(paths, pa.string())),
+        reads=read_set_of(pa.chunked_array(paths, pa.string())),
         provenance=Provenance(
             operation=_OPERATION,
-            transaction_id=str(step.arguments["transaction_id"]),
+            transaction_id=step.transaction_id,
             engine_info=engine_info(),
+            user_name=by,
             parameters={"predicate": "[]"},
             metrics={"numFiles": str(step.num_files)},
             tags=tags_of_kept_ids(snapshot, added_again=adds),

@@ -1,17 +1,30 @@
-"""The kinds of steps and what carries them out, listed by hand."""
+"""What carries out each kind of step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import assert_never
 
-from explorer.maintenance.features.validation_steps import validate_rows_step, validate_traces_step
-from explorer.maintenance.optimize.optimize_step import rewrite_step
-from explorer.maintenance.plan.plan import Step, StepKind
-from explorer.maintenance.repair.repair_statistics import repair_statistics_step
+from explorer.maintenance.features.validation_steps import validate_rows, validate_traces
+from explorer.maintenance.optimize.optimize_step import rewrite
+from explorer.maintenance.plan.step_types import (
+    Commit,
+    CopyCheckpoint,
+    DeleteFiles,
+    RepairStatistics,
+    RewriteFiles,
+    Step,
+    ValidateRows,
+    ValidateTraces,
+    WriteCheckpoint,
+    WriteChecksum,
+    WriteCompaction,
+    WriteHint,
+)
+from explorer.maintenance.repair.repair_statistics import repair_statistics
 from explorer.maintenance.steps.commit_step import carry_out_commit
 from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.deletion import delete_files
+from explorer.maintenance.steps.journal import Noted
 from explorer.maintenance.steps.log_steps import (
     copy_checkpoint_step,
     write_checkpoint_step,
@@ -20,20 +33,34 @@ from explorer.maintenance.steps.log_steps import (
     write_hint_step,
 )
 
-StepWork = Callable[[Run, Step, int, Tally, Mapping[str, Any]], None]
-"""Does one step. It may have been begun before, so that doing it twice is doing it once: the
-last argument is what the journal knows of it. What becomes of files goes into the tally."""
 
-STEPS: Mapping[StepKind, StepWork] = {
-    "commit": carry_out_commit,
-    "copy_checkpoint": copy_checkpoint_step,
-    "delete_files": delete_files,
-    "repair_statistics": repair_statistics_step,
-    "rewrite_files": rewrite_step,
-    "write_checkpoint": write_checkpoint_step,
-    "write_checksum": write_checksum_step,
-    "write_compaction": write_compaction_step,
-    "write_hint": write_hint_step,
-    "validate_rows": validate_rows_step,
-    "validate_traces": validate_traces_step,
-}
+def carry_out(  # noqa: C901, PLR0912  # a case for each kind
+    run: Run, step: Step, tally: Tally, noted: Noted
+) -> None:
+    """Do one step; the tally tells what becomes of its files. It may have been begun before, as
+    the journal has `noted`: doing it twice is doing it once."""
+    match step:
+        case Commit():
+            carry_out_commit(run, step, tally)
+        case RewriteFiles():
+            rewrite(run, step, tally, noted)
+        case RepairStatistics():
+            repair_statistics(run, step, tally)
+        case DeleteFiles():
+            delete_files(run, step, tally, noted)
+        case WriteCheckpoint():
+            write_checkpoint_step(run, step, tally)
+        case CopyCheckpoint():
+            copy_checkpoint_step(run, step, tally)
+        case WriteChecksum():
+            write_checksum_step(run, step, tally)
+        case WriteCompaction():
+            write_compaction_step(run, step, tally)
+        case WriteHint():
+            write_hint_step(run, step, tally)
+        case ValidateRows():
+            validate_rows(run, step, tally)
+        case ValidateTraces():
+            validate_traces(run, step, tally)
+        case _:
+            assert_never(step)

@@ -11,8 +11,7 @@ from __future__ import annotations
 import contextlib
 import shlex
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +28,13 @@ from explorer.maintenance.documents.state_folder import StateDir, StateFolder
 from explorer.maintenance.plan.approval import Approval
 from explorer.maintenance.plan.newer_commits import LogWatch, find_own_commit
 from explorer.maintenance.plan.newest_times import check_clock
-from explorer.maintenance.plan.plan import LOOKING_STEPS, Plan, Step
+from explorer.maintenance.plan.plan import FORMAT, Plan
+from explorer.maintenance.plan.step_types import (
+    VALIDATING_KINDS,
+    CommittingStep,
+    Step,
+    Validation,
+)
 from explorer.maintenance.run._promises import open_versions
 from explorer.maintenance.run._run_problems import (
     GOES_ON,
@@ -38,25 +43,21 @@ from explorer.maintenance.run._run_problems import (
     files_that_stayed,
     refusal,
 )
-from explorer.maintenance.run._step_kinds import STEPS
+from explorer.maintenance.run._step_kinds import carry_out
 from explorer.maintenance.run._verify_promise import check_promise
-from explorer.maintenance.steps.context import Clock, Run, Tally
+from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.journal import (
     Journal,
-    batch_in,
     completed_in,
     done_in,
+    noted_in,
     render_tally,
 )
 from explorer.progress import Cancel, Progress, ProgressCallback, Watch
 from explorer.storage.open import open_write_store
 from explorer.storage.ports import ReadStore, WriteStore, offers
 from explorer.table.table import Table
-
-
-def system_clock() -> int:
-    """The time in milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
+from explorer.table.times import Clock, system_clock
 
 
 def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents lie
@@ -111,6 +112,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
             watch=Watch(progress=progress, cancel=cancel),
             log=LogWatch(plan=plan, store=store, own=_own_transactions(plan)),
             spark=spark,
+            by=approval.by,
         )
         return _Execution(run, approval, journal, started_at).carry_out()
 
@@ -150,7 +152,7 @@ class _Execution:
 
     @property
     def _has_changed(self) -> bool:
-        changing = (step for step in self._steps if step.kind not in LOOKING_STEPS)
+        changing = (step for step in self._steps if step.kind not in VALIDATING_KINDS)
         return any(
             step.done or step.status == "done" or "version" in (step.result or {})
             for step in changing
@@ -158,15 +160,14 @@ class _Execution:
 
     def _was_committed(self, step: Step, tally: Tally, error: BaseException) -> bool:
         """Whether the commit of a step that failed is there all the same, its answer lost."""
-        transaction_id = step.arguments.get("transaction_id")
-        if not isinstance(transaction_id, str) or isinstance(error, ConflictError):
+        if not isinstance(step, CommittingStep) or isinstance(error, ConflictError):
             # a conflict was found before anything was written: what is there is another's,
             # who carries out the same plan
             return False
         made: int | None = None
         with contextlib.suppress(DeltaError):
             anchor = self._run.plan.anchor.version
-            made = find_own_commit(self._run.store, anchor, transaction_id)
+            made = find_own_commit(self._run.store, anchor, step.transaction_id)
         if made is not None:
             tally.result = {**(tally.result or {}), "version": made}
         return made is not None
@@ -178,22 +179,23 @@ class _Execution:
             run.watch.step(0, len(run.plan.steps), "Listing the log again")
             run.log.check_listed(run.table)
             promised = open_versions(run.plan, run.table.listing())
-            run.note({"event": "begun", "at": self._started_at, "promised": promised})
+            line = {"event": "begun", "format": FORMAT, "at": self._started_at}
+            run.note({**line, "promised": promised})
         except DeltaError as error:
             self._stop(error)
             return
         for index, step in enumerate(run.plan.steps):
-            done = done_in(self._journal, index)
-            if done is not None and self._is_settled(index):
-                run.results[index] = done.result or {}
+            done = done_in(self._journal, step.id)
+            if done is not None and self._is_settled(step, run.plan.steps[index + 1 :]):
+                run.results[step.id] = done.result or {}
                 self._steps.append(done.receipt(step, "done"))
                 continue
             tally = Tally(planned=step.num_files)
             try:
                 run.watch.step(index, len(run.plan.steps), step.reason)
-                STEPS[step.kind](run, step, index, tally, batch_in(self._journal, index))
-                run.results[index] = tally.result or {}
-                line = {"event": "done", "step": index, **render_tally(tally)}
+                carry_out(run, step, tally, noted_in(self._journal, step.id))
+                run.results[step.id] = tally.result or {}
+                line = {"event": "done", "step": step.id, **render_tally(tally)}
                 run.note({**line, "result": tally.result})
                 self._steps.append(tally.receipt(step, "done"))
             except BaseException as error:  # told, and raised again if not ours
@@ -204,14 +206,12 @@ class _Execution:
                 self._stop(error)
                 return
 
-    def _is_settled(self, index: int) -> bool:
+    def _is_settled(self, step: Step, behind: Sequence[Step]) -> bool:
         """Whether a step that was done need not be done again: what was looked at may have
-        changed until the step behind it is done."""
-        steps = self._run.plan.steps
-        if steps[index].kind not in LOOKING_STEPS:
+        changed until a step behind it is done."""
+        if not isinstance(step, Validation):
             return True
-        behind = range(index + 1, len(steps))
-        return any(done_in(self._journal, at) is not None for at in behind)
+        return any(done_in(self._journal, later.id) is not None for later in behind)
 
     def _stop(self, error: DeltaError) -> None:
         self._problem = Problem.of(error)
@@ -375,8 +375,7 @@ def _receipt(  # the fields that every receipt has
 
 
 def _own_transactions(plan: Plan) -> frozenset[str]:
-    found = (step.arguments.get("transaction_id") for step in plan.steps)
-    return frozenset(text for text in found if isinstance(text, str))
+    return frozenset(step.transaction_id for step in plan.steps if isinstance(step, CommittingStep))
 
 
 def completed_run(state: StateFolder, digest: str) -> str | None:

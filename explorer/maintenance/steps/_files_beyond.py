@@ -55,11 +55,11 @@ def _beyond(files: pa.Table, root: str) -> list[pa.Array]:
     names, vectors = file_of_each(files, root)
     outside = list(files.column("path").filter(names.is_null()).chunks)
     if vectors is not None:
-        outside += vector_places(files).filter(vectors.is_null()).drop_null().chunks
+        outside += vector_paths(files).filter(vectors.is_null()).drop_null().chunks
     return outside
 
 
-def vector_places(files: pa.Table) -> pa.ChunkedArray:
+def vector_paths(files: pa.Table) -> pa.ChunkedArray:
     """Row by row, the place of a deletion vector that is stored by its path; else null."""
     vectors = files.column("deletion_vector").combine_chunks()
     by_path = pc.is_in(pc.struct_field(vectors, "storage_type"), value_set=_BY_PATH)

@@ -3,9 +3,8 @@ names: snapshots never change, so they are what the planner saw."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,11 +17,21 @@ from explorer.log.actions.columns import (
     TIME,
     bool_column,
     int64_column,
+    int64_scalar,
     string_column,
 )
+from explorer.log.plain_arrays import FALSE, TRUE
 from explorer.maintenance.plan.file_list import of_action
 from explorer.maintenance.plan.newer_commits import stale
 from explorer.maintenance.plan.plan import Plan
+from explorer.maintenance.plan.step_types import (
+    FileChanges,
+    GivenRowIds,
+    MissingFiles,
+    RestoredFiles,
+    TakenRowIds,
+    VectorTombstones,
+)
 from explorer.maintenance.steps.differing_files import differing_files
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import ROW_ID_COLUMN
@@ -30,9 +39,6 @@ from explorer.protocol.paths import encode_path
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.row_ids import ID_COLUMNS
-
-_TRUE = bool_column([True])[0]
-_FALSE = bool_column([False])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,38 +57,47 @@ class FileBatches:
 
 
 def batches_of(
-    table: Table, plan: Plan, described: Mapping[str, Any], deleted_at: int
+    table: Table, plan: Plan, files: FileChanges, num_files: int, deleted_at: int
 ) -> FileBatches:
-    """What `described` says: `{"restore_to": VERSION}`; `{"give_row_ids": true}` for the live
-    files that have none, `{"take_row_ids": true}` for those that have some;
-    `{"vector_tombstones": true}` for the vectors of what is removed; or `{"paths": [...]}` for
-    live files that are gone. They are removed at `deleted_at`, in milliseconds: retention
-    counts from the commit, and not from the plan."""
+    """What `files` describes, of the plan's version; raises `ConflictError` where that is no
+    longer as many files as were planned. They are removed at `deleted_at`, in milliseconds:
+    retention counts from the commit, and not from the plan."""
     newest = table.snapshot(version=plan.anchor.version)
-    if "restore_to" in described:
-        target = table.snapshot(version=int(described["restore_to"]))
-        back, gone = differing_files(newest, target)
-        _check_count(plan, "add", back.num_rows)
-        _check_count(plan, "remove", gone.num_rows)
-        return restoring(without_other_ids(back, newest, target), gone, deleted_at)
-    if "vector_tombstones" in described:
-        return FileBatches(removes=tuple(vector_tombstones(newest, deleted_at).to_batches()))
-    live = newest.physical_files("add", list(ADD_COLUMNS))
-    if "take_row_ids" in described:
-        held = live.filter(_have_row_ids(live))
-        if held.num_rows != described["num_files"]:
-            raise _differs()
-        return FileBatches(adds=tuple(_without_ids(as_they_are(held)).to_batches()))
-    if "give_row_ids" in described:
-        fresh = live.filter(live.column("base_row_id").is_null())
-        if fresh.num_rows != described["num_files"]:
-            raise _differs()
-        return FileBatches(adds=tuple(as_they_are(fresh).to_batches()))
-    paths = described["paths"]
-    gone = live.filter(pc.is_in(live.column("path"), value_set=pa.array(paths, pa.string())))
-    if gone.num_rows != described["num_files"]:
+    match files:
+        case RestoredFiles():
+            target = table.snapshot(version=files.version)
+            back, gone = differing_files(newest, target)
+            _check_count(plan, "add", back.num_rows)
+            _check_count(plan, "remove", gone.num_rows)
+            return restoring(without_other_ids(back, newest, target), gone, deleted_at)
+        case VectorTombstones():
+            return FileBatches(removes=tuple(vector_tombstones(newest, deleted_at).to_batches()))
+        case TakenRowIds():
+            live = _live_files(newest)
+            held = _counted(live.filter(_have_row_ids(live)), num_files)
+            return FileBatches(adds=tuple(_without_ids(as_they_are(held)).to_batches()))
+        case GivenRowIds():
+            live = _live_files(newest)
+            fresh = _counted(live.filter(live.column("base_row_id").is_null()), num_files)
+            return FileBatches(adds=tuple(as_they_are(fresh).to_batches()))
+        case MissingFiles():
+            live, paths = _live_files(newest), pa.array(files.paths, pa.string())
+            gone = live.filter(pc.is_in(live.column("path"), value_set=paths))
+            removes = removes_of(_counted(gone, num_files), deleted_at)
+            return FileBatches(removes=tuple(removes.to_batches()))
+        case _:
+            assert_never(files)
+
+
+def _live_files(snapshot: Snapshot) -> pa.Table:
+    return snapshot.physical_files("add", list(ADD_COLUMNS))
+
+
+def _counted(files: pa.Table, planned: int) -> pa.Table:
+    """The files, where they are as many as were planned."""
+    if files.num_rows != planned:
         raise _differs()
-    return FileBatches(removes=tuple(removes_of(gone, deleted_at).to_batches()))
+    return files
 
 
 def without_other_ids(back: pa.Table, newest: Snapshot, target: Snapshot) -> pa.Table:
@@ -104,7 +119,7 @@ def _without_ids(files: pa.Table) -> pa.Table:
 def restoring(back: pa.Table, gone: pa.Table, deleted_at: int) -> FileBatches:
     """What brings the files `back` and removes those that are `gone` at `deleted_at`."""
     at = back.schema.get_field_index("data_change")
-    adds = back.set_column(at, "data_change", _repeat(_TRUE, back))
+    adds = back.set_column(at, "data_change", _repeat(TRUE, back))
     removes = removes_of(gone, deleted_at)
     return FileBatches(
         adds=tuple(adds.to_batches()), removes=tuple(removes.to_batches()), recommits=True
@@ -114,7 +129,7 @@ def restoring(back: pa.Table, gone: pa.Table, deleted_at: int) -> FileBatches:
 def as_they_are(files: pa.Table) -> pa.Table:
     """Adds of live files whose rows stay what they are."""
     at = files.schema.get_field_index("data_change")
-    return files.set_column(at, "data_change", _repeat(_FALSE, files))
+    return files.set_column(at, "data_change", _repeat(FALSE, files))
 
 
 def _have_row_ids(files: pa.Table) -> pa.ChunkedArray:
@@ -147,9 +162,9 @@ def removes_of(files: pa.Table, deleted_at: int) -> pa.Table:
     arrays: dict[str, Any] = {}
     for name, (_, _, kind) in REMOVE_COLUMNS.items():
         if name == "deletion_timestamp":
-            arrays[name] = _repeat(int64_column([deleted_at])[0], files).cast(TIME)
+            arrays[name] = _repeat(int64_scalar(deleted_at), files).cast(TIME)
         elif name in {"data_change", "extended_file_metadata"}:
-            arrays[name] = _repeat(_TRUE, files)
+            arrays[name] = _repeat(TRUE, files)
         elif name in files.column_names:
             arrays[name] = files.column(name)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,14 +15,13 @@ from explorer.maintenance.documents.receipt import (
     StepStatus,
 )
 from explorer.maintenance.documents.state_folder import StateFolder
-from explorer.maintenance.plan.newer_commits import LogWatch
-from explorer.maintenance.plan.plan import Plan, Step
+from explorer.maintenance.plan.newer_commits import LogWatch, stale
+from explorer.maintenance.plan.plan import Plan
+from explorer.maintenance.plan.step_types import DeleteFiles, Step
 from explorer.progress import Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
-
-Clock = Callable[[], int]
-"""The time in milliseconds since the epoch."""
+from explorer.table.times import Clock
 
 
 @dataclass(slots=True)
@@ -73,6 +72,7 @@ class Tally:
     def receipt(self, step: Step, status: StepStatus) -> StepReceipt:
         """The same for the receipt."""
         return StepReceipt(
+            id=step.id,
             kind=step.kind,
             status=status,
             **self.counts(),
@@ -83,8 +83,9 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One execution of one plan. `results` are what earlier steps made known, by their
-    position; `spark` is the session for bulk work, None for the active or a local one."""
+    """One execution of one plan. `results` are what earlier steps made known, by the ids of
+    these; `spark` is the session for bulk work, None for the active or a local one; `by` is who
+    approved it, whose name its commits carry, None where nobody was named."""
 
     plan: Plan
     table: Table
@@ -94,8 +95,22 @@ class Run:
     watch: Watch
     log: LogWatch
     spark: Any = None
-    results: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    by: str | None = None
+    results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def note(self, line: Mapping[str, Any]) -> None:
         """Write a line of the journal."""
         self.state.append_journal(self.plan.digest, line)
+
+    def version_of(self, step: Step) -> int:
+        """The version that an earlier step made or looked at; raises `ConflictError` where the
+        journal, from which it is known, was changed and no longer says so."""
+        version = self.results.get(step.id, {}).get("version")
+        if type(version) is not int:
+            raise stale(f"Its journal does not say which version came of {step.title}.")
+        return version
+
+    def num_deleted(self, step: DeleteFiles) -> int:
+        """How many files an earlier step deleted."""
+        number = self.results.get(step.id, {}).get("num_deleted")
+        return number if type(number) is int else 0

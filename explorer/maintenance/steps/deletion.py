@@ -11,9 +11,8 @@ commits that are left follow each other, and no later plan has to refuse a gap.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,10 +24,10 @@ from explorer.log.actions.columns import bool_column, string_column
 from explorer.maintenance.log_files.broken_checkpoints import check_still_broken
 from explorer.maintenance.plan.file_list import of_action
 from explorer.maintenance.plan.newer_commits import stale
-from explorer.maintenance.plan.plan import Step
+from explorer.maintenance.plan.step_types import DeleteFiles
 from explorer.maintenance.steps.context import Run, Tally
-from explorer.maintenance.steps.files_coming_back import VACUUM_START, announced_until
-from explorer.maintenance.steps.journal import render_tally
+from explorer.maintenance.steps.files_coming_back import announced_until
+from explorer.maintenance.steps.journal import Noted, render_tally
 from explorer.protocol.filenames import LOG_FOLDER, LogFileKind, parse_log_file_name
 from explorer.protocol.paths import is_absolute
 from explorer.storage.at_once import AT_ONCE, each
@@ -45,22 +44,22 @@ _Outcome = int | str | DeltaError | None
 """Bytes that are gone, why a file was left, what went wrong; None where nothing was tried."""
 
 
-def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]) -> None:
+def delete_files(run: Run, step: DeleteFiles, tally: Tally, noted: Noted) -> None:
     """Delete what the plan's file list has under `delete`, from where the journal ends."""
     files = of_action(run.plan.files, "delete")
     _check_needs(run, step)
-    check_still_broken(run.store, step.arguments.get("broken", ()))
-    until_ms = _until(run, index)
-    for name, value in noted.get("counts", {}).items():
+    check_still_broken(run.store, step.broken)
+    until_ms = _until(run, step)
+    for name, value in noted.counts.items():
         setattr(tally, name, value)
     tally.planned = files.num_rows
-    tally.take_up(noted.get("exceptions", ()))
+    tally.take_up(noted.exceptions)
     size = _BATCH_OF_COMMITS if any(map(_is_commit, _log_paths(files))) else _BATCH
-    for start in range(noted.get("next", 0), files.num_rows, size):
+    for start in range(noted.next, files.num_rows, size):
         run.watch.step(start, files.num_rows, step.reason)
         run.log.check_ahead()
         _delete_batch(run, files.slice(start, size), tally, until_ms)
-        line = {"event": "batch", "step": index, "next": start + size}
+        line = {"event": "batch", "step": step.id, "next": start + size}
         run.note({**line, **render_tally(tally)})
     # what came while the last of them went: no commit may say that all is well
     run.log.check_ahead()
@@ -68,24 +67,23 @@ def delete_files(run: Run, step: Step, index: int, tally: Tally, noted: Mapping[
     run.watch.step(files.num_rows, files.num_rows, step.reason)
 
 
-def _check_needs(run: Run, step: Step) -> None:
+def _check_needs(run: Run, step: DeleteFiles) -> None:
     """Raise `ConflictError` where a file that makes the others needless is gone."""
-    for need in step.arguments.get("needs", ()):
+    for need in step.needs:
         try:
-            size = run.store.stat(need["path"]).size
+            size = run.store.stat(need.path).size
         except NotFoundError:
             size = None
-        if size != need["bytes"]:
-            raise stale(f"{need['path']}, which stands for what is deleted, is not as it was.")
+        if size != need.size:
+            raise stale(f"{need.path}, which stands for what is deleted, is not as it was.")
 
 
-def _until(run: Run, index: int) -> int | None:
+def _until(run: Run, step: DeleteFiles) -> int | None:
     """Until when files may be deleted, in milliseconds: as long as the start of the vacuum, an
     earlier step, is heeded; None where there is no such step."""
-    for at, step in enumerate(run.plan.steps[:index]):
-        if step.arguments.get("operation") == VACUUM_START:
-            return announced_until(run.store, int(run.results[at]["version"]))
-    return None
+    if step.announced_by is None:
+        return None
+    return announced_until(run.store, run.version_of(step.announced_by))
 
 
 def _delete_batch(run: Run, files: pa.Table, tally: Tally, until_ms: int | None) -> None:

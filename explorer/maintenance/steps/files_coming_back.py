@@ -24,9 +24,9 @@ from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.table.table import Table
+from explorer.transaction.conflicts import VACUUM_START
 from explorer.transaction.staged import StagedCommit
 
-VACUUM_START = "VACUUM START"
 VACUUM_END = "VACUUM END"
 
 _LONGEST_VACUUM = timedelta(days=1)
@@ -47,7 +47,7 @@ def check_files_come_back(store: ReadStore, staged: StagedCommit, now_ms: int) -
             f"A vacuum began with version {version} and has not ended: it may be deleting the "
             "very files that would come back."
         )
-    missing = missing_files(store, staged.files("add"))
+    missing = gone_among(store, staged.files("add"))
     if len(missing):
         raise stale(
             f"Of the files that it brings back, {len(missing):,} went away since: "
@@ -100,7 +100,7 @@ def announced_until(store: ReadStore, version: int) -> int:
     return began + (_LONGEST_VACUUM - _CLOCKS_DIFFER) // timedelta(milliseconds=1)
 
 
-def missing_files(store: ReadStore, files: pa.Table, watch: Watch = UNWATCHED) -> pa.ChunkedArray:
+def gone_among(store: ReadStore, files: pa.Table, watch: Watch = UNWATCHED) -> pa.ChunkedArray:
     """Those data and vector files of `files` (path, deletion_vector) that are not there."""
     every = while_working(lambda: _files_of(files, store.uri), watch, _LOOKING)
     if len(every) > (_FEW_REQUESTS if offers(store, RangeStore) else _FEW):

@@ -10,7 +10,7 @@ from explorer.files.listed import stat_files
 from explorer.files.store_paths import file_of_each
 from explorer.log.actions.columns import string_column
 from explorer.maintenance.plan.newer_commits import stale
-from explorer.maintenance.steps._files_beyond import can_be_a_name, gone_beyond, vector_places
+from explorer.maintenance.steps._files_beyond import can_be_a_name, gone_beyond, vector_paths
 from explorer.storage.at_once import each
 from explorer.storage.ports import ReadStore
 from explorer.transaction.staged import StagedCommit
@@ -31,7 +31,7 @@ def are_gone(store: ReadStore, files: pa.Table) -> pa.ChunkedArray:
         raise AssertionError("every file has a name")
     if not len(beyond := gone_beyond(store, files)):
         return missing
-    for texts in (files.column("path"), vector_places(files)):
+    for texts in (files.column("path"), vector_paths(files)):
         missing = pc.or_(missing, pc.is_in(texts, value_set=beyond))
     return missing
 

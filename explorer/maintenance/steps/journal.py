@@ -4,6 +4,7 @@ changed it: a word that is not what an execution writes counts as not written.""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard, get_args
 
 from explorer.maintenance.documents.receipt import (
@@ -31,33 +32,44 @@ def completed_in(journal: Journal) -> str | None:
     return None
 
 
-def done_in(journal: Journal, index: int) -> Tally | None:
-    """What became of a step that was done; None where the journal does not say that it was."""
-    line = _last(journal, index, "done")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """How far a step came that was begun: the files up to `next` are done, with these counts
+    and exceptions; `runs` name the files that earlier executions may have left. All is empty
+    where the step was not begun."""
+
+    next: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    exceptions: tuple[FileException, ...] = ()
+    runs: tuple[str, ...] = ()
+
+
+def done_in(journal: Journal, step: str) -> Tally | None:
+    """What became of the step of this id that was done; None where the journal does not say
+    that it was."""
+    line = _last(journal, step, "done")
     if line is None:
         return None
     result = line.get("result")
     tally = Tally(result=result if isinstance(result, dict) else None)
     for name, count in _counts(line).items():
         setattr(tally, name, count)
-    tally.take_up(_exceptions(journal, index))
+    tally.take_up(_exceptions(journal, step))
     return tally
 
 
-def batch_in(journal: Journal, index: int) -> dict[str, Any]:
-    """How far a step came that was begun: what is known of `next`, `counts`, `runs` and
-    `exceptions`; nothing where it was not begun."""
-    line = _last(journal, index, "batch")
+def noted_in(journal: Journal, step: str) -> Noted:
+    """What the journal says of the step of this id that was begun."""
+    line = _last(journal, step, "batch")
     if line is None:
-        return {}
-    runs = line.get("runs")
-    found: dict[str, Any] = {
-        "runs": [run for run in runs if isinstance(run, str)] if isinstance(runs, list) else []
-    }
-    if _is_count(line.get("next")):
-        counts = _counts(line)
-        found |= {"next": line["next"], "counts": counts, "exceptions": _exceptions(journal, index)}
-    return found
+        return Noted()
+    listed = line.get("runs")
+    found = listed if isinstance(listed, list) else []
+    runs = tuple(run for run in found if isinstance(run, str))
+    if not _is_count(start := line.get("next")):
+        return Noted(runs=runs)
+    exceptions = tuple(_exceptions(journal, step))
+    return Noted(next=start, counts=_counts(line), exceptions=exceptions, runs=runs)
 
 
 def promised_in(journal: Journal) -> frozenset[int] | None:
@@ -81,10 +93,10 @@ def render_tally(tally: Tally) -> dict[str, Any]:
     return {"counts": tally.counts(), **({"exceptions": new} if new else {})}
 
 
-def _last(journal: Journal, index: int, event: str) -> Mapping[str, Any] | None:
+def _last(journal: Journal, step: str, event: str) -> Mapping[str, Any] | None:
     """The last line of that event and step."""
     lines = (line for line in reversed(journal) if line.get("event") == event)
-    return next((line for line in lines if line.get("step") == index), None)
+    return next((line for line in lines if line.get("step") == step), None)
 
 
 def _counts(line: Mapping[str, Any]) -> dict[str, int]:
@@ -98,11 +110,11 @@ def _is_count(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value <= _LARGEST
 
 
-def _exceptions(journal: Journal, index: int) -> list[FileException]:
+def _exceptions(journal: Journal, step: str) -> list[FileException]:
     """Those of all batches of a step and of its end, each file once."""
     found: dict[str, FileException] = {}
     for line in journal:
-        if line.get("step") == index and line.get("event") in {"batch", "done"}:
+        if line.get("step") == step and line.get("event") in {"batch", "done"}:
             for one in _exceptions_of(line):
                 if len(found) >= MAX_EXCEPTIONS:
                     break

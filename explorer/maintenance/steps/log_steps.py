@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import count
-from typing import Any
 from uuid import UUID, uuid5
 
 from explorer.errors import UnsupportedError
@@ -15,23 +14,25 @@ from explorer.log.checkpoint_writing.compaction_writer import write_compaction
 from explorer.log.folder.last_checkpoint import HINT_PATH, read_hint
 from explorer.maintenance.log_files.broken_checkpoints import why_broken
 from explorer.maintenance.plan.newer_commits import stale
-from explorer.maintenance.plan.plan import Step
+from explorer.maintenance.plan.step_types import (
+    CopyCheckpoint,
+    WriteCheckpoint,
+    WriteChecksum,
+    WriteCompaction,
+    WriteHint,
+)
 from explorer.maintenance.steps.context import Run, Tally
 from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.last_checkpoint import LastCheckpoint, render_last_checkpoint
 from explorer.table.table import Table
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 
 
-def write_checkpoint_step(
-    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
-) -> None:
+def write_checkpoint_step(run: Run, step: WriteCheckpoint, tally: Tally) -> None:
     """Write a checkpoint of `version`, or of the version of the commit that an earlier step
     made where the table's interval asks for one, unless one that can be used is there."""
-    del index, noted
-    version = _version_of(run, step)
-    every = step.arguments.get("every")
-    if every is not None and version % int(every):
+    version = step.of if isinstance(step.of, int) else run.version_of(step.of)
+    if step.every is not None and version % step.every:
         tally.planned = 0
         tally.result = {"due": False}
         return
@@ -45,8 +46,8 @@ def write_checkpoint_step(
         lambda loaded: write_checkpoint(
             run.store,
             loaded,
-            now=render_time(run.plan.planned_at),
-            new_uuid=_names_of(UUID(step.arguments["seed"])),
+            now=utc_time(run.plan.planned_at),
+            new_uuid=_names_of(step.seed),
             watch=run.watch,
         )
     )
@@ -59,15 +60,11 @@ def write_checkpoint_step(
     }
 
 
-def copy_checkpoint_step(
-    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
-) -> None:
+def copy_checkpoint_step(run: Run, step: CopyCheckpoint, tally: Tally) -> None:
     """Write the V2 checkpoint of `version` under the classic name too, unless a checkpoint
     has that name already."""
-    del index, noted
     tally.planned = 1
-    version = int(step.arguments["version"])
-    found = [each for each in run.table.listing().checkpoints if each.version == version]
+    found = [each for each in run.table.listing().checkpoints if each.version == step.version]
     if any(each.kind == "classic" for each in found):
         tally.result = {"was_there": True}
         return
@@ -75,7 +72,7 @@ def copy_checkpoint_step(
     named = (each for each in found if each.kind == "v2")
     held = next((each for each in named if why_broken(run.store, each) is None), None)
     if held is None:
-        raise stale(f"Version {version} has no V2 checkpoint any more that can be read.")
+        raise stale(f"Version {step.version} has no V2 checkpoint any more that can be read.")
     try:
         written = write_classic_copy(run.store, held, run.watch)
     except UnsupportedError as error:
@@ -87,12 +84,9 @@ def copy_checkpoint_step(
     tally.result = {"checkpoint": [written.path], "was_there": False}
 
 
-def write_checksum_step(
-    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
-) -> None:
+def write_checksum_step(run: Run, step: WriteChecksum, tally: Tally) -> None:
     """Write the checksum of a version, unless one is there."""
-    del index, noted
-    version = _version_of(run, step)
+    version = run.version_of(step.of)
     tally.planned = 1
     snapshot = Table(run.store).snapshot(version=version)
     checksum = snapshot.consult(build_checksum)
@@ -101,48 +95,31 @@ def write_checksum_step(
     tally.result = {"version": version, "was_there": not written}
 
 
-def write_compaction_step(
-    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
-) -> None:
+def write_compaction_step(run: Run, step: WriteCompaction, tally: Tally) -> None:
     """Write one log compaction file; one of that name is replaced by the same content."""
-    del index, noted
     tally.planned = 1
-    first, last = int(step.arguments["first"]), int(step.arguments["last"])
-    written = write_compaction(run.store, run.table.listing(), first, last, watch=run.watch)
+    listing = run.table.listing()
+    written = write_compaction(run.store, listing, step.first, step.last, watch=run.watch)
     tally.done, tally.num_bytes = 1, written.file.size
     tally.result = {"name": written.compaction.name}
 
 
-def write_hint_step(
-    run: Run, step: Step, index: int, tally: Tally, noted: Mapping[str, Any]
-) -> None:
+def write_hint_step(run: Run, step: WriteHint, tally: Tally) -> None:
     """Let `_last_checkpoint` name a checkpoint that is there; nothing where it names a newer
     one by now that is there too."""
-    del index, noted
     tally.planned = 1
-    arguments = step.arguments
     listing = run.table.listing()
-    if not any(found.version == arguments["version"] for found in listing.checkpoints):
-        raise stale(f"The checkpoint of version {arguments['version']} is not there any more.")
+    if not any(found.version == step.version for found in listing.checkpoints):
+        raise stale(f"The checkpoint of version {step.version} is not there any more.")
     named = read_hint(run.store).version
     held = any(found.version == named for found in listing.checkpoints)
-    if named is not None and held and named > arguments["version"]:
+    if named is not None and held and named > step.version:
         tally.result = {"was_there": True}
         return
-    last = LastCheckpoint(
-        version=int(arguments["version"]), size=int(arguments["size"]), parts=arguments["parts"]
-    )
+    last = LastCheckpoint(version=step.version, size=step.size, parts=step.parts)
     run.store.write(HINT_PATH, render_last_checkpoint(last))
     tally.done = 1
     tally.result = {"was_there": False}
-
-
-def _version_of(run: Run, step: Step) -> int:
-    """The version that a step is about: its own, or that of an earlier step's commit."""
-    of_step = step.arguments.get("of_step")
-    if of_step is None:
-        return int(step.arguments["version"])
-    return int(run.results[int(of_step)]["version"])
 
 
 def _names_of(seed: UUID) -> Callable[[], UUID]:

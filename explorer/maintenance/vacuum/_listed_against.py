@@ -9,15 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.files.events import FileEvents
 from explorer.files.listed import ListedFiles
 from explorer.files.name_index import NameIndex
-from explorer.files.reachable import Flags
-from explorer.log.plain_arrays import build_array, read_values
+from explorer.log.plain_arrays import Flags, Numbers, build_array, read_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +47,7 @@ def hold_against(listed: ListedFiles, kept: NameIndex) -> ListedAgainst:
 
 def lacking_events(
     events: FileEvents,
-    kept_rows: npt.NDArray[np.int64],
+    kept_rows: Numbers,
     further: pa.ChunkedArray,
     found: ListedAgainst,
 ) -> Flags:

@@ -14,7 +14,8 @@ from explorer.files.events import CHANGE, REMOVE, FileEvents
 from explorer.files.kept import KeptFiles, is_kept
 from explorer.files.listed import stat_files
 from explorer.files.store_paths import LEADS_ROUND, Places, file_of_each
-from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.columns import bool_column, int64_scalar
+from explorer.log.plain_arrays import TRUE
 from explorer.storage.ports import ReadStore
 from explorer.storage.tree import leads_through_link
 
@@ -45,8 +46,8 @@ def removed_files(
     if events is not None:
         last = events.newest
         removed = last.filter(pa.array(last.column("kind").to_numpy() == REMOVE))
-        cutoff = int64_column([cutoff_ms])[0]
-        old = pc.fill_null(pc.less_equal(removed.column("time"), cutoff), _YES)
+        cutoff = int64_scalar(cutoff_ms)
+        old = pc.fill_null(pc.less_equal(removed.column("time"), cutoff), TRUE)
         removed = removed.filter(old)
         take(removed, removed.column("time"), is_change=False)
         changes = events.table.filter(pa.array(events.table.column("kind").to_numpy() == CHANGE))
@@ -88,6 +89,3 @@ def _with_sizes(store: ReadStore, found: pa.Table) -> pa.Table:
     for name in ("bytes", "modified"):
         found = found.append_column(name, known.column(name))
     return found
-
-
-_YES = pa.Array.from_buffers(pa.bool_(), 1, [None, pa.py_buffer(b"\x01")])[0]

@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
-from explorer.files.events import CHANGE, FileEvents
-from explorer.files.reachable import Flags, build_reach, events_of_files
-from explorer.log.plain_arrays import read_values
-from explorer.maintenance.plan.guards import gaps_in, shown_time
+from explorer.files.events import FileEvents
+from explorer.files.reachable import build_reach, events_of_files, version_ranges
+from explorer.log.plain_arrays import Flags
+from explorer.maintenance.plan.guards import gaps_in
 from explorer.maintenance.plan.newest_times import newest_commit_times
 from explorer.maintenance.plan.planning import Look
 from explorer.protocol.filenames import LOG_FOLDER
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.table.feed_versions import feeding_versions
 from explorer.table.table import contiguous_run
-from explorer.table.times import commit_time, in_commit_times, render_time
+from explorer.table.times import commit_time, in_commit_times, shown_time, utc_time
 
 _SHOWN = 3
 
@@ -83,11 +84,9 @@ def consequence_of(
     before = build_reach(events, missing)
     after = build_reach(events, missing | events_of_files(events, deleted))
     versions, changes = before.losses_to(after)
-    if not _has_feed(look, events):
-        changes = []
     return Consequence(
         versions=tuple(_lost(look, found) for found in versions),
-        changes=tuple(_lost(look, found) for found in changes),
+        changes=tuple(_lost(look, found) for found in _in_feed(look, changes)),
         readable_from=after.readable_from,
     )
 
@@ -107,9 +106,22 @@ def _newest(times: pa.Table) -> int | None:
     return found
 
 
-def _has_feed(look: Look, events: FileEvents) -> bool:
-    enabled = CHANGE_DATA_FEED.value_of(look.snapshot.metadata.configuration)
-    return enabled or bool((read_values(events.table.column("kind")) == CHANGE).any())
+def _in_feed(look: Look, lost: Sequence[range]) -> list[range]:
+    """Those of the versions in which the change feed was enabled; all of them where the log
+    does not tell."""
+    if not lost:
+        return []
+    first, last = lost[0][0], lost[-1][-1]
+    run = [number for number in look.listing.commits if first <= number <= last]
+    fed = feeding_versions(look.table, run, look.watch)
+    if fed is None:
+        return list(lost)
+    flags = np.zeros(last - first + 1, np.bool_)
+    flags[np.asarray(run, np.int64) - first] = fed
+    wanted = np.zeros_like(flags)
+    for found in lost:
+        wanted[found.start - first : found.stop - first] = True
+    return version_ranges(flags & wanted, first)
 
 
 def _lost(look: Look, versions: range) -> LostVersions:
@@ -136,8 +148,8 @@ def _document(lost: LostVersions) -> dict[str, Any]:
     return {
         "first": lost.first,
         "last": lost.last,
-        "since": None if lost.since_ms is None else render_time(lost.since_ms).isoformat(),
-        "until": None if lost.until_ms is None else render_time(lost.until_ms).isoformat(),
+        "since": None if lost.since_ms is None else utc_time(lost.since_ms).isoformat(),
+        "until": None if lost.until_ms is None else utc_time(lost.until_ms).isoformat(),
     }
 
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,12 +23,10 @@ from explorer.files.unkept import (
     STILL_KEPT,
     THEIR_DANGER,
     Ages,
-    flags_of,
     judge_unkept,
-    numbers_of,
 )
-from explorer.log.actions.columns import TIME, string_column
-from explorer.log.plain_arrays import build_array
+from explorer.log.actions.columns import TIME, int64_scalar, string_column
+from explorer.log.plain_arrays import Flags, Numbers, build_array, read_flags, read_numbers
 from explorer.maintenance.plan.file_list import build_files, words
 from explorer.maintenance.vacuum._listed_against import ListedAgainst
 from explorer.storage.ports import ReadStore
@@ -92,11 +89,11 @@ def judge_removed(candidates: pa.Table, partition_columns: Sequence[str], ages: 
     removed_at, is_change) are no longer kept; one that is gone has null bytes."""
     is_there = candidates.column("bytes").is_valid()
     there = candidates.filter(is_there)
-    hidden = flags_of(is_hidden(there.column("path"), partition_columns))
-    changes = flags_of(there.column("is_change"))
+    hidden = read_flags(is_hidden(there.column("path"), partition_columns))
+    changes = read_flags(there.column("is_change"))
     reasons = np.select([hidden, changes], [REASONS.index(HIDDEN), REASONS.index(OLD_CHANGES)], 0)
-    since = numbers_of(there.column("removed_at")) + ages.retention_ms
-    undated = hidden | flags_of(there.column("removed_at").is_null())
+    since = read_numbers(there.column("removed_at")) + ages.retention_ms
+    undated = hidden | read_flags(there.column("removed_at").is_null())
     return Verdicts(
         delete=_rows(there, ~hidden, "delete", reasons, since, undated),
         leave=(_rows(there, hidden, "leave", reasons, since, undated),),
@@ -107,11 +104,11 @@ def judge_removed(candidates: pa.Table, partition_columns: Sequence[str], ages: 
 
 def _rows(  # the columns of a file list
     files: pa.Table,
-    mask: npt.NDArray[np.bool_],
+    mask: Flags,
     action: str,
-    reasons: npt.NDArray[np.int64],
-    since: npt.NDArray[np.int64],
-    never: npt.NDArray[np.bool_],
+    reasons: Numbers,
+    since: Numbers,
+    never: Flags,
 ) -> pa.Table:
     found = files.filter(build_array(mask))
     times = build_array(since[mask], never[mask]).cast(TIME)
@@ -133,7 +130,9 @@ def _still_kept(gone: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages) -
     live = pc.is_in(names, value_set=_among(kept.live.inside, names))
     shown = pc.and_(pc.and_(names.is_valid(), there), pc.invert(live))
     rows = tombstones.append_column("name", names).filter(shown)
-    since = pc.add(rows.column("deletion_timestamp").cast(pa.int64()), _number(ages.retention_ms))
+    since = pc.add(
+        rows.column("deletion_timestamp").cast(pa.int64()), int64_scalar(ages.retention_ms)
+    )
     return build_files(
         rows.column("name"),
         action="leave",
@@ -154,9 +153,3 @@ def _among(many: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Array:
     if not len(many) or not len(names):
         return string_column([])
     return pc.unique(many.filter(pc.is_in(many, value_set=names)))
-
-
-def _number(value: int) -> pa.Scalar:
-    return pa.Array.from_buffers(
-        pa.int64(), 1, [None, pa.py_buffer(value.to_bytes(8, "little", signed=True))]
-    )[0]

@@ -20,8 +20,9 @@ from explorer.errors import InvalidArgumentError
 from explorer.files.kept import KeptFiles, kept_files, names_through_links
 from explorer.files.listed import list_files
 from explorer.files.name_index import NameIndex
-from explorer.files.reachable import Flags, events_of_files
+from explorer.files.reachable import events_of_files
 from explorer.files.unkept import Ages, partition_names, removals_of, young_changes
+from explorer.log.plain_arrays import Flags
 from explorer.maintenance.documents.state_folder import StateDir, StateFolder
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import join_files
@@ -34,9 +35,10 @@ from explorer.maintenance.plan.guards import (
     judge_vacuum_protocol,
 )
 from explorer.maintenance.plan.independent_check import SecondRoute, go_second_route
-from explorer.maintenance.plan.plan import Plan, Promise, Step, Verdict
-from explorer.maintenance.plan.planning import Clock, Look, look_at, system_clock
-from explorer.maintenance.steps.commit_step import commit_step
+from explorer.maintenance.plan.plan import Plan, Promise, Verdict
+from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
+from explorer.maintenance.steps.files_coming_back import VACUUM_END
 from explorer.maintenance.vacuum._listed_against import ListedAgainst, hold_against, lacking_events
 from explorer.maintenance.vacuum._removed_files import removed_files
 from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
@@ -48,6 +50,8 @@ from explorer.storage.parquet.decoding_memory import release_memory
 from explorer.table.counts import count
 from explorer.table.retention import retention_floor
 from explorer.table.table import Table
+from explorer.table.times import Clock, system_clock
+from explorer.transaction.conflicts import VACUUM_START
 
 Mode = Literal["full", "lite"]
 
@@ -179,7 +183,8 @@ def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(search.files, size, lost, is_refused=bool(evidence)),
+        summary=_summary(search.files, size, lost, is_refused=bool(evidence))
+        + ("" if evidence or mode == "full" else _not_looked_for(look, lost)),
         parameters={
             "mode": mode,
             "retention_ms": search.ages.retention_ms,
@@ -225,47 +230,47 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
         return ()
     configuration = look.snapshot.metadata.configuration
     floor = retention_floor(configuration)
-    parameters = {
+    parameters: dict[str, int | bool] = {
         "retentionCheckEnabled": search.retention >= floor,
         "defaultRetentionMillis": floor // _MS,
     }
     if search.is_given:
         parameters["specifiedRetentionMillis"] = search.ages.retention_ms
+    start = Commit(
+        id="start",
+        reason="The history says that files are about to go.",
+        record=CommitRecord(
+            operation=VACUUM_START,
+            transaction_id=str(uuid5(seed, "start")),
+            parameters=parameters,
+            metrics={"numFilesToDelete": str(number), "sizeOfDataToDelete": str(size)},
+        ),
+    )
+    deletion = DeleteFiles(
+        id="deletion",
+        reason="No promised version needs them any more.",
+        num_files=number,
+        num_bytes=size,
+        announced_by=start,
+    )
+    end = Commit(
+        id="end",
+        reason="The history says that they are gone.",
+        record=CommitRecord(
+            operation=VACUUM_END,
+            transaction_id=str(uuid5(seed, "end")),
+            parameters={"status": "COMPLETED"},
+            metrics={
+                "numDeletedFiles": str(number),
+                "numVacuumedDirectories": str(search.folders),
+            },
+        ),
+        counts=deletion,
+    )
     return (
-        *with_checksum_and_checkpoint(
-            commit_step(
-                "VACUUM START",
-                reason="The history says that files are about to go.",
-                transaction_id=str(uuid5(seed, "start")),
-                parameters=parameters,
-                metrics={"numFilesToDelete": str(number), "sizeOfDataToDelete": str(size)},
-            ),
-            0,
-            configuration,
-            uuid5(seed, "start"),
-        ),
-        Step(
-            kind="delete_files",
-            reason="No promised version needs them any more.",
-            num_files=number,
-            num_bytes=size,
-        ),
-        *with_checksum_and_checkpoint(
-            commit_step(
-                "VACUUM END",
-                reason="The history says that they are gone.",
-                transaction_id=str(uuid5(seed, "end")),
-                parameters={"status": "COMPLETED"},
-                metrics={
-                    "numDeletedFiles": str(number),
-                    "numVacuumedDirectories": str(search.folders),
-                },
-                counts_step=3,
-            ),
-            4,
-            configuration,
-            uuid5(seed, "end"),
-        ),
+        *with_checksum_and_checkpoint(start, configuration, uuid5(seed, "start")),
+        deletion,
+        *with_checksum_and_checkpoint(end, configuration, uuid5(seed, "end")),
     )
 
 
@@ -275,7 +280,21 @@ def _summary(files: Verdicts, size: int, lost: Consequence, *, is_refused: bool)
     number = files.delete.num_rows
     waits = any(part.column("deletable_from").null_count < part.num_rows for part in files.leave)
     if not number and not waits:
+        if files.gone is not None:
+            return "Nothing can be deleted: the log names no file that is out of use."
         return "Nothing can be deleted: no file is out of use."
     if not number:
         return "Nothing can be deleted now; the list says from when each file may go."
     return f"Deletes {count(number, 'file')} ({render_byte_size(size)}) for ever: {lost.in_words}."
+
+
+def _not_looked_for(look: Look, lost: Consequence) -> str:
+    """What a vacuum that lists no folder cannot know."""
+    commits = look.listing.commits
+    text = " Lite mode lists no folder: it finds no orphaned files"
+    if not commits or commits[0]:
+        began = f", which begins with version {commits[0]}" if commits else ""
+        text += f", and no files whose removal is no longer in the log{began}"
+    if lost.versions:
+        text += "; whether these versions can be read now it does not know"
+    return f"{text}."

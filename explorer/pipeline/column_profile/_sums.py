@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from explorer.log.state.file_columns import FileColumns
 from explorer.pipeline.large.large_table import LargeSnapshot
-from explorer.pipeline.large.large_tasks import Question
+from explorer.pipeline.large.large_tasks import FilesQuestion
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.protocol.calendar_days import Day, days_of
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
@@ -79,7 +79,7 @@ def partition_texts(snapshot: Snapshot, item: StructField) -> Texts | None:
     def work(files: Iterator[FileColumns]) -> Iterator[bytes]:
         yield pickle.dumps(_added(_texts(some.table, physical) for some in files))
 
-    cells = snapshot.file_state.answers(Question(action="add", columns=_COUNTED, work=work))
+    cells = snapshot.file_state.answers(FilesQuestion(action="add", columns=_COUNTED, work=work))
     return _added(pickle.loads(cell) for cell in cells)
 
 
@@ -97,7 +97,9 @@ def statistics_facts(snapshot: Snapshot, item: StructField, *, extremes: bool) -
         yield pickle.dumps(reduce(StatisticsFacts.plus, found, StatisticsFacts()))
 
     cells = snapshot.file_state.answers(
-        Question(action="add", columns=("path",), leaves=tuple(parsed_leaves(columns)), work=work)
+        FilesQuestion(
+            action="add", columns=("path",), leaves=tuple(parsed_leaves(columns)), work=work
+        )
     )
     return reduce(StatisticsFacts.plus, map(pickle.loads, cells), StatisticsFacts())
 

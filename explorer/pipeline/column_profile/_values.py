@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column
+from explorer.log.actions.columns import int64_scalar
 from explorer.pipeline.tasks.file_tasks import Batches, ReadFiles
 from explorer.protocol.calendar_days import Day, Moment
 from explorer.rows.data_file.partition_columns import constant_column
@@ -71,7 +71,7 @@ class CountValues:
 
 def _counted(values: pa.Array) -> tuple[pa.Array, pa.Array]:
     if is_nested(values.type) or pa.types.is_null(values.type):
-        ones = constant_column(int64_column([1])[0], len(values))
+        ones = constant_column(int64_scalar(1), len(values))
         return values, ones
     found = pc.value_counts(values)
     return found.field("values"), found.field("counts")

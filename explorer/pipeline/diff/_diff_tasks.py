@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from explorer.comparison.file_changes import FileChanges
 from explorer.comparison.looked_up_files import LookedUpFiles
-from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_scalar, string_scalar
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.pipeline.tasks.change_tasks import CHANGE_TASKS
 from explorer.protocol.features.column_mapping import physical_name
@@ -65,7 +65,7 @@ def renamed_columns(older: RowLayout, newer: RowLayout) -> dict[str, str]:
 def _vector_tasks(files: FileChanges, newer: Snapshot) -> pa.Table:
     changed = files.changed
     lists = changed.column("changes").combine_chunks()
-    differs = pc.equal(pc.list_flatten(lists), string_column([_VECTOR])[0])
+    differs = pc.equal(pc.list_flatten(lists), string_scalar(_VECTOR))
     changed = changed.take(pc.list_parent_indices(lists).filter(differs))
     keys = changed.select(["path", "deletion_vector_after"]).rename_columns(["path", _VECTOR])
     # what `changed` leaves out is looked up once more
@@ -82,8 +82,8 @@ def _vector_tasks(files: FileChanges, newer: Snapshot) -> pa.Table:
 def _tasks(files: pa.Table, kind: ChangeType | str, version: int) -> pa.Table:
     count = files.num_rows
     columns = {
-        "kind": constant_column(string_column([kind])[0], count),
-        "version": constant_column(int64_column([version])[0], count),
+        "kind": constant_column(string_scalar(kind), count),
+        "version": constant_column(int64_scalar(version), count),
     }
     arrays = [
         columns[item.name]

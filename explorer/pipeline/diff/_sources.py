@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
 from explorer.pipeline.diff._diff_tasks import DiffTasks, renamed_columns
@@ -22,6 +21,7 @@ from explorer.rows.changes.feed import ChangeFeed, CommitChanges, plan_feed
 from explorer.rows.layout import layout_of
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
+from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
@@ -116,7 +116,8 @@ def find_feed(
         return None
     if found.column("size").null_count:  # a removed file need not say how large it was
         return None
-    if WORTH * _bytes(found) >= _bytes(tasks.before) + _bytes(tasks.after):
+    sizes = [sum_of(side.column("size")) for side in (found, tasks.before, tasks.after)]
+    if WORTH * sizes[0] >= sizes[1] + sizes[2]:
         return None
     return FeedSource(store=newer.store, request=request, tasks=found)
 
@@ -134,10 +135,6 @@ def _commits(feed: ChangeFeed, watch: Watch) -> Iterator[CommitChanges]:
     for done, version in enumerate(versions):
         watch.step(done, len(versions), "Looking for change data")
         yield feed.commit(version)
-
-
-def _bytes(tasks: pa.Table) -> int:
-    return int(pc.sum(tasks.column("size")).as_py() or 0)
 
 
 def _partitioned(request: RowRequest, columns: frozenset[str] | None) -> RowRequest:

@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.columns import COLUMNS, empty_table
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint.parquet_part import FieldPath
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.statistics_columns import StatisticsStruct, complete_statistics
 from explorer.pipeline.jobs.failures import clear_errors
-from explorer.pipeline.large.large_tasks import CELL, Piece, Question, ReadDecided, ReadPieces
+from explorer.pipeline.large.large_tasks import CELL, FilesQuestion, Piece, ReadDecided, ReadPieces
 from explorer.pipeline.session import parallelism
 from explorer.pipeline.tasks.task_groups import pack_files, unpack_files
+from explorer.protocol.actions import FieldPath
 from explorer.storage.ports import ReadStore
 from explorer.table.frames import rows_of, sum_of
 from explorer.table.row_counts import flag_impossible
@@ -87,13 +87,13 @@ class SparkState:
     @cached_property
     def totals(self) -> Totals:
         """Sums over the live files, by one job."""
-        found = self.answers(Question(action="add", columns=_TOTALS, work=_total))
+        found = self.answers(FilesQuestion(action="add", columns=_TOTALS, work=_total))
         return _summed(pickle.loads(cell) for cell in found)  # of our own tasks
 
     @cached_property
     def num_tombstones(self) -> int:
         """How many tombstones there are, by one job."""
-        found = self.answers(Question(action="remove", columns=("path",), work=_count))
+        found = self.answers(FilesQuestion(action="remove", columns=("path",), work=_count))
         return sum(map(int, found))
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -133,7 +133,7 @@ class SparkState:
 
         yield from self._in_turn(self.question("add", tuple(columns), work, leaves))
 
-    def _in_turn(self, question: Question) -> Iterator[bytes]:
+    def _in_turn(self, question: FilesQuestion) -> Iterator[bytes]:
         window = parallelism(self.spark)
         for start in range(0, len(self.pieces) + 1, window):
             numbers = range(start, min(start + window, len(self.pieces) + 1))
@@ -147,30 +147,30 @@ class SparkState:
         columns: tuple[str, ...],
         work: Any,
         leaves: Sequence[FieldPath] = (),
-    ) -> Question:
+    ) -> FilesQuestion:
         """A question whose answer has `stats` as JSON, however they are stored."""
         held = self.statistics
         if "stats" not in columns or held is None or action == "remove":
-            return Question(action=action, columns=columns, leaves=tuple(leaves), work=work)
+            return FilesQuestion(action=action, columns=columns, leaves=tuple(leaves), work=work)
 
         def completed(files: Iterator[FileColumns]) -> Iterator[bytes]:
             yield from work(complete_statistics(some, held) for some in files)
 
         wanted = tuple(dict.fromkeys((*leaves, *held.leaves)))
-        return Question(action=action, columns=columns, leaves=wanted, work=completed)
+        return FilesQuestion(action=action, columns=columns, leaves=wanted, work=completed)
 
-    def asked(self, question: Question) -> DataFrame:
+    def asked(self, question: FilesQuestion) -> DataFrame:
         """The cells of an answer, in a column `CELL`; worked out when an action asks."""
         frame = self._asked(question, range(len(self.pieces) + 1))
         if self.decided is None:
             return frame
         return frame.union(self._asked_of_decided(question))
 
-    def answers(self, question: Question) -> Iterator[bytes]:
+    def answers(self, question: FilesQuestion) -> Iterator[bytes]:
         """The cells of an answer, all of them here."""
         return self._cells(self.asked(question))
 
-    def _asked(self, question: Question, numbers: range) -> DataFrame:
+    def _asked(self, question: FilesQuestion, numbers: range) -> DataFrame:
         read = ReadPieces(
             store=self.store,
             pieces=self.pieces,
@@ -181,7 +181,7 @@ class SparkState:
         frame = self.spark.range(numbers.start, numbers.stop, 1, max(1, len(numbers)))
         return frame.mapInArrow(read.__call__, f"{CELL} binary")
 
-    def _asked_of_decided(self, question: Question) -> DataFrame:
+    def _asked_of_decided(self, question: FilesQuestion) -> DataFrame:
         assert self.decided is not None
         read = ReadDecided(store=self.store, question=question)
         return self.decided.select("action", CELL).mapInArrow(read.__call__, f"{CELL} binary")

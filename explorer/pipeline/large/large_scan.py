@@ -13,7 +13,7 @@ import pyarrow as pa
 from explorer.errors import Problem, UnsupportedError
 from explorer.log.actions.columns import ADD_COLUMNS, empty_table
 from explorer.log.state.file_columns import FileColumns
-from explorer.pipeline.large.large_tasks import Question
+from explorer.pipeline.large.large_tasks import FilesQuestion
 from explorer.pipeline.session import parallelism
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadGroup
 from explorer.pipeline.tasks.task_failures import ErrorMark
@@ -138,8 +138,10 @@ class _Plan:
     asked: Asked
     names: Mapping[str, str]
 
-    def question(self, work: Any) -> Question:
-        return Question(action="add", columns=SCANNED, leaves=tuple(self.asked.leaves), work=work)
+    def question(self, work: Any) -> FilesQuestion:
+        return FilesQuestion(
+            action="add", columns=SCANNED, leaves=tuple(self.asked.leaves), work=work
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

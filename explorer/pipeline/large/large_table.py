@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.log.actions.columns import COLUMNS, empty_table, schema_of
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint.parquet_part import FieldPath, ParquetPart, open_part
+from explorer.log.checkpoint.parquet_part import ParquetPart, open_part
 from explorer.log.checkpoint.read import Checkpoint
 from explorer.log.folder.listing import LogListing, info_of
 from explorer.log.folder.segment import LogSegment, build_segment
@@ -40,6 +40,7 @@ from explorer.pipeline.large.large_tasks import build_pieces
 from explorer.pipeline.session import choose_session
 from explorer.pipeline.tasks.task_groups import pack_files
 from explorer.progress import Watch
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_name
 from explorer.storage.at_once import each
 from explorer.storage.ports import ReadStore

@@ -19,13 +19,14 @@ from pyroaring import BitMap
 
 from explorer.log.actions.columns import COLUMNS, empty_table, schema_of
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint.parquet_part import FieldPath, ParquetPart, open_part
+from explorer.log.checkpoint.parquet_part import ParquetPart, open_part
 from explorer.log.reconcile.tail import EMPTY_TAIL
 from explorer.log.state.file_columns import FileColumns
 from explorer.log.state.key_cache import KeyCache
 from explorer.log.state.reconciled_files import LogState
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.pipeline.tasks.task_groups import unpack_files
+from explorer.protocol.actions import FieldPath
 from explorer.storage.ports import ReadStore
 
 CELL: Final = "cell"
@@ -53,7 +54,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class FilesQuestion:
     """What is asked of files, and what must be read for it."""
 
     action: FileAction
@@ -117,7 +118,7 @@ class ReadPieces:
     pieces: tuple[Piece, ...]
     keys: bytes | None
     newer: Mapping[FileAction, bytes]
-    question: Question
+    question: FilesQuestion
 
     def __call__(self, batches: Batches) -> Batches:
         """Cells, for batches with one column of numbers."""
@@ -145,7 +146,7 @@ class ReadDecided:
     batches with the columns `action` and `cell`."""
 
     store: ReadStore
-    question: Question
+    question: FilesQuestion
 
     def __call__(self, batches: Batches) -> Batches:
         """Cells."""
@@ -179,7 +180,7 @@ def cells(found: Sequence[bytes]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], names=[CELL])
 
 
-def _answers(build: Callable[[], PieceState], question: Question) -> Batches:
+def _answers(build: Callable[[], PieceState], question: FilesQuestion) -> Batches:
     with question.mark.marked():
         files = build().stream(question.action, question.columns, question.leaves)
         for cell in question.work(files):

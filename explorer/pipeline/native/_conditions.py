@@ -14,7 +14,7 @@ from operator import and_, or_
 from typing import TYPE_CHECKING, Any, Final
 
 from explorer.protocol.calendar_days import Day, Moment
-from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, render_type
+from explorer.protocol.schema import VOID, DataType, DecimalType, PrimitiveType, render_type
 from explorer.scan.predicate.predicate import (
     ColumnReference,
     Comparison,
@@ -46,7 +46,6 @@ _SPARK_NAMES: Final = {
     "long": "bigint",
     "void": "boolean",  # NULL beside NULL: of a type that compares with itself
 }
-_VOID: Final = PrimitiveType(name="void")
 
 Columns = Mapping[str, "Column"]
 """The table's columns by their names."""
@@ -153,11 +152,11 @@ def _operand(operand: Value | Condition, columns: Columns) -> Column:
     return _condition(operand, columns)
 
 
-def _value(value: Value, columns: Columns, beside: DataType = _VOID) -> Column:
+def _value(value: Value, columns: Columns, beside: DataType = VOID) -> Column:
     """A value; a NULL has the type of what stands `beside` it, because Spark compares a
     boolean, as which it would be written alone, with no other type."""
     if isinstance(value, Constant):
-        return _literal(replace(value, data_type=beside) if value.data_type == _VOID else value)
+        return _literal(replace(value, data_type=beside) if value.data_type == VOID else value)
     name, *inner = value.path
     return reduce(lambda found, field: found.getField(field), inner, columns[name])
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from explorer.protocol.features.column_mapping import physical_name
 from explorer.protocol.schema import (
+    VOID,
     ArrayType,
     DataType,
     DecimalType,
@@ -37,13 +38,8 @@ def stored_columns(request: RowRequest) -> dict[str, StructField]:
     return {
         physical_name(item, layout.mapping): item
         for item in request.needed.fields
-        if item.name not in layout.partition_columns and not is_void(item.data_type)
+        if item.name not in layout.partition_columns and item.data_type != VOID
     }
-
-
-def is_void(data_type: DataType) -> bool:
-    """Whether it is the type that has no values, and no column in data files."""
-    return data_type == PrimitiveType(name="void")
 
 
 def why_not_native(request: RowRequest) -> str | None:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from explorer.pipeline.native._conditions import render_filter
-from explorer.pipeline.native._schema import NARROW_TYPES, is_void, stored_columns
+from explorer.pipeline.native._schema import NARROW_TYPES, stored_columns
 from explorer.pipeline.native.paths import NativePaths
 from explorer.pipeline.native.pushdown import conceal, quoted
 from explorer.pipeline.session import is_connect
@@ -29,11 +29,11 @@ from explorer.pipeline.tasks.task_failures import GuardName, render_guard
 from explorer.protocol.arrow_types import row_schema
 from explorer.protocol.deletion_vectors import deletion_mask
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.schema import StructField, StructType
+from explorer.protocol.schema import VOID, StructField, StructType
 from explorer.rows.data_file.data_file import DataFile, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.rows.data_file.partition_columns import joined_scalars, partition_scalar
-from explorer.rows.data_file.read_file import misfit
+from explorer.rows.data_file.read_file import vector_misfit
 from explorer.rows.data_file.row_positions import hidden_column
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
@@ -131,7 +131,7 @@ def _words(
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The vector as 64 rows a word, up to the last row that it hides."""
     if vector and num_records is not None and vector.max() >= num_records:
-        raise misfit(file, vector.max(), num_records)
+        raise vector_misfit(file, vector.max(), num_records)
     count = -(-(vector.max() + 1) // _WORD_BITS) if vector else 0
     bits = deletion_mask(vector, 0, count * _WORD_BITS).buffers()[1]
     return np.frombuffer(bits, np.int64)[:count] if count else np.empty(0, np.int64)
@@ -216,7 +216,7 @@ def _column(item: StructField, request: RowRequest) -> Column:
 
     if item.name in request.layout.partition_columns:
         return fn.col(quoted(_partition(item)))
-    if is_void(item.data_type):
+    if item.data_type == VOID:
         return fn.lit(None)
     found = fn.col(quoted(physical_name(item, request.layout.mapping)))
     if item.data_type not in NARROW_TYPES:

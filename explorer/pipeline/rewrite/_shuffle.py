@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int32_column
+from explorer.log.plain_arrays import build_array
 from explorer.pipeline.rewrite.curve import MeasuredOrder
 from explorer.pipeline.rewrite.write_files import (
     GROUP,
@@ -23,7 +24,6 @@ from explorer.pipeline.rewrite.write_files import (
     FileForm,
     NewFile,
     RewriteFiles,
-    as_array,
     attempt_number,
     told,
 )
@@ -56,7 +56,7 @@ class _ReadWithKeys:
         group = files.column(GROUP)[0].as_py()
         read = ReadFiles(store=self.store, request=self.request)
         for batch in read(files.select([*FILE_COLUMNS, NUM_RECORDS])):
-            keys = as_array(self.order.keys(pa.Table.from_batches([batch])))
+            keys = build_array(self.order.keys(pa.Table.from_batches([batch])))
             groups = pa.repeat(int32_column([group])[0], batch.num_rows)
             yield pa.RecordBatch.from_arrays([groups, keys, *batch.columns], schema=self.schema)
 

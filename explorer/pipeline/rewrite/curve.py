@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
-FieldPath: TypeAlias = tuple[str, ...]
+from explorer.log.plain_arrays import Numbers, in_one_piece
+from explorer.protocol.actions import FieldPath
 
 _MOST_BITS: Final = 10
 """About a thousand ranges of each column, as the reference has."""
@@ -67,7 +66,7 @@ def column_at(rows: pa.Table, path: FieldPath) -> pa.Array:
     for name in path[1:]:
         at = [field.name for field in column.type].index(name)
         column = column.flatten()[at]
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return in_one_piece(column)
 
 
 def range_numbers(values: pa.Array, borders: pa.Array, bits: int) -> Numbers:

@@ -16,7 +16,8 @@ from explorer.pipeline.session import choose_watched, parallelism
 from explorer.pipeline.tasks.file_tasks import Batches, run_groups
 from explorer.pipeline.tasks.task_groups import are_few, group_files
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.statistics import FieldPath, RunningStatistics, widen_statistics
+from explorer.protocol.actions import FieldPath
+from explorer.protocol.statistics import RunningStatistics, widen_statistics
 from explorer.rows.data_file.data_file import FILE_COLUMNS, DataFile, data_file_batches
 from explorer.rows.data_file.read_file import read_file
 from explorer.rows.request import RowRequest

@@ -19,8 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.log.actions.columns import int32_column, int64_column, string_column
-from explorer.pipeline.rewrite.curve import FieldPath, MeasuredOrder, Numbers, column_at
+from explorer.log.plain_arrays import build_array
+from explorer.pipeline.rewrite.curve import MeasuredOrder, column_at
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.statistics import RunningStatistics
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
@@ -143,13 +145,8 @@ def sorted_positions(rows: pa.Table, order: MeasuredOrder) -> pa.Array:
         keys = pa.table({"key": column_at(rows, columns[0])})
     else:
         parts = [order.keys(pa.Table.from_batches([batch])) for batch in rows.to_batches()]
-        keys = pa.table({"key": pa.chunked_array(list(map(as_array, parts)), pa.int64())})
+        keys = pa.table({"key": pa.chunked_array(list(map(build_array, parts)), pa.int64())})
     return pc.sort_indices(keys, sort_keys=[("key", "ascending")])
-
-
-def as_array(numbers: Numbers) -> pa.Array:
-    """Whole numbers without nulls as an Arrow array."""
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

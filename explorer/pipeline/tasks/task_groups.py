@@ -11,18 +11,15 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from explorer.errors import UnsupportedError
+from explorer.table.frames import believed_sizes
 
 _OPEN_COST: Final = 4 * 2**20
 """Bytes that could be read in the time that opening a file takes."""
 
 _LARGEST: Final = 128 * 2**20
 """Bytes of a group, unless a single file has more: a task that fails does so much again."""
-
-_LARGEST_CLAIM: Final = 2**40
-"""Bytes that a file is believed to have: sizes in a log are a stranger's claim."""
 
 _FEW_FILES: Final = 32
 """Up to so many files are worked on here: a session of Spark takes longer to start."""
@@ -40,7 +37,7 @@ def group_files(files: pa.Table, slots: int) -> tuple[bytes, ...]:
     """
     if files.num_rows == 0:
         return ()
-    ends = np.cumsum(_believed(files) + _OPEN_COST)
+    ends = np.cumsum(believed_sizes(files) + _OPEN_COST)
     total = int(ends[-1])
     target = min(max(total // max(slots, 1), _OPEN_COST), _LARGEST)
     count = min(max(1, -(-total // target)), _MOST_GROUPS, files.num_rows)
@@ -59,21 +56,13 @@ def group_files(files: pa.Table, slots: int) -> tuple[bytes, ...]:
 
 def are_few(files: pa.Table, most_bytes: int) -> bool:
     """Whether work on `files`, which have a column `size`, is done before Spark has begun."""
-    return files.num_rows <= _FEW_FILES and int(_believed(files).sum()) <= most_bytes
+    return files.num_rows <= _FEW_FILES and int(believed_sizes(files).sum()) <= most_bytes
 
 
 def unpack_files(group: bytes) -> pa.Table:
     """The files of one group."""
     with pa.ipc.open_stream(pa.py_buffer(group)) as stream:
         return stream.read_all()
-
-
-def _believed(files: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    if not files.num_rows:
-        return np.zeros(0, np.int64)
-    known = pc.fill_null(pc.cast(files.column("size"), pa.int64()), 0).combine_chunks()
-    numbers = np.frombuffer(known.buffers()[1], np.int64)[known.offset :][: len(known)]
-    return np.clip(numbers, 0, _LARGEST_CLAIM)
 
 
 def pack_files(files: pa.Table) -> bytes:

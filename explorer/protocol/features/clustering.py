@@ -6,11 +6,6 @@ from typing import Any, Final
 
 import orjson
 
-from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.known_properties import MappingMode
-from explorer.protocol.schema import StructType
-from explorer.protocol.schema_walk import render_path
-
 CLUSTERING_DOMAIN: Final = "delta.clustering"
 
 
@@ -31,21 +26,6 @@ def clustering_columns(configuration: str) -> tuple[tuple[str, ...], ...] | None
     paths = [_path(item) for item in columns]
     found = tuple(path for path in paths if path is not None)
     return found if len(found) == len(paths) else None
-
-
-def logical_path(path: tuple[str, ...], schema: StructType, mode: MappingMode) -> str | None:
-    """A physical field path as the text of the logical one; None where the schema has no
-    such field."""
-    names: list[str] = []
-    fields = schema.fields
-    for step in path:
-        found = next((item for item in fields if physical_name(item, mode) == step), None)
-        if found is None:
-            return None
-        names.append(found.name)
-        inner = found.data_type
-        fields = inner.fields if isinstance(inner, StructType) else ()
-    return render_path(tuple(names))
 
 
 def _path(item: Any) -> tuple[str, ...] | None:

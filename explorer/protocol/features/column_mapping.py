@@ -11,7 +11,7 @@ from explorer.protocol.actions import Protocol
 from explorer.protocol.features.registry import binds_readers
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE, MappingMode
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
-from explorer.protocol.schema_walk import FieldPlace, walk_fields
+from explorer.protocol.schema_walk import FieldPlace, render_path, walk_fields
 
 PHYSICAL_NAME_KEY: Final = "delta.columnMapping.physicalName"
 FIELD_ID_KEY: Final = "delta.columnMapping.id"
@@ -48,6 +48,21 @@ def physical_path(place: FieldPlace, mode: MappingMode) -> tuple[str, ...]:
         step if isinstance(step, str) else physical_name(step, mode)
         for step in (*place.parents, place.field)
     )
+
+
+def logical_path(path: tuple[str, ...], schema: StructType, mode: MappingMode) -> str | None:
+    """A physical field path as the text of the logical one; None where the schema has no
+    such field."""
+    names: list[str] = []
+    fields = schema.fields
+    for step in path:
+        found = next((item for item in fields if physical_name(item, mode) == step), None)
+        if found is None:
+            return None
+        names.append(found.name)
+        inner = found.data_type
+        fields = inner.fields if isinstance(inner, StructType) else ()
+    return render_path(tuple(names))
 
 
 def physical_schema(schema: StructType, mode: MappingMode) -> StructType:

@@ -15,6 +15,7 @@ from explorer.protocol.actions import Protocol
 from explorer.protocol.features.registry import (
     READER_FEATURES_VERSION,
     WRITER_FEATURES_VERSION,
+    entry_name,
     find_feature,
     half_listed_features,
     supported_features,
@@ -119,7 +120,7 @@ def _written(protocol: Protocol, reader: int, writer: int, names: frozenset[str]
 def _listed(protocol: Protocol, reader: int, names: frozenset[str]) -> Protocol:
     """Version 7 with all names; with reader version 3 those that readers must know, too."""
     spelled = {
-        _entry(name): name
+        entry_name(name): name
         for name in (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
     }
     reads = [name for name in names if _is_read(name)]
@@ -137,8 +138,3 @@ def _listed(protocol: Protocol, reader: int, names: frozenset[str]) -> Protocol:
 def _is_read(name: str) -> bool:
     item = find_feature(name)
     return item is None or item.kind == "reader-writer"
-
-
-def _entry(name: str) -> str:
-    item = find_feature(name)
-    return name if item is None else item.name

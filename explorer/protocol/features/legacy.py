@@ -16,12 +16,7 @@ from explorer.protocol.features.table_feature import (
 
 
 def _is_mapped(facts: TableFacts) -> bool:
-    # it brings the types of schemas, which opening a table does without
-    from explorer.protocol.features.column_mapping import (  # noqa: PLC0415  # see above
-        column_mapping_mode,
-    )
-
-    return column_mapping_mode(facts.protocol, facts.metadata.configuration) != "none"
+    return known.COLUMN_MAPPING_MODE.value_of(facts.metadata.configuration) != "none"
 
 
 LEGACY_FEATURES: Final = (

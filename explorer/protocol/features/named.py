@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import Final
 
 from explorer.protocol import known_properties as known
+from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.table_feature import (
+    TableFacts,
     TableFeature,
     by_column_metadata,
     by_column_type,
@@ -14,6 +16,12 @@ from explorer.protocol.features.table_feature import (
     either,
     whenever_supported,
 )
+
+
+def _is_clustered(facts: TableFacts) -> bool:
+    configuration = None if facts.domains is None else facts.domains.get(CLUSTERING_DOMAIN)
+    return configuration is not None and clustering_columns(configuration) != ()
+
 
 NAMED_FEATURES: Final = (
     TableFeature(
@@ -97,7 +105,7 @@ NAMED_FEATURES: Final = (
         requires=("domainMetadata",),
         description="Rows with similar values of chosen columns are kept close together.",
         spec="Clustered Table",
-        is_active=whenever_supported,
+        is_active=_is_clustered,
     ),
     TableFeature(
         name="icebergCompatV1",

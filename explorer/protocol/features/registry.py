@@ -41,6 +41,9 @@ FEATURES: Final[Mapping[str, TableFeature]] = MappingProxyType(
 )
 """Every known feature by name, in the order in which features are shown."""
 
+TIMESTAMP_FEATURES: Final = ("inCommitTimestamp", "inCommitTimestamp-preview")
+"""The names under which commits carry their own times."""
+
 _SHOWN_CHARACTERS: Final = 120
 _SHOWN_NAMES: Final = 20
 
@@ -62,6 +65,12 @@ def find_feature(name: str) -> TableFeature | None:
     return _BY_SPELLING.get(name.lower())
 
 
+def entry_name(name: str) -> str:
+    """The name of the entry for a name in a protocol; one that is not known stays as it is."""
+    item = find_feature(name)
+    return name if item is None else item.name
+
+
 def listed_features(protocol: Protocol) -> tuple[str, ...]:
     """The names in both lists of a protocol, known ones under the name of their entry."""
     names = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
@@ -81,8 +90,7 @@ def supported_features(protocol: Protocol) -> tuple[str, ...]:
 
 def is_supported(protocol: Protocol, name: str) -> bool:
     """Whether a protocol supports the feature called `name`, under any spelling of it."""
-    item = find_feature(name)
-    return (name if item is None else item.name) in supported_features(protocol)
+    return entry_name(name) in supported_features(protocol)
 
 
 def binds_readers(protocol: Protocol, name: str) -> bool:
@@ -105,10 +113,10 @@ def half_listed_features(protocol: Protocol) -> tuple[HalfListing, ...]:
     readers alone, which belong into both lists, then features for readers and writers that
     writers alone are told of."""
     readers, writers = protocol.reader_features or (), protocol.writer_features or ()
-    read, written = set(map(_entry_name, readers)), set(map(_entry_name, writers))
+    read, written = set(map(entry_name, readers)), set(map(entry_name, writers))
     read.update(item.name for item in FEATURES.values() if _is_read_by_number(item, protocol))
     written.update(item.name for item in FEATURES.values() if _is_implied(item, protocol))
-    alone = [HalfListing(name, "readers") for name in readers if _entry_name(name) not in written]
+    alone = [HalfListing(name, "readers") for name in readers if entry_name(name) not in written]
     alone += [
         HalfListing(name, "writers")
         for name in writers
@@ -124,26 +132,36 @@ def is_catalog_managed(protocol: Protocol) -> bool:
     return any(is_supported(protocol, name) for name in _CATALOG_FEATURES)
 
 
-def is_active(name: str, protocol: Protocol, metadata: Metadata, schema: StructType | None) -> bool:
+def is_active(
+    name: str,
+    protocol: Protocol,
+    metadata: Metadata,
+    schema: StructType | None,
+    domains: Mapping[str, str] | None = None,
+) -> bool:
     """Whether a feature is supported and its metadata requirements are met.
 
-    Without a readable schema, what only columns could tell counts as absent.
-    Of a feature that is not known nothing more can be told than that it is listed.
+    Without a readable schema, what only columns could tell counts as absent, and so does what
+    only `domains` (their configurations, by name) could tell without these. Of a feature that
+    is not known nothing more can be told than that it is listed: it does not count as active.
     """
-    if not is_supported(protocol, name):
-        return False
     item = find_feature(name)
-    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
-    return item is None or item.is_active(facts)
+    if item is None or not is_supported(protocol, name):
+        return False
+    return item.is_active(TableFacts(metadata=metadata, schema=schema, domains=domains))
 
 
 def active_features(
-    protocol: Protocol, metadata: Metadata, schema: StructType | None
+    protocol: Protocol,
+    metadata: Metadata,
+    schema: StructType | None,
+    domains: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
-    """The features of a table that are active, in the order of `supported_features`."""
-    facts = TableFacts(protocol=protocol, metadata=metadata, schema=schema)
+    """The features of a table that are active, in the order of `supported_features`; see
+    `is_active`."""
+    facts = TableFacts(metadata=metadata, schema=schema, domains=domains)
     found = ((name, find_feature(name)) for name in supported_features(protocol))
-    return tuple(name for name, item in found if item is None or item.is_active(facts))
+    return tuple(name for name, item in found if item is not None and item.is_active(facts))
 
 
 def validate_reader(protocol: Protocol) -> list[Problem]:
@@ -155,15 +173,19 @@ def validate_reader(protocol: Protocol) -> list[Problem]:
     return list(_obstacles(protocol))
 
 
+def obstacles_in_words(problems: Iterable[Problem]) -> str:
+    """`unsupported reader feature x; …`: what `validate_reader` found, without whose it is."""
+    return "; ".join(item.problem.removeprefix(_UNREADABLE).removesuffix(".") for item in problems)
+
+
 def check_reader(protocol: Protocol, uri: str) -> None:
     """Raise `UnsupportedError` where this engine must not read the table at `uri`."""
     problems = validate_reader(protocol)
     if not problems:
         return
     first = problems[0]
-    texts = [item.problem.removeprefix(_UNREADABLE).removesuffix(".") for item in problems]
     raise UnsupportedError(
-        f"The table at {uri} cannot be read: {'; '.join(texts)}.",
+        f"The table at {uri} cannot be read: {obstacles_in_words(problems)}.",
         reason=" ".join(dict.fromkeys(item.reason for item in problems)),
         remedy=" ".join(dict.fromkeys(item.remedy for item in problems)),
         kind=first.kind,
@@ -188,12 +210,7 @@ def _is_read_by_number(item: TableFeature, protocol: Protocol) -> bool:
         return False
     if protocol.min_writer_version < WRITER_FEATURES_VERSION:
         return True
-    return item.name in map(_entry_name, protocol.writer_features or ())
-
-
-def _entry_name(name: str) -> str:
-    item = find_feature(name)
-    return name if item is None else item.name
+    return item.name in map(entry_name, protocol.writer_features or ())
 
 
 def _in_order(names: Iterable[str]) -> tuple[str, ...]:

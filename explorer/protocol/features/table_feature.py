@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.actions import Metadata
 from explorer.protocol.table_property import TableProperty
 
 if TYPE_CHECKING:
@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
-    """What a rule of activity may look at; `schema` is None where it cannot be read."""
+    """What a rule of activity may look at; `schema` is None where it cannot be read, `domains`
+    are the configurations of metadata domains by name, None where they are not known. The
+    protocol decides before it whether the feature is supported."""
 
-    protocol: Protocol
     metadata: Metadata
     schema: StructType | None
+    domains: Mapping[str, str] | None = None
 
 
 ActivityRule: TypeAlias = Callable[[TableFacts], bool]
@@ -61,7 +63,7 @@ class TableFeature:
 
     def is_asked_for(self, facts: TableFacts) -> bool:
         """Whether the metadata uses the feature, or is to have it, so that the protocol has to
-        support it; the protocol of `facts` does not count."""
+        support it."""
         if self.asks is not None:
             return self.asks(facts)
         return self.is_active is not whenever_supported and self.is_active(facts)

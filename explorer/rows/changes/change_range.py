@@ -76,7 +76,7 @@ class ChangeRange:
     def commit(self, version: int) -> bytes:
         """The bytes of one commit."""
         held = self.kept.get(version)
-        return read_commit(self.table.store, version) if held is None else held
+        return read_listed_commit(self.table.store, version) if held is None else held
 
     def time_of(self, version: int, data: bytes) -> int | None:
         """When a version was committed, in milliseconds: as `Snapshot.timestamp`."""
@@ -159,7 +159,7 @@ def _states(
     states, kept, size = {first: state}, dict[int, bytes](), 0
     for done, version in enumerate(versions):
         watch.step(done, 2 * len(versions), _LABEL)
-        data = read_commit(table.store, version)
+        data = read_listed_commit(table.store, version)
         if (size := size + len(data)) <= _KEPT_BYTES:
             kept[version] = data
         if version > first and may_name(data, "metaData", "protocol"):
@@ -180,7 +180,7 @@ def _small_actions(data: bytes, version: int) -> SmallActions:
     return found
 
 
-def read_commit(store: ReadStore, version: int) -> bytes:
+def read_listed_commit(store: ReadStore, version: int) -> bytes:
     """The bytes of a commit that the listing had."""
     try:
         return store.read(render_commit_path(version))

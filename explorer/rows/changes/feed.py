@@ -12,7 +12,13 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 from explorer.errors import CorruptDataError, CorruptLogError, Problem
-from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
+from explorer.log.actions.columns import (
+    TIME,
+    int64_scalar,
+    string_column,
+    string_scalar,
+    time_column,
+)
 from explorer.log.actions.keys import file_key
 from explorer.log.commits.commit_file import may_name
 from explorer.log.load import LoadedVersion
@@ -23,7 +29,7 @@ from explorer.protocol.deletion_vectors import (
     render_descriptor,
 )
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import STRING
 from explorer.rows.changes.change_actions import (
     Change,
     ChangedVector,
@@ -42,7 +48,7 @@ from explorer.rows.data_file.partition_columns import constant_column
 from explorer.rows.data_file.read_file import read_file
 from explorer.rows.layout import layout_of
 from explorer.rows.read import check_limit
-from explorer.rows.request import RowRequest, build_request
+from explorer.rows.request import RowRequest, build_request, first_rows
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count as counted
 from explorer.table.counts import have
@@ -84,19 +90,16 @@ class ChangeFeed:
         self, *, limit: int | None = None, watch: Watch = UNWATCHED
     ) -> Iterator[pa.RecordBatch]:
         """The changed rows, at most `limit`, oldest version first."""
-        left, versions = limit, self.range.versions
+        return first_rows(self._every_batch(watch), limit)
+
+    def _every_batch(self, watch: Watch) -> Iterator[pa.RecordBatch]:
+        versions = self.range.versions
         for done, version in enumerate(versions):
-            if left == 0:
-                return
             watch.step(len(versions) + done, 2 * len(versions), _LABEL)
             for batch in self._version(version):
                 if watch.cancel is not None:
                     watch.cancel.check()
-                found = batch if left is None else batch.slice(0, min(left, batch.num_rows))
-                if found.num_rows:
-                    yield found
-                if left is not None and (left := left - found.num_rows) == 0:
-                    return
+                yield batch
         watch.step(2 * len(versions), 2 * len(versions), _LABEL)
 
     def commit(self, version: int) -> CommitChanges:
@@ -169,7 +172,7 @@ def read_change(
     """The rows of one change of a commit, with `feed_schema`; of the commit only its version
     and time are asked for. With `only` those of a file that was added, removed or got another
     vector are rows of that type alone. Raises what `read_file` raises."""
-    number = int64_column([commit.version])[0]
+    number = int64_scalar(commit.version)
     time = time_column([commit.time_ms])[0]
     schema = feed_schema(request)
     request = replace(request, layout=replace(request.layout, version=commit.version))
@@ -236,7 +239,7 @@ def _rows(
 
 
 def _labelled(batches: Iterator[pa.RecordBatch], change_type: str) -> Labelled:
-    label = string_column([change_type])[0]
+    label = string_scalar(change_type)
     for batch in batches:
         yield batch, constant_column(label, batch.num_rows)
 
@@ -256,7 +259,7 @@ def recorded_types(store: ReadStore, file: DataFile, version: int) -> pa.Array:
             raise _no_types(file, f"it has {len(places)} columns {_CHANGE_TYPE}")
         place = ColumnPlace(mode="none", names=(_CHANGE_TYPE,), file=file.shown)
         found = opened.schema.field(places[0]).type
-        convert = build_converter(found, PrimitiveType(name="string"), pa.string(), place)
+        convert = build_converter(found, STRING, pa.string(), place)
         pieces = [convert(columns[0]) for _, _, columns in opened.batches(places)]
     types = pa.concat_arrays([pa.nulls(0, pa.string()), *pieces])
     if types.null_count:

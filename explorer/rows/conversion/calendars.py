@@ -13,18 +13,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import UnsupportedError
-from explorer.log.actions.columns import int64_column
-from explorer.log.plain_arrays import build_array, read_values
+from explorer.log.plain_arrays import ZERO, Numbers, build_array, read_values
 from explorer.protocol.schema import DataType, PrimitiveType
 from explorer.rows.conversion.leaf_values import Converter
 
 # a scalar by way of an array: a plain value would make pyarrow import pandas
-_ZERO = int64_column([0])[0]
 
 _VERSION, _ZONE = b"org.apache.spark.version", b"org.apache.spark.timeZone"
 _LEGACY, _LEGACY_INT96 = b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"
@@ -115,7 +112,7 @@ def _rebase_dates(dates: pa.Array) -> pa.Array:
     return rebased.cast(pa.int32()).cast(dates.type)
 
 
-def _gregorian(days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _gregorian(days: Numbers) -> Numbers:
     """Days since 1970 whose year, month and day are those that the Julian calendar gives to
     `days`, before its end; the others as they are. (Richards' algorithm; 29 February of a year
     that has none is the day after the 28th, as in Spark.)"""
@@ -129,10 +126,10 @@ def _gregorian(days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.where(days < _SWITCH_DAYS, first + day, days)
 
 
-def _replaced(numbers: pa.Array, values: npt.NDArray[np.int64]) -> pa.Array:
+def _replaced(numbers: pa.Array, values: Numbers) -> pa.Array:
     """Other numbers in the place of these, null where they are."""
     return build_array(values, read_values(numbers.is_null()))
 
 
-def _values_of(numbers: pa.Array) -> npt.NDArray[np.int64]:
-    return read_values(pc.coalesce(numbers, _ZERO))
+def _values_of(numbers: pa.Array) -> Numbers:
+    return read_values(pc.coalesce(numbers, ZERO))

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from explorer.errors import CorruptDataError
+from explorer.protocol.arrow_types import PARQUET_ID
 from explorer.protocol.features.column_mapping import field_id, physical_name
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructField
-
-_PARQUET_ID = b"PARQUET:field_id"
 
 
 def match_fields(
@@ -55,7 +54,7 @@ def has_ids(found: Sequence[pa.Field]) -> bool:
 
 def parquet_id(item: pa.Field) -> int | None:
     """The field id that a Parquet file gives a column."""
-    text = (item.metadata or {}).get(_PARQUET_ID)
+    text = (item.metadata or {}).get(PARQUET_ID)
     return int(text) if text is not None and text.lstrip(b"-").isdigit() else None
 
 

@@ -25,7 +25,7 @@ from explorer.protocol.variant import (
     Variant,
     check_depth,
     make_time,
-    parse_metadata,
+    parse_field_names,
     parse_variant,
     refuse,
 )
@@ -97,7 +97,7 @@ class _Names:
         """The names of one dictionary."""
         names = self._kept.get(metadata)
         if names is None:
-            names = parse_metadata(metadata)
+            names = parse_field_names(metadata)
             if self._count + len(names) + 1 > _KEPT_NAMES:
                 self._kept.clear()
                 self._count = 0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from explorer.errors import CorruptDataError
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import LONG
 from explorer.rows.conversion.calendars import former_calendar
 from explorer.rows.conversion.columns import ColumnPlace, build_converter
 from explorer.rows.conversion.field_matching import has_ids, match_fields
@@ -23,8 +23,6 @@ from explorer.rows.request import RowRequest
 Build = Callable[[Sequence[pa.Array], int], pa.Array]
 """From the columns read, in the order of `FilePlan.reads`, and the number of rows to
 one column of the table."""
-
-_LONG = PrimitiveType(name="long")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +126,7 @@ def _hidden(
                 remedy="Rewrite the file with the engine that wrote it.",
                 spec="Row Tracking",
             )
-        yield name, places[0], build_converter(found[places[0]].type, _LONG, pa.int64(), place)
+        yield name, places[0], build_converter(found[places[0]].type, LONG, pa.int64(), place)
 
 
 def _build_stored(at: int, convert: Converter) -> Build:

@@ -9,7 +9,7 @@ from decimal import Context, Decimal
 
 import pyarrow as pa
 
-from explorer.log.actions.columns import string_column
+from explorer.log.actions.columns import string_scalar
 from explorer.protocol.calendar_days import Day, Moment
 from explorer.protocol.partition_values import PartitionValue, parse_partition_value
 from explorer.protocol.schema import StructField, render_type
@@ -28,7 +28,7 @@ def partition_scalar(text: str | None, item: StructField, target: pa.DataType) -
     if value is None:
         return pa.nulls(1, target)[0]
     if isinstance(value, str):
-        return string_column([value])[0]
+        return string_scalar(value)
     # by way of bytes: `pyarrow.array(list)` would import pandas
     data = _stored_bytes(value, target)
     buffers = [None, pa.py_buffer(data)]

@@ -153,7 +153,7 @@ class _StoredRows:
 
 def _check_positions(vector: BitMap64 | None, opened: ParquetDataFile) -> None:
     if vector and vector.max() >= opened.num_rows:
-        raise misfit(opened.file, vector.max(), opened.num_rows)
+        raise vector_misfit(opened.file, vector.max(), opened.num_rows)
 
 
 def _check_rules(
@@ -182,7 +182,7 @@ def rule_broken(file: DataFile, broken: BrokenRule, position: int) -> CorruptDat
     )
 
 
-def misfit(file: DataFile, last: int, rows: int) -> CorruptDataError:
+def vector_misfit(file: DataFile, last: int, rows: int) -> CorruptDataError:
     """The error for a vector that hides position `last` of a file of so many rows."""
     return CorruptDataError(
         f"The deletion vector of {file.shown} does not fit its file.",

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column, string_column
+from explorer.log.actions.columns import int64_scalar, string_scalar
+from explorer.log.plain_arrays import build_array
 from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.partition_columns import constant_column
 from explorer.rows.layout import RowLayout
@@ -30,19 +31,18 @@ def metadata_column(
     """
     match name:
         case "_file_path":
-            return constant_column(string_column([file.path])[0], len(positions))
+            return constant_column(string_scalar(file.path), len(positions))
         case "_row_index":
             return positions
         case "_row_id":
-            base = int64_column([file.base_row_id])[0]
+            base = int64_scalar(file.base_row_id)
             default = pc.add_checked(positions, base)
         case _:
-            version = int64_column([file.default_row_commit_version])[0]
+            version = int64_scalar(file.default_row_commit_version)
             default = constant_column(version, len(positions))
     return default if stored is None else pc.coalesce(stored, default)
 
 
 def physical_positions(start: int, count: int) -> pa.Array:
     """The positions of `count` rows from `start` on, as int64."""
-    numbers = np.arange(start, start + count, dtype=np.int64)
-    return pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(numbers)])
+    return build_array(np.arange(start, start + count, dtype=np.int64))

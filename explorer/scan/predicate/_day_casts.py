@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from explorer.protocol.calendar_days import DAY_US, LAST_US, LEAST_US, Day, Moment
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import TIMESTAMP, PrimitiveType
 from explorer.scan.predicate.predicate import (
     ColumnReference,
     Condition,
@@ -19,7 +19,6 @@ from explorer.scan.predicate.predicate import (
 
 Compare: TypeAlias = Callable[[Operator, Value, Value], Condition]
 
-DATE: Final = PrimitiveType(name="date")
 _TIMES: Final = frozenset({"timestamp", "timestamp_ntz"})
 _CASTS: Final = frozenset({"Cast", "TryCast", "Date", "TsOrDsToDate"})
 _SWAPPED: Final[dict[Operator, Operator]] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -82,5 +81,5 @@ def _side(side: Operator, column: ColumnReference, days: int, compare: Compare) 
 
 
 def _moment(number: int, column: ColumnReference) -> Constant:
-    is_instant = column.data_type == PrimitiveType(name="timestamp")
+    is_instant = column.data_type == TIMESTAMP
     return Constant(value=Moment(number, is_instant), data_type=column.data_type)

@@ -22,15 +22,21 @@ from explorer.protocol.calendar_days import (
     days_of,
     parse_clock,
 )
-from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, render_type
+from explorer.protocol.schema import (
+    BINARY,
+    BOOLEAN,
+    DOUBLE,
+    LONG,
+    STRING,
+    VOID,
+    DataType,
+    DecimalType,
+    PrimitiveType,
+    render_type,
+)
 from explorer.scan.predicate._time_zones import ZONE_PATTERN, microseconds_before_utc
 from explorer.scan.predicate.domains import domain_of
 from explorer.scan.predicate.predicate import Constant, ConstantValue
-
-VOID: Final = PrimitiveType(name="void")
-BOOLEAN: Final = PrimitiveType(name="boolean")
-STRING: Final = PrimitiveType(name="string")
-BINARY: Final = PrimitiveType(name="binary")
 
 _MAX_DIGITS: Final = 38
 _BITS: Final = {"byte": 8, "short": 16, "integer": 32, "long": 64}
@@ -93,9 +99,9 @@ def fit_text(constant: Constant, data_type: DataType) -> Constant:
     if domain_of(data_type) is None:  # nothing is compared with it, text neither
         return constant
     if isinstance(data_type, DecimalType):
-        data_type = PrimitiveType(name="double")  # what Spark compares them as
+        data_type = DOUBLE  # what Spark compares them as
     if isinstance(data_type, PrimitiveType) and data_type.name in _BITS:
-        data_type = PrimitiveType(name="long")
+        data_type = LONG
     return _convert(constant.value, data_type)
 
 
@@ -139,7 +145,7 @@ def _decimal(text: str) -> Constant:
 
 
 def _double(number: float) -> Constant:
-    return Constant(value=number, data_type=PrimitiveType(name="double"))
+    return Constant(value=number, data_type=DOUBLE)
 
 
 def _binary(digits: str) -> Constant:
@@ -147,7 +153,7 @@ def _binary(digits: str) -> Constant:
         data = bytes.fromhex(digits if len(digits) % 2 == 0 else "0" + digits)
     except ValueError as error:
         raise _unreadable(digits, "row of hexadecimal digits") from error
-    return Constant(value=data, data_type=PrimitiveType(name="binary"))
+    return Constant(value=data, data_type=BINARY)
 
 
 def _negative(constant: Constant | None) -> Constant | None:

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.actions.columns import int64_column
+from explorer.log.actions.columns import int64_column, int64_scalar
+from explorer.log.plain_arrays import build_array
 from explorer.protocol.calendar_days import DAY_US, LAST_US, LEAST_US, Day, Moment
-from explorer.protocol.schema import DataType, DecimalType, PrimitiveType, render_type
+from explorer.protocol.schema import VOID, DataType, DecimalType, PrimitiveType, render_type
 
 DomainKind = Literal["boolean", "integer", "decimal", "double", "text", "binary", "day", "time"]
 
@@ -94,7 +95,7 @@ def common_domain(left: DataType, right: DataType) -> Domain:
 
 
 def _comparable(data_type: DataType) -> Domain | None:
-    if data_type == PrimitiveType(name="void"):
+    if data_type == VOID:
         return None
     if (found := domain_of(data_type)) is not None:
         return found
@@ -113,7 +114,7 @@ def comparable_constant(value: Any, domain: Domain) -> pa.Scalar:
         data = value if isinstance(value, bytes) else value.encode()
         offsets = pa.py_buffer(struct.pack("<ii", 0, len(data)))
         return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, pa.py_buffer(data)])[0]
-    return int64_column([_constant_number(value, domain.kind)])[0]
+    return int64_scalar(_constant_number(value, domain.kind))
 
 
 def _constant_number(value: Any, kind: DomainKind) -> int:
@@ -195,7 +196,7 @@ def _double_keys(values: pa.Array) -> pa.Array:
     bits = numbers.view(np.int64)
     keys = np.where(bits >= 0, bits, bits ^ 0x7FFF_FFFF_FFFF_FFFF)
     keys[np.isnan(numbers)] = NAN_KEY
-    found = pa.Array.from_buffers(pa.int64(), count, [None, pa.py_buffer(keys)])
+    found = build_array(keys)
     if values.null_count == 0:
         return found
     return pc.if_else(values.is_valid(), found, pa.nulls(count, pa.int64()))

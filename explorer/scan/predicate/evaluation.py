@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
 from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import FALSE, TRUE
 from explorer.protocol.schema_walk import render_path
 from explorer.scan.predicate.domains import Domain, comparable_column, comparable_constant
 from explorer.scan.predicate.patterns import match_pattern
@@ -32,7 +33,7 @@ from explorer.scan.predicate.predicate import (
 )
 
 # scalars by way of an array: plain values would make pyarrow import pandas
-_TRUE, _FALSE, _UNKNOWN = (bool_column([True, False, None])[at] for at in range(3))
+_UNKNOWN = bool_column([None])[0]
 
 # beyond so many options, one look-up costs less than a comparison with each
 _FEW_OPTIONS = 16
@@ -61,7 +62,7 @@ def _mask(condition: Condition, rows: pa.RecordBatch) -> pa.BooleanArray:
     answer = _evaluate(condition, rows)
     if isinstance(answer, pa.Scalar):
         return bool_column([answer.as_py() is True] * rows.num_rows)
-    return pc.fill_null(answer, _FALSE)
+    return pc.fill_null(answer, FALSE)
 
 
 def _evaluate(condition: Condition, rows: pa.RecordBatch) -> Any:  # noqa: C901, PLR0911  # nodes
@@ -77,7 +78,7 @@ def _evaluate(condition: Condition, rows: pa.RecordBatch) -> Any:  # noqa: C901,
             return pc.is_null(_operand(operand, rows))
         case TruthTest(operand=inner, truth=truth):
             answer = _evaluate(inner, rows)
-            return pc.fill_null(answer if truth else pc.invert(answer), _FALSE)
+            return pc.fill_null(answer if truth else pc.invert(answer), FALSE)
         case Negation(operand=inner):
             return pc.invert(_evaluate(inner, rows))
         case Conjunction(operands=operands):
@@ -92,7 +93,7 @@ def _evaluate(condition: Condition, rows: pa.RecordBatch) -> Any:  # noqa: C901,
                 "IS NULL.",
             )
         case Truth(value=value):
-            return _UNKNOWN if value is None else (_TRUE if value else _FALSE)
+            return _UNKNOWN if value is None else (TRUE if value else FALSE)
 
 
 def _operand(operand: Value | Condition, rows: pa.RecordBatch) -> Any:
@@ -100,7 +101,7 @@ def _operand(operand: Value | Condition, rows: pa.RecordBatch) -> Any:
         case ColumnReference():
             return _column(operand, rows)
         case Constant(value=value):
-            return _UNKNOWN if value is None else _TRUE
+            return _UNKNOWN if value is None else TRUE
         case condition:
             return _evaluate(condition, rows)
 
@@ -114,9 +115,9 @@ def _compare(comparison: Comparison, rows: pa.RecordBatch) -> Any:
         return _COMPARE[comparison.operator](left, right)
     if left is None or right is None:
         other = right if left is None else left
-        return _TRUE if other is None else pc.is_null(other)
+        return TRUE if other is None else pc.is_null(other)
     both_null = pc.and_(pc.is_null(left), pc.is_null(right))
-    return pc.or_(pc.fill_null(pc.equal(left, right), _FALSE), both_null)
+    return pc.or_(pc.fill_null(pc.equal(left, right), FALSE), both_null)
 
 
 def _is_member(membership: Membership, rows: pa.RecordBatch) -> Any:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.schema import StructType
+from explorer.protocol.schema import BOOLEAN, DATE, VOID, StructType
 from explorer.protocol.unicode_text import check_unicode
-from explorer.scan.predicate._day_casts import DATE, compare_day, day_of, is_time, swapped
-from explorer.scan.predicate._literals import BOOLEAN, VOID, fit_text, is_text, parse_literal
+from explorer.scan.predicate._day_casts import compare_day, day_of, is_time, swapped
+from explorer.scan.predicate._literals import fit_text, is_text, parse_literal
 from explorer.scan.predicate.domains import Domain, common_domain
 from explorer.scan.predicate.names import resolve_name
 from explorer.scan.predicate.patterns import build_likeness

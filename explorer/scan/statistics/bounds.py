@@ -8,22 +8,19 @@ and nowhere else.
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.columns import bool_column, int64_column, int64_scalar
+from explorer.log.plain_arrays import FALSE, ZERO, build_array, read_values
 from explorer.protocol.calendar_days import LAST_US
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import VOID
 from explorer.scan.predicate.domains import Domain, comparable_constant, is_float
 from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn
-
-_FALSE = bool_column([False])[0]
-_ZERO = int64_column([0])[0]
 
 # the marks that writers put behind a cut maximum
 _TIE_BREAKERS: Final = "\x7f\ufffd\U0010ffff"
@@ -69,9 +66,9 @@ def range_of_statistics(
     """The range that statistics promise, wide bounds and tight ones alike: a count of
     nulls is used only where it is 0 or all rows, which holds for both."""
     nulls = facts.null_count
-    no_null = pc.coalesce(pc.equal(nulls, _ZERO), _FALSE)
-    all_null = pc.coalesce(pc.equal(nulls, num_records), _FALSE)
-    if column.data_type == PrimitiveType(name="void"):
+    no_null = pc.coalesce(pc.equal(nulls, ZERO), FALSE)
+    all_null = pc.coalesce(pc.equal(nulls, num_records), FALSE)
+    if column.data_type == VOID:
         all_null = bool_column([True] * len(nulls))
         no_null = pc.invert(all_null)
     try:
@@ -86,6 +83,18 @@ def range_of_statistics(
         # a maximum may leave NaN out, which is greater than every number
         may_be_nan=is_float(column.data_type),
     )
+
+
+def stored_range(
+    column: StatisticsColumn, facts: ColumnFacts, widened: ColumnRange
+) -> ColumnRange | None:
+    """The range `widened` with the bounds as they are stored; None where they are the same."""
+    lower, upper = facts.minimum, facts.maximum
+    if column.bound_type is not None and pa.types.is_string(column.bound_type):
+        lower, upper = pc.cast(lower, pa.binary()), pc.cast(upper, pa.binary())
+    if lower.equals(widened.lower) and upper.equals(widened.upper):
+        return None
+    return replace(widened, lower=lower, upper=upper)
 
 
 def range_of_values(values: pa.Array, unreadable: pa.Array) -> ColumnRange:
@@ -156,7 +165,7 @@ def _times(minimum: pa.Array, maximum: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 def _moved(numbers: pa.Array, before: int, by: int, most: int = LAST_US) -> pa.Array:
     """The numbers, those below `before` moved."""
-    early = pc.less(numbers, int64_column([before])[0])
+    early = pc.less(numbers, int64_scalar(before))
     if not pc.any(early).as_py():
         return numbers
     return pc.if_else(early, _plus(numbers, by, most), numbers)
@@ -188,14 +197,13 @@ def _rounded(minimum: pa.Array, maximum: pa.Array) -> tuple[pa.Array, pa.Array]:
 def _narrow(values: pa.Array, towards: float) -> pa.Array:
     """Beyond the float whose digits a double was written with."""
     plain = pc.fill_null(values, _number(0.0))
-    numbers = np.frombuffer(plain.buffers()[1], np.float64)[plain.offset :][: len(plain)]
+    numbers = read_values(plain)
     with np.errstate(over="ignore"):
         near = np.nextafter(numbers.astype(np.float32), np.float32(towards)).astype(np.float64)
     keep = np.minimum(near, numbers) if towards < 0 else np.maximum(near, numbers)
-    found = pa.Array.from_buffers(pa.float64(), len(keep), [None, pa.py_buffer(keep)])
+    found = build_array(keep)
     return pc.if_else(values.is_valid(), found, pa.nulls(len(keep), pa.float64()))
 
 
 def _number(value: float) -> pa.Scalar:
-    # by way of a buffer: a plain value would make pyarrow import pandas
-    return pa.Array.from_buffers(pa.float64(), 1, [None, pa.py_buffer(struct.pack("<d", value))])[0]
+    return build_array(np.array([value]))[0]

@@ -14,11 +14,13 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.columns import int64_column
+from explorer.log.plain_arrays import FALSE, TRUE, ZERO, in_one_piece
 from explorer.log.state.file_columns import FileColumns
-from explorer.log.statistics.single_text import FieldPath, Leaves
+from explorer.log.statistics.single_text import Leaves
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.log.statistics.statistics_values import drop_overflow, fit_values, parse_times
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
 from explorer.protocol.features.type_widening import type_changes
 from explorer.protocol.schema import DataType, DecimalType, PrimitiveType
@@ -50,9 +52,6 @@ _WHOLE_NUMBERS: Final[Mapping[DataType, tuple[pa.Scalar, pa.Scalar]]] = {
     for limits in [int64_column([-(2 ** (bits - 1)), 2 ** (bits - 1) - 1])]
 }
 """What values of types that are smaller than their bounds here may be."""
-
-_ZERO = int64_column([0])[0]
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +186,7 @@ class _Said:
         found, struct = self.texts[path], self.parsed.get(path)
         if struct is not None and pa.types.is_integer(struct.type):
             found = _first(pc.cast(struct, pa.int64(), safe=False), found)
-        return found if _is_empty(found) else self._without(found, pc.less(found, _ZERO))
+        return found if _is_empty(found) else self._without(found, pc.less(found, ZERO))
 
     def null_count(self, column: StatisticsColumn, num_records: pa.Array) -> pa.Array:
         """Nulls of one column, under either name; there are no more of them than rows."""
@@ -205,7 +204,7 @@ class _Said:
         wrong = pc.greater(low, high)
         if not pc.any(wrong).as_py():
             return low, high
-        wrong = pc.coalesce(wrong, _FALSE)
+        wrong = pc.coalesce(wrong, FALSE)
         return self._without(low, wrong), self._without(high, wrong)
 
     def is_wide(self) -> pa.Array:
@@ -214,7 +213,7 @@ class _Said:
         tight, struct = self.texts[(_TIGHT,)], self.parsed.get((_TIGHT,))
         if struct is not None and pa.types.is_boolean(struct.type):
             tight = _first(struct, tight)
-        return pc.invert(pc.coalesce(tight, _TRUE))
+        return pc.invert(pc.coalesce(tight, TRUE))
 
     def _bound(self, path: FieldPath, column: StatisticsColumn) -> pa.Array:
         kind, found, struct = column.bound_type, self.texts[path], self.parsed.get(path)
@@ -238,14 +237,14 @@ class _Said:
         """The values, null where they are wrong, which is rare; null is not wrong."""
         if not pc.any(wrong).as_py():
             return values
-        self.bad.update(pc.indices_nonzero(pc.coalesce(wrong, _FALSE)).to_pylist())
-        return _emptied(values, pc.coalesce(wrong, _FALSE))
+        self.bad.update(pc.indices_nonzero(pc.coalesce(wrong, FALSE)).to_pylist())
+        return _emptied(values, pc.coalesce(wrong, FALSE))
 
 
 def _read(files: FileColumns, columns: Sequence[StatisticsColumn]) -> _Said:
     wanted = _leaves(columns)
     parsed = {
-        path: _combined(files.leaves[_PARSED, *path])
+        path: in_one_piece(files.leaves[_PARSED, *path])
         for path in wanted
         if (_PARSED, *path) in files.leaves
     }
@@ -263,10 +262,6 @@ def _leaves(columns: Iterable[StatisticsColumn]) -> Leaves:
     return leaves
 
 
-def _combined(values: pa.ChunkedArray) -> pa.Array:
-    return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()
-
-
 def _texts(
     files: FileColumns, parsed: Mapping[FieldPath, pa.Array], columns: Sequence[StatisticsColumn]
 ) -> pa.Array:
@@ -274,10 +269,10 @@ def _texts(
     counts = parsed.get((_NUM_RECORDS,))
     said = {path[1:] for path in parsed if len(path) > 1}
     if counts is None or any(column.physical not in said for column in columns):
-        return _combined(files.column("stats"))
+        return in_one_piece(files.column("stats"))
     if counts.null_count == 0:
         return pa.nulls(len(counts), pa.string())
-    texts = _combined(files.column("stats"))
+    texts = in_one_piece(files.column("stats"))
     return pc.if_else(counts.is_null(), texts, pa.nulls(len(texts), texts.type))
 
 

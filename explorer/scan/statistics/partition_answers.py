@@ -11,7 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, positions_column
+from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import build_array
 from explorer.progress import Watch
 from explorer.scan.predicate.predicate import SqlCondition
 
@@ -55,6 +56,6 @@ def distinct_rows(columns: Sequence[pa.Array]) -> DistinctRows:
         codes = np.unique(codes, return_inverse=True)[1] * max(len(column.dictionary), 1)
         codes += np.frombuffer(column.indices.buffers()[1], np.int32, len(column.indices))
     _, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
-    at = positions_column(firsts.astype(np.int32))
+    at = build_array(firsts.astype(np.int32))
     rows = zip(*(column.take(at).to_pylist() for column in columns), strict=True)
     return DistinctRows(rows=list(rows), places=places)

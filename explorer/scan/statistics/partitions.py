@@ -12,15 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
-from explorer.log.actions.columns import bool_column, string_column
+from explorer.log.actions.columns import bool_column, string_scalar
 from explorer.log.partition_arrays import partition_array
+from explorer.log.plain_arrays import FALSE
 from explorer.protocol.arrow_types import arrow_type
 from explorer.protocol.partition_values import PartitionValue, parse_partition_value
 from explorer.protocol.schema import DataType, render_type
 from explorer.scan.predicate.domains import domain_of
 from explorer.scan.statistics.bounds import ColumnRange, range_of_values
-
-_FALSE = bool_column([False])[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +43,11 @@ class PartitionFacts:
 def read_partition(values: pa.Array, column: PartitionColumn) -> PartitionFacts:
     """One column of a map array with the physical names of the log; a value that
     cannot be read is a `Problem`, and nothing is known of its files."""
-    texts = _look_up(values, column.physical)
+    return facts_of_texts(_look_up(values, column.physical), column)
+
+
+def facts_of_texts(texts: pa.Array, column: PartitionColumn) -> PartitionFacts:
+    """The same of the strings of one column."""
     if domain_of(column.data_type) is None:  # there is no rule for its values
         nothing, unknown = pa.nulls(len(texts)), bool_column([True] * len(texts))
         return PartitionFacts(texts=texts, range=range_of_values(nothing, unknown), problems=())
@@ -65,7 +68,7 @@ def read_partition(values: pa.Array, column: PartitionColumn) -> PartitionFacts:
         parsed, unreadable = pa.nulls(len(texts), kind), bool_column([False] * len(texts))
     else:
         parsed = partition_array(known, kind).take(encoded.indices)
-        unreadable = pc.coalesce(bool_column(broken).take(encoded.indices), _FALSE)
+        unreadable = pc.coalesce(bool_column(broken).take(encoded.indices), FALSE)
     return PartitionFacts(
         texts=texts, range=range_of_values(parsed, unreadable), problems=tuple(problems)
     )
@@ -74,7 +77,7 @@ def read_partition(values: pa.Array, column: PartitionColumn) -> PartitionFacts:
 def _look_up(maps: pa.MapArray, name: str) -> pa.Array:
     """The value of one key. Writers put the keys of every file in one order, and then
     the values are taken where the first file has its own: many times faster."""
-    key = string_column([name])[0]
+    key = string_scalar(name)
     names = [pair[0] for pair in maps[0].as_py() or ()] if len(maps) else []
     if name in names and not maps.null_count:
         offsets = np.frombuffer(maps.buffers()[1], np.int32)[maps.offset :][: len(maps) + 1]

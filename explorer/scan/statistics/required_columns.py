@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.schema import StructField
 from explorer.protocol.schema_walk import FieldPlace
-
-Path: TypeAlias = tuple[str, ...]
-"""Of a field, by the names of the table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +25,8 @@ class RequiredColumn:
     """A column without nulls; `within` is the innermost struct around it that may be null
     itself, with nothing that may be in between."""
 
-    path: Path
-    within: Path
+    path: FieldPath
+    within: FieldPath
 
 
 def required_columns(places: Iterable[FieldPlace]) -> Iterator[RequiredColumn]:
@@ -55,7 +52,7 @@ def counted_for(
             yield place
 
 
-def nulls_beyond(rule: RequiredColumn, counts: Mapping[Path, pa.Array]) -> pa.Array:
+def nulls_beyond(rule: RequiredColumn, counts: Mapping[FieldPath, pa.Array]) -> pa.Array:
     """How many nulls of a required column no struct around it explains, at least, for each of
     some files; `counts` are the nulls of the columns of `counted_for`. Null where the column's
     own are not counted."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, ErrorKind, Problem
-from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import TRUE
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.protocol.features.registry import FEATURES, supported_features
@@ -22,8 +22,6 @@ from explorer.transaction.read_version import NO_TABLE
 
 if TYPE_CHECKING:
     from explorer.transaction.staged import StagedCommit
-
-_TRUE = bool_column([True])[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +58,7 @@ class Described:
 
     @cached_property
     def _facts(self) -> TableFacts:
-        return TableFacts(protocol=self.protocol, metadata=self.metadata, schema=self.schema)
+        return TableFacts(metadata=self.metadata, schema=self.schema)
 
     @property
     def partition_fields(self) -> list[StructField]:
@@ -125,8 +123,10 @@ class Change:
     @property
     def goes_back(self) -> bool:
         """Whether the files there will be are those of an earlier version, whose schema and
-        partitioning come back with them; none of another comes unseen."""
-        return self.staged.promises.recommits and self.looked_at_every_row
+        partitioning come back with them, which `validate_live_files` holds it to; none of
+        another comes unseen."""
+        is_known = self.staged.goes_back_to is not None
+        return is_known and self.staged.promises.recommits and self.looked_at_every_row
 
     @cached_property
     def removed_data(self) -> pa.Table:
@@ -167,7 +167,7 @@ class Change:
 
 
 def _changing_data(files: pa.Table) -> pa.Table:
-    changing = pc.coalesce(files.column("data_change"), _TRUE)
+    changing = pc.coalesce(files.column("data_change"), TRUE)
     # to filter a handful of rows of so many columns takes as long as some rules do
     if not files.num_rows or pc.all(changing).as_py():
         return files

@@ -29,7 +29,11 @@ from explorer.transaction.rules.change import (
     shown,
 )
 from explorer.transaction.rules.file_rules import partition_values_of
-from explorer.transaction.rules.place_rules import are_absolute, lead_to_no_file, places_of
+from explorer.transaction.rules.place_rules import (
+    are_absolute,
+    lead_to_no_file,
+    validate_named_places,
+)
 
 _SPEC: Final = "Add CDC File"
 _CHANGING: Final = frozenset({"UPDATE", "MERGE", "DELETE"})
@@ -52,7 +56,7 @@ def validate_change_data(change: Change) -> Problems:
     keys = place_keys(paths, change.staged.base.root)
     if (twice := len(keys) - len(pc.unique(keys))) > 0:
         yield _wrong(f"{have(twice, 'cdc action')} a path that another one has.")
-    yield from places_of("cdc", paths)
+    yield from validate_named_places("cdc", paths)
     below = pc.match_substring_regex(decode_in_pieces(paths), _FOLDER)
     known = pc.or_(pc.or_(below, are_absolute(paths)), lead_to_no_file(paths))
     if len(elsewhere := paths.filter(pc.invert(known))):

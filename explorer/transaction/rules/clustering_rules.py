@@ -8,20 +8,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import FALSE
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import DomainMetadata
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN, clustering_columns
 from explorer.protocol.features.column_mapping import physical_path
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import VARIANT
 from explorer.protocol.schema_walk import leaf_fields
 from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn, read_facts
 from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.staged import ValidatedRule
 
-_FALSE = bool_column([False])[0]
-_VARIANT = PrimitiveType(name="variant")
 _AT_ONCE = 65_536
 
 Paths = Sequence[tuple[str, ...]]
@@ -97,7 +95,7 @@ def _named(paths: Paths, known: Sequence[StatisticsColumn]) -> Problems:
     missing = [".".join(path) for path in paths if path not in {item.physical for item in known}]
     if missing:
         yield _clustering(f"Clustering columns are not in the schema: {shown(missing)}.")
-    if variants := [".".join(item.path) for item in known if item.data_type == _VARIANT]:
+    if variants := [".".join(item.path) for item in known if item.data_type == VARIANT]:
         yield _clustering(f"No table can be clustered by variants: {shown(variants)}.")
 
 
@@ -129,7 +127,7 @@ def _says(column: StatisticsColumn, facts: ColumnFacts, num_records: pa.Array) -
     if kind is None or pa.types.is_boolean(kind) or _may_lack_bounds(kind):
         return counted
     bounded = pc.and_(facts.minimum.is_valid(), facts.maximum.is_valid())
-    empty = pc.coalesce(pc.equal(facts.null_count, num_records), _FALSE)
+    empty = pc.coalesce(pc.equal(facts.null_count, num_records), FALSE)
     return pc.and_(counted, pc.or_(bounded, empty))
 
 

@@ -9,7 +9,7 @@ from explorer.protocol.actions import DomainMetadata, Transaction
 from explorer.protocol.features.clustering import CLUSTERING_DOMAIN
 from explorer.protocol.features.row_id_high_water_mark import ROW_TRACKING_DOMAIN
 from explorer.protocol.known_properties import TRANSACTION_RETENTION
-from explorer.transaction.read_version import has_in_commit_timestamps
+from explorer.table.times import has_in_commit_timestamps
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem
 
 _LATEST: Final = 2**63 - 1

@@ -1,17 +1,26 @@
 """How the columns of a table may change over the files that are there (spec: Schema
-Serialization Format, Column Mapping, Type Widening, Default Columns), and of what types new
-ones may be (spec: Primitive Types)."""
+Serialization Format, Column Mapping, Type Widening, Default Columns, Generated Columns, Identity
+Columns), and of what types new ones may be (spec: Primitive Types)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from explorer.comparison.matched_fields import MatchedField, match_schemas
+from explorer.comparison.matched_fields import MatchedField, MatchedType, match_schemas
 from explorer.errors import Problem
-from explorer.protocol.features.column_rules import DEFAULT_KEY
-from explorer.protocol.schema import DataType, GeoType, PrimitiveType, render_type
-from explorer.protocol.schema_walk import render_path, walk_types
+from explorer.protocol.actions import FieldPath
+from explorer.protocol.character_types import CharacterType, character_types
+from explorer.protocol.features.column_rules import DEFAULT_KEY, GENERATION_KEY, identity_column
+from explorer.protocol.schema import (
+    DataType,
+    GeoType,
+    PrimitiveType,
+    StructField,
+    StructType,
+    render_type,
+)
+from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.rules.mapping_rules import name_rule, validate_ids_given_out
 from explorer.transaction.rules.type_rules import type_rule
@@ -29,20 +38,22 @@ intervals. What the listed types need, every feature says of itself."""
 
 
 def validate_fields(change: Change, before: Described) -> Problems:
-    """Columns that were there before: their types, nulls, names and ids in files."""
+    """Columns that were there before: their types, nulls, lengths, names and ids in files, and
+    what fills them."""
     if change.goes_back:
         return  # its files were written by this schema
     if change.every_live_file_goes:  # and only versions from before hold what was
         yield from validate_ids_given_out(before, change.after)
         return
     validate_name = name_rule(before, change.after)
-    validate_type = type_rule(before, change.after)
+    validate_type, validate_length = type_rule(before, change.after), _length_rule(before, change)
     for match in match_schemas(before, change.after):
         if isinstance(match, MatchedField):
             yield from validate_name(match)
             yield from _matched_field(match)
             continue
         yield from validate_type(match)
+        yield from validate_length(match)
         if match.null_before and match.null_after is False:
             yield _null_problem(render_path(match.path_after))
 
@@ -61,6 +72,50 @@ def _matched_field(match: MatchedField) -> Problems:
         )
     if not new.nullable and (old is None or old.nullable):
         yield _null_problem(path)
+    filled = _filled_by(new)
+    if filled is not None and (old is None or _filled_by(old) != filled):
+        yield problem(
+            f"`{path[:120]}` is filled by {'a rule' if filled else 'numbers of its own'} from now "
+            "on.",
+            "Rows that were written before, or that come meanwhile, have other values there.",
+            spec="Generated Columns" if filled else "Identity Columns",
+            remedy="Write every file anew with such values.",
+        )
+
+
+def _filled_by(item: StructField) -> str | None:
+    """The expression of a generated column, nothing for numbers of an identity column, None
+    where rows are written as they come."""
+    if isinstance(text := item.metadata.get(GENERATION_KEY), str):
+        return text
+    return None if identity_column(item).step is None else ""
+
+
+def _length_rule(before: Described, change: Change) -> Callable[[MatchedType], Problems]:
+    """The rule for the length of text in one place over the files that are there."""
+    old, new = _lengths(before.schema), _lengths(change.after.schema)
+
+    def rule(match: MatchedType) -> Problems:
+        least, most = new.get(match.path_after), old.get(match.path_before)
+        if least is not None and (most is None or least.length < most.length):
+            yield problem(
+                f"`{render_path(match.path_after)[:120]}` is {least.text} from now on.",
+                "Rows that were written before, or that come meanwhile, may have longer text "
+                "there.",
+                spec="Column Metadata",
+                remedy="Add a constraint on its length instead, or write every file anew.",
+            )
+
+    return rule
+
+
+def _lengths(schema: StructType) -> dict[FieldPath, CharacterType]:
+    """By the way to each value, how long text may be; metadata that cannot be read set none."""
+    return {
+        (*place.names, *way): found
+        for place in walk_fields(schema)
+        for way, found in (character_types(place.field) or {}).items()
+    }
 
 
 def _null_problem(path: str) -> Problem:

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.actions.columns import int64_scalar, string_scalar
+from explorer.log.plain_arrays import EMPTY, FALSE, ZERO
+from explorer.log.reconcile.key_columns import keys_of
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.table.counts import are, count, have
@@ -24,8 +26,6 @@ from explorer.transaction.rules.change import (
 )
 
 _SPEC: Final = "Add File and Remove File"
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
-_ZERO = int64_column([0])[0]
 _COUNT = ("numRecords",)
 
 _REQUIRED: Final = {
@@ -43,7 +43,7 @@ def validate_files(change: Change) -> Problems:
         for name in _REQUIRED[action]:
             if number := files.column(name).null_count:
                 yield _wrong(f"{have(number, f'{action} action')} no {name.replace('_', ' ')}.")
-        if pc.any(pc.less(files.column("size"), _ZERO)).as_py():
+        if pc.any(pc.less(files.column("size"), ZERO)).as_py():
             yield _wrong(f"An {action} action has a size below zero.")
         keys = staged.added_keys if action == "add" else staged.removed_keys
         if (twice := len(keys) - len(pc.unique(keys))) > 0:
@@ -73,8 +73,13 @@ def validate_append_only(change: Change) -> Problems:
 
 def validate_partition_values(change: Change) -> Problems:
     """Every file says a value of each partition column, under its physical name, and one
-    that the column's type can hold."""
-    adds = change.adds
+    that the column's type can hold. What others wrote may be odd and can still be brought back,
+    and completed where it is live: `validate_live_files` keeps such a file in its partition."""
+    if change.staged.promises.recommits:
+        return
+    adds, live = change.adds, change.staged.live_where_it_adds
+    if live is not None and live.num_rows:
+        adds = adds.filter(pc.invert(pc.is_in(keys_of(adds), value_set=keys_of(live))))
     if adds.num_rows:
         yield from partition_values_of(change.after, adds.select(["path", "partition_values"]))
 
@@ -86,7 +91,7 @@ def partition_values_of(after: Described, files: pa.Table) -> Problems:
     maps = files.column("partition_values").combine_chunks()
     if maps.null_count:
         return  # told by `validate_files`
-    right = pc.equal(pc.list_value_length(_lists(maps)), _number(len(names)))
+    right = pc.equal(pc.list_value_length(_lists(maps)), int64_scalar(len(names)))
     for name in names:
         right = pc.and_(right, _has_key(maps, name))
     if not pc.all(right).as_py():
@@ -102,8 +107,8 @@ def partition_values_of(after: Described, files: pa.Table) -> Problems:
         column = PartitionColumn(path=(field.name,), physical=name, data_type=field.data_type)
         facts = read_partition(maps, column)
         yield from facts.problems
-        empty = pc.equal(facts.texts, string_column([""])[0])
-        nothing = pc.or_(facts.texts.is_null(), pc.coalesce(empty, _FALSE))
+        empty = pc.equal(facts.texts, EMPTY)
+        nothing = pc.or_(facts.texts.is_null(), pc.coalesce(empty, FALSE))
         if not field.nullable and pc.any(nothing).as_py():
             yield _wrong(f"A file has no value of the partition column `{field.name[:120]}`.")
 
@@ -126,12 +131,8 @@ def _lists(maps: pa.MapArray) -> pa.Array:
 
 def _has_key(maps: pa.MapArray, name: str) -> pa.Array:
     # a key with a null value is there: what is looked up is the list of its values
-    found = pc.map_lookup(maps, string_column([name])[0], "all")
-    return pc.equal(pc.coalesce(pc.list_value_length(found), _number(0)), _number(1))
-
-
-def _number(value: int) -> pa.Scalar:
-    return int64_column([value])[0]
+    found = pc.map_lookup(maps, string_scalar(name), "all")
+    return pc.equal(pc.coalesce(pc.list_value_length(found), int64_scalar(0)), int64_scalar(1))
 
 
 def _wrong(text: str) -> Problem:

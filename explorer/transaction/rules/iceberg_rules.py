@@ -13,6 +13,7 @@ from explorer.errors import Problem
 from explorer.protocol.features.column_mapping import NESTED_IDS_KEY, field_id, physical_name
 from explorer.protocol.known_properties import ICEBERG_COMPAT_V1, ICEBERG_COMPAT_V2
 from explorer.protocol.schema import (
+    VOID,
     ArrayType,
     DataType,
     DecimalType,
@@ -165,8 +166,9 @@ def _files(change: Change, name: str) -> Problems:
 def _schema(change: Change, name: str) -> Problems:
     schema = change.after.schema
     kinds = list(walk_types(schema))
+    wrong: list[DataType]
     if name == _V1:
-        wrong = [kind for kind in kinds if isinstance(kind, ArrayType | MapType) or _is_void(kind)]
+        wrong = [kind for kind in kinds if isinstance(kind, ArrayType | MapType) or kind == VOID]
     else:
         wrong = [kind for kind in kinds if not _may_stand_in_v2(kind)]
     if wrong:
@@ -221,10 +223,6 @@ def _ways_into(kind: object) -> Iterator[str]:
 
 def _is_id(number: object) -> bool:
     return type(number) is int and 0 < number < _MOST_IDS
-
-
-def _is_void(kind: object) -> bool:
-    return kind == PrimitiveType(name="void")
 
 
 def _may_stand_in_v2(kind: object) -> bool:

@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
-from explorer.protocol.schema import PrimitiveType, StructField
+from explorer.protocol.schema import LONG, StructField
 from explorer.protocol.schema_walk import render_path, walk_fields
 from explorer.transaction.rules.change import REPORT, Change, Described, Problems, problem, shown
-
-_LONG = PrimitiveType(name="long")
 
 
 def validate_identity(change: Change) -> Problems:
@@ -54,7 +52,7 @@ def _stands_still(field: StructField) -> bool:
 
 def _is_no_long(field: StructField) -> bool:
     counts = any(key.startswith(IDENTITY_KEYS) for key in field.metadata)
-    return counts and field.data_type != _LONG
+    return counts and field.data_type != LONG
 
 
 def _identity(old: StructField, new: StructField, path: str) -> Problems:

@@ -20,7 +20,7 @@ from explorer.transaction.rules.change import REPORT, Change, Described, Problem
 from explorer.transaction.rules.field_rules import validate_fields, validate_new_types
 from explorer.transaction.rules.identity_rules import validate_identity
 from explorer.transaction.rules.mapping_rules import validate_mapping_change
-from explorer.transaction.rules.property_rules import validate_properties
+from explorer.transaction.rules.property_rules import validate_property_changes
 
 _UNPARTITIONABLE: Final = frozenset({"variant", "void"})
 
@@ -34,7 +34,7 @@ def validate_metadata_change(change: Change) -> Problems:
     yield from validate_schema(change.after.schema)
     yield from validate_format(change.after.metadata)
     yield from validate_type_changes(change.after.schema)
-    yield from validate_properties(change)
+    yield from validate_property_changes(change)
     yield from _partitioning(change)
     yield from validate_mapping_change(change)
     yield from validate_identity(change)

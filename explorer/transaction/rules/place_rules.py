@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from explorer.files.decoded_paths import decode_in_pieces
 from explorer.log.actions.columns import bool_column
+from explorer.log.plain_arrays import FALSE, TRUE
 from explorer.table.counts import have
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
 
 _SPEC: Final = "Add File and Remove File"
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
 
 # what stands for itself in a segment, percent escapes, and what is neither ASCII, a control
 # character nor a space
@@ -45,10 +45,10 @@ _BEYOND_ASCII: Final = r"%[89A-Fa-f][0-9A-Fa-f]"
 def validate_places(change: Change) -> Problems:
     """The path of a new file is a URI that leads to a file, which is in no log. Of a file
     that is there already the log holds the path: it comes back, or goes, under that one."""
-    yield from places_of("add", change.new_files.column("path"))
+    yield from validate_named_places("add", change.new_files.column("path"))
 
 
-def places_of(action: str, paths: pa.ChunkedArray) -> Problems:
+def validate_named_places(action: str, paths: pa.ChunkedArray) -> Problems:
     """What is wrong with the places that actions name."""
     if _are_plain(paths):
         return
@@ -74,18 +74,18 @@ def places_of(action: str, paths: pa.ChunkedArray) -> Problems:
 
 def are_uris(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     """Which paths of a log are URIs that readers can decode; null counts as one."""
-    legal = pc.coalesce(pc.match_substring_regex(paths, _URI), _TRUE)
-    beyond = pc.coalesce(pc.match_substring_regex(paths, _BEYOND_ASCII), _FALSE)
+    legal = pc.coalesce(pc.match_substring_regex(paths, _URI), TRUE)
+    beyond = pc.coalesce(pc.match_substring_regex(paths, _BEYOND_ASCII), FALSE)
     if not pc.any(beyond).as_py():
         return legal
     # where the bytes are not text, nothing was decoded
-    stayed = pc.coalesce(pc.equal(decode_in_pieces(paths), paths), _FALSE)
+    stayed = pc.coalesce(pc.equal(decode_in_pieces(paths), paths), FALSE)
     return pc.and_(legal, pc.invert(pc.and_(beyond, stayed)))
 
 
 def are_absolute(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     """Which paths of a log name their place without the table's root."""
-    return pc.coalesce(pc.match_substring_regex(paths, _ABSOLUTE), _FALSE)
+    return pc.coalesce(pc.match_substring_regex(paths, _ABSOLUTE), FALSE)
 
 
 def lead_to_no_file(paths: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -101,12 +101,12 @@ def _lost(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     in_a_log = pc.and_(absolute, pc.match_substring_regex(decoded, _IN_A_LOG))
     # an escaped slash at the front is one to readers, and the path no longer relative
     escaped = pc.and_(pc.invert(absolute), pc.starts_with(decoded, "/"))
-    return pc.coalesce(pc.or_(lost, pc.or_(in_a_log, escaped)), _FALSE)
+    return pc.coalesce(pc.or_(lost, pc.or_(in_a_log, escaped)), FALSE)
 
 
 def _are_plain(paths: pa.ChunkedArray) -> bool:
     """Whether each path is one of which nothing is wrong, that can be seen at once."""
-    plain = pc.coalesce(pc.match_substring_regex(paths, _PLAIN), _FALSE)
+    plain = pc.coalesce(pc.match_substring_regex(paths, _PLAIN), FALSE)
     return bool(pc.all(plain, min_count=0).as_py())
 
 

@@ -17,14 +17,14 @@ from explorer.protocol.known_properties import (
 )
 from explorer.protocol.properties import PROPERTIES
 from explorer.protocol.schema_walk import walk_fields
-from explorer.transaction.read_version import has_in_commit_timestamps
+from explorer.table.times import has_in_commit_timestamps
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _ROW_COLUMNS: Final = (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN)
 _SINCE_WHEN: Final = (IN_COMMIT_TIMESTAMP_VERSION, IN_COMMIT_TIMESTAMP_TIME)
 
 
-def validate_properties(change: Change) -> Problems:
+def validate_property_changes(change: Change) -> Problems:
     """Properties that this commit sets to what cannot be read, or to what files and other
     versions contradict."""
     yield from _new_properties(change)

@@ -14,13 +14,12 @@ from explorer.protocol.features.registry import (
     FEATURES,
     READER_FEATURES_VERSION,
     WRITER_FEATURES_VERSION,
-    find_feature,
+    entry_name,
     half_listed_features,
     is_catalog_managed,
     supported_features,
 )
 from explorer.protocol.features.table_feature import TableFacts, TableFeature
-from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
 from explorer.transaction.rules.change import (
     REPORT,
     Change,
@@ -90,10 +89,12 @@ def validate_writable(change: Change) -> Problems:
 
 def _writes_content(change: Change) -> bool:
     """Whether there is anything in the commit that clients could misread: the commits before
-    which a checkpoint is written to drop a feature hold none."""
+    which a checkpoint is written to drop a feature hold none. Who read files brings some, also
+    where a plan asks before it knows them."""
     before = change.before
     return (
         before is None
+        or change.staged.reads.paths is not None
         or before.metadata != change.after.metadata
         or change.adds.num_rows + change.removes.num_rows > 0
     )
@@ -161,11 +162,11 @@ def validate_protocol_change(change: Change) -> Problems:
         return
     before, after = change.before.protocol, change.after.protocol
     dropped = change.staged.promises.dropped_features
-    kept = {_entry_name(name) for name in supported_features(after)}
+    kept = {entry_name(name) for name in supported_features(after)}
     lost = [
         name
         for name in supported_features(before)
-        if _entry_name(name) not in kept and _entry_name(name) not in dropped
+        if entry_name(name) not in kept and entry_name(name) not in dropped
     ]
     if lost:
         yield problem(
@@ -226,11 +227,9 @@ def _begins_to_list(change: Change) -> bool:
 
 
 def _uses(described: Described, item: TableFeature) -> bool:
-    if item.name == "columnMapping":  # its rule looks at the protocol first
-        return COLUMN_MAPPING_MODE.value_of(described.metadata.configuration) != "none"
     # columns of a type that nothing here writes are told by the rule of types
     schema = described.schema if item.name in WRITTEN_FEATURES else None
-    facts = TableFacts(protocol=described.protocol, metadata=described.metadata, schema=schema)
+    facts = TableFacts(metadata=described.metadata, schema=schema)
     return item.is_asked_for(facts)
 
 
@@ -244,8 +243,3 @@ def _stem(name: str) -> str:
     for ending in _PREVIEWS:
         name = name.removesuffix(ending)
     return name
-
-
-def _entry_name(name: str) -> str:
-    item = find_feature(name)
-    return name if item is None else item.name

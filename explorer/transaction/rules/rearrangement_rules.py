@@ -5,13 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import bool_column, int64_column
 from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import TRUE, ZERO
 from explorer.table.counts import count
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem
-
-_TRUE = bool_column([True])[0]
-_ZERO = int64_column([0])[0]
 
 
 def validate_rearranged(change: Change) -> Problems:
@@ -31,7 +28,7 @@ def validate_rearranged(change: Change) -> Problems:
 
 
 def _rearranging(files: pa.Table) -> pa.Table:
-    return files.filter(pc.invert(pc.coalesce(files.column("data_change"), _TRUE)))
+    return files.filter(pc.invert(pc.coalesce(files.column("data_change"), TRUE)))
 
 
 def _live_rows(files: pa.Table) -> int | None:
@@ -42,5 +39,5 @@ def _live_rows(files: pa.Table) -> int | None:
     if counts.null_count:
         return None
     vectors = files.column("deletion_vector").combine_chunks()
-    hidden = pc.coalesce(pc.struct_field(vectors, "cardinality"), _ZERO)
+    hidden = pc.coalesce(pc.struct_field(vectors, "cardinality"), ZERO)
     return int(pc.sum(counts).as_py() - pc.sum(hidden).as_py())

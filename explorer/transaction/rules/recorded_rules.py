@@ -14,11 +14,11 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int64_column
+from explorer.log.plain_arrays import ZERO
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.features.column_rules import identity_column
-from explorer.protocol.schema import PrimitiveType
+from explorer.protocol.schema import LONG
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields, render_path
 from explorer.scan.statistics.column_statistics import FileFacts, StatisticsColumn, read_facts
 from explorer.scan.statistics.required_columns import counted_for, nulls_beyond, required_columns
@@ -26,8 +26,6 @@ from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _AT_ONCE: Final = 8192
-_ZERO = int64_column([0])[0]
-_LONG: Final = PrimitiveType(name="long")
 
 
 def validate_recorded_nulls(change: Change) -> Problems:
@@ -44,7 +42,7 @@ def validate_recorded_nulls(change: Change) -> Problems:
     for part, facts in _facts(files, columns):
         counts = {path: found.null_count for path, found in facts.columns.items()}
         for rule in required:
-            wrong = part.filter(pc.greater(nulls_beyond(rule, counts), _ZERO))
+            wrong = part.filter(pc.greater(nulls_beyond(rule, counts), ZERO))
             if wrong.num_rows:
                 found = names.setdefault(render_path(rule.path), [])
                 found += wrong.column("path").to_pylist()
@@ -111,7 +109,7 @@ def _counting(table: Described) -> Iterator[_Counting]:
         return
     for place in _spoken_of(table):
         identity = identity_column(place.field)
-        if identity.step and place.field.data_type == _LONG and not identity.allow_explicit_insert:
+        if identity.step and place.field.data_type == LONG and not identity.allow_explicit_insert:
             yield _Counting(
                 column=_column(place, table), step=identity.step, mark=identity.high_water_mark
             )

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column, int64_column
+from explorer.log.actions.columns import int64_scalar
 from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import FALSE, ZERO
 from explorer.protocol.features.row_id_high_water_mark import (
     MAX_ROW_ID,
     ROW_TRACKING_DOMAIN,
@@ -28,8 +29,7 @@ from explorer.transaction.rules.change import REPORT, Change, Problems, problem
 from explorer.transaction.rules.file_rules import counts_of
 
 _SPEC: Final = "Writer Requirements for Row Tracking"
-_FALSE = bool_column([False])[0]
-_ZERO, _ONE = (int64_column([0, 1])[at] for at in range(2))
+_ONE = int64_scalar(1)
 _NO_MARK: Final = -1
 
 # of 38 digits: the sum of as many counts as there may be is no larger
@@ -52,9 +52,9 @@ def validate_row_tracking(change: Change) -> Problems:
         yield from _ids_given_out(change)
     yield from _other_ids(change)
     held, versions = (change.adds.column(name) for name in ID_COLUMNS)
-    late = pc.greater(versions, int64_column([change.staged.base.version + 1])[0])
+    late = pc.greater(versions, int64_scalar(change.staged.base.version + 1))
     half = pc.and_(held.is_valid(), adds.column("default_row_commit_version").is_null())
-    if pc.any(pc.or_(half, pc.coalesce(late, _FALSE))).as_py():
+    if pc.any(pc.or_(half, pc.coalesce(late, FALSE))).as_py():
         yield _row_ids("A file comes with row ids but not with the version that it is from.")
 
 
@@ -86,7 +86,7 @@ def _usable_counts(fresh: pa.Table) -> pa.Array:
     """The rows of each file, null where its statistics do not say them to every reader: they
     are not JSON, or say two numbers, or one below zero."""
     counts = record_counts(fresh.column("stats"), None).combine_chunks()
-    agreed = pc.coalesce(pc.equal(counts, counts_of(fresh)), _FALSE)
+    agreed = pc.coalesce(pc.equal(counts, counts_of(fresh)), FALSE)
     return pc.if_else(agreed, counts, pa.nulls(1, pa.int64())[0])
 
 
@@ -97,15 +97,15 @@ def _ids_given_out(change: Change) -> Problems:
     told = ids_of_removes(said, change.removes)
     if told is not None:
         same = pc.equal(said.column("base_row_id"), told[0])
-        said = said.filter(pc.invert(pc.coalesce(same, _FALSE)))
+        said = said.filter(pc.invert(pc.coalesce(same, FALSE)))
     if not said.num_rows:
         return
-    mark = int64_column([_mark(change)])[0]
+    mark = int64_scalar(_mark(change))
     bases = said.column("base_row_id")
     # a file without rows has the id that the next one is given
-    empty = pc.coalesce(pc.equal(record_counts(said.column("stats"), None), _ZERO), _FALSE)
+    empty = pc.coalesce(pc.equal(record_counts(said.column("stats"), None), ZERO), FALSE)
     first = pc.if_else(empty, pc.subtract(bases, _ONE), bases)
-    if pc.any(pc.or_(pc.greater(first, mark), pc.less(bases, _ZERO))).as_py():
+    if pc.any(pc.or_(pc.greater(first, mark), pc.less(bases, ZERO))).as_py():
         yield _row_ids("A file comes with row ids that were never given out.")
         return
     new = _new_files_with_ids(change)
@@ -122,7 +122,7 @@ def _other_ids(change: Change) -> Problems:
     if told is None:
         return
     pairs = zip((change.adds.column(name) for name in ID_COLUMNS), told, strict=True)
-    differ = [pc.coalesce(pc.not_equal(mine, theirs), _FALSE) for mine, theirs in pairs]
+    differ = [pc.coalesce(pc.not_equal(mine, theirs), FALSE) for mine, theirs in pairs]
     if count := pc.sum(pc.or_(*differ)).as_py():
         yield problem(
             f"{are(count, 'file')} added again with other row ids or versions than before.",

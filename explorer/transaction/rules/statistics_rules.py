@@ -10,18 +10,21 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from explorer.log.actions.columns import bool_column, int32_column, int64_column, string_column
-from explorer.log.statistics.single_text import FieldPath, Leaves, without_duplicates
+from explorer.log.actions.columns import int32_column, string_scalar
+from explorer.log.plain_arrays import FALSE, ZERO
+from explorer.log.statistics.single_text import Leaves
 from explorer.log.statistics.statistics_text import ParsedTexts, parse_statistics_texts
 from explorer.log.statistics.statistics_values import parse_times
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.column_mapping import physical_name, physical_path
+from explorer.protocol.hooked_json import refuse_constant, without_duplicates
 from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import leaf_fields
@@ -30,9 +33,7 @@ from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _SPEC: Final = "Per-file Statistics"
-_FALSE = bool_column([False])[0]
-_ZERO = int64_column([0])[0]
-_LINE = string_column(["\n"])[0]
+_LINE = string_scalar("\n")
 _AT_ONCE: Final = 8192
 _MANY_COLUMNS: Final = 100
 _NAMES_AT_ONCE: Final = 200
@@ -134,7 +135,7 @@ def _unreadable(texts: pa.Array, said: ParsedTexts) -> list[int]:
 def _counts_well(text: str) -> bool:
     try:
         body = json.loads(
-            text, object_pairs_hook=without_duplicates, parse_constant=_refuse_constant
+            text, object_pairs_hook=without_duplicates, parse_constant=refuse_constant
         )
     except (ValueError, RecursionError):
         return False
@@ -161,22 +162,18 @@ def _is_count(value: Any, most: int | None = None) -> bool:
     return type(value) is int and 0 <= value <= limit
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
 def _contradicting(said: ParsedTexts, columns: Sequence[StatisticsColumn]) -> list[int]:
     """Those with fewer rows or nulls than none, more nulls than rows, or a least value that
     is greater than the greatest."""
     rows = said.columns[_ROWS]
-    wrong = pc.less(rows, _ZERO)
+    wrong = pc.less(rows, ZERO)
     for column in columns:
         nulls = said.columns[_NULLS, *column.physical]
         if nulls.null_count < len(nulls):
-            beyond = pc.coalesce(pc.greater(nulls, rows), _FALSE)
-            wrong = pc.or_kleene(wrong, pc.or_(pc.less(nulls, _ZERO), beyond))
+            beyond = pc.coalesce(pc.greater(nulls, rows), FALSE)
+            wrong = pc.or_kleene(wrong, pc.or_(pc.less(nulls, ZERO), beyond))
         wrong = pc.or_kleene(wrong, _crossed(said, column, len(rows)))
-    return [int(at) for at in pc.indices_nonzero(pc.coalesce(wrong, _FALSE)).to_pylist()]
+    return [int(at) for at in pc.indices_nonzero(pc.coalesce(wrong, FALSE)).to_pylist()]
 
 
 def _crossed(said: ParsedTexts, column: StatisticsColumn, size: int) -> pa.Array:

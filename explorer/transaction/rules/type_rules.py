@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TypeAlias
 
-from explorer.comparison.matched_fields import MatchedType, Path, match_schemas
+from explorer.comparison.matched_fields import MatchedType, match_schemas
 from explorer.errors import Problem
+from explorer.protocol.actions import FieldPath
 from explorer.protocol.features.type_widening import TypeChange, is_widening, type_changes
 from explorer.protocol.known_properties import TYPE_WIDENING
 from explorer.protocol.schema import (
+    VOID,
     DataType,
     DecimalType,
     PrimitiveType,
@@ -20,7 +22,6 @@ from explorer.protocol.schema import (
 from explorer.protocol.schema_walk import render_path
 from explorer.transaction.rules.change import Described, Problems, problem
 
-_VOID = PrimitiveType(name="void")
 _WIDENING = ("typeWidening", "typeWidening-preview")
 
 _Step: TypeAlias = tuple[DataType | None, DataType | None]
@@ -53,7 +54,7 @@ def type_rule(before: Described, after: Described) -> Callable[[MatchedType], Pr
 
 def changes_recorded_anew(before: Described | None, after: Described) -> list[TypeChange]:
     """Changes of types that the schema records, and did not record in that place before."""
-    known: dict[Path, list[_Step]] = {}
+    known: dict[FieldPath, list[_Step]] = {}
     if before is not None:
         held = _by_path(before.schema)
         known = {
@@ -76,8 +77,8 @@ def _steps(changes: list[TypeChange]) -> list[_Step]:
     return [(change.from_type, change.to_type) for change in changes]
 
 
-def _by_path(schema: StructType) -> defaultdict[Path, list[TypeChange]]:
-    found: defaultdict[Path, list[TypeChange]] = defaultdict(list)
+def _by_path(schema: StructType) -> defaultdict[FieldPath, list[TypeChange]]:
+    found: defaultdict[FieldPath, list[TypeChange]] = defaultdict(list)
     for change in type_changes(schema):
         found[change.path].append(change)
     return found
@@ -85,14 +86,14 @@ def _by_path(schema: StructType) -> defaultdict[Path, list[TypeChange]]:
 
 def _is_widened(match: MatchedType) -> bool:
     simple = isinstance(match.after, PrimitiveType | DecimalType)
-    return simple and match.before not in (match.after, _VOID)
+    return simple and match.before not in (match.after, VOID)
 
 
 def _may_become(before: DataType, after: DataType) -> bool:
     simple = (PrimitiveType, DecimalType)
     if isinstance(before, simple) and isinstance(after, simple):
         return before == after or is_widening(before, after)
-    return type(before) is type(after) or before == _VOID
+    return type(before) is type(after) or before == VOID
 
 
 def _other_type(match: MatchedType) -> Problem:

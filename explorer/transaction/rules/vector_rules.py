@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError, Problem
-from explorer.log.actions.columns import bool_column, int64_column, string_column
+from explorer.log.actions.columns import int64_column, int64_scalar, string_column, string_scalar
+from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.protocol.deletion_vectors import MAX_SIZE, parse_relative_place
 from explorer.protocol.paths import encode_path
@@ -16,9 +17,8 @@ from explorer.table.counts import have
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
 from explorer.transaction.rules.place_rules import are_absolute, are_uris, lead_to_no_file
 
-_TRUE, _FALSE = (bool_column([True, False])[at] for at in range(2))
-_ZERO, _ONE, _FOUR, _FIVE = (int64_column([0, 1, 4, 5])[at] for at in range(4))
-_MOST = int64_column([MAX_SIZE])[0]
+_ONE, _FOUR, _FIVE = (int64_column([1, 4, 5])[at] for at in range(3))
+_MOST = int64_scalar(MAX_SIZE)
 _NUMBERS: Final = ("numRecords",)
 _TIGHT: Final = ("tightBounds",)
 _Z85: Final = r"^[0-9A-Za-z.\-:+=^!/*?&<>()\[\]{}@%$#]+$"
@@ -30,7 +30,7 @@ def validate_vectors(change: Change) -> Problems:
     if not hidden.num_rows:
         return
     after, again = change.after, change.staged.promises.recommits
-    changing = pc.any(pc.coalesce(hidden.column("data_change"), _TRUE)).as_py()
+    changing = pc.any(pc.coalesce(hidden.column("data_change"), TRUE)).as_py()
     if not after.supports("deletionVectors"):
         yield _vector("The commit has deletion vectors, and the table does not support them.")
     elif changing and not again and not after.has_active("deletionVectors"):
@@ -42,11 +42,11 @@ def validate_vectors(change: Change) -> Problems:
         yield _vector(f"{have(counts.null_count, 'file')} a deletion vector and no numRecords.")
     vectors = hidden.column("deletion_vector").combine_chunks()
     rows, size = (pc.struct_field(vectors, name) for name in ("cardinality", "size_in_bytes"))
-    fits = pc.and_(pc.greater_equal(rows, _ZERO), pc.less_equal(rows, pc.coalesce(counts, rows)))
+    fits = pc.and_(pc.greater_equal(rows, ZERO), pc.less_equal(rows, pc.coalesce(counts, rows)))
     fits = pc.and_(fits, pc.less_equal(pc.cast(size, pa.int64()), _MOST))
-    if not pc.all(pc.coalesce(fits, _FALSE)).as_py():
+    if not pc.all(pc.coalesce(fits, FALSE)).as_py():
         yield _vector("A deletion vector hides more rows than its file has, or says no number.")
-    tight = pc.invert(pc.coalesce(pc.invert(said.columns[_TIGHT]), _FALSE))
+    tight = pc.invert(pc.coalesce(pc.invert(said.columns[_TIGHT]), FALSE))
     if not again and changing and pc.any(tight).as_py():
         yield _vector(
             f"{have(pc.sum(tight).as_py(), 'file')} a deletion vector and "
@@ -62,10 +62,10 @@ def validate_descriptors(change: Change) -> Problems:
     if not len(vectors):
         return
     kind, place = (
-        pc.coalesce(pc.struct_field(vectors, name), string_column([""])[0])
+        pc.coalesce(pc.struct_field(vectors, name), EMPTY)
         for name in ("storage_type", "path_or_inline_dv")
     )
-    is_u, is_p, is_i = (pc.equal(kind, string_column([name])[0]) for name in "upi")
+    is_u, is_p, is_i = (pc.equal(kind, string_scalar(name)) for name in "upi")
     unknown = kind.filter(pc.invert(pc.or_(pc.or_(is_u, is_p), is_i)))
     if len(unknown):
         yield _descriptor(f"Deletion vectors are stored in the way {_some(unknown)}.")
@@ -113,18 +113,18 @@ def _bytes_of(vectors: pa.Array, place: pa.Array, is_inline: pa.Array) -> Proble
     if pc.any(pc.and_(is_inline, offset.is_valid())).as_py():
         yield _descriptor("A deletion vector in the log itself has an offset.")
     # the version stands at 0; where the offset is absent, readers begin at different bytes
-    begins = pc.greater_equal(pc.coalesce(offset, _ZERO), _ONE)
+    begins = pc.greater_equal(pc.coalesce(offset, ZERO), _ONE)
     if not pc.all(pc.or_(is_inline, begins)).as_py():
         yield _descriptor("A deletion vector in a file does not say where it begins.")
-    sized = pc.coalesce(pc.greater_equal(size, _ONE), _FALSE)
+    sized = pc.coalesce(pc.greater_equal(size, _ONE), FALSE)
     if not pc.all(sized).as_py():
         yield _descriptor("A deletion vector does not say how many bytes it has.")
     length = pc.cast(pc.utf8_length(place), pa.int64())
     words = pc.divide(length, _FIVE)
     whole = pc.and_(pc.equal(pc.multiply(words, _FIVE), length), _are_z85(place))
     # up to three bytes fill up the last word
-    spare = pc.subtract(pc.multiply(words, _FOUR), pc.coalesce(size, _ZERO))
-    held = pc.and_(pc.greater_equal(spare, _ZERO), pc.less(spare, _FOUR))
+    spare = pc.subtract(pc.multiply(words, _FOUR), pc.coalesce(size, ZERO))
+    held = pc.and_(pc.greater_equal(spare, ZERO), pc.less(spare, _FOUR))
     lost = pc.and_(pc.and_(is_inline, sized), pc.invert(pc.and_(whole, held)))
     if pc.any(lost).as_py():
         yield _descriptor(

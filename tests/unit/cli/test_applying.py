@@ -275,3 +275,30 @@ def test_every_argument_of_a_verb_is_held_against_the_plan() -> None:
         for verb, called in CHANGING_VERBS.items()
     }
     assert asked == {operation: set(known) for operation, known in ARGUMENTS.items()}
+
+
+@pytest.mark.parametrize("by", ["ada", None])
+def test_commit_and_receipt_carry_the_name_that_was_given_and_no_other(
+    command: Command, folder: LogFolder, by: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "account-of-the-system")
+    named = [] if by is None else ["--by", by]
+    code, out, _ = command("set", "owner=me", *named)
+    assert code == 0
+    assert ("--by ada" in out) is (by is not None)  # the way on keeps it
+    digest = planned(command, "set", "owner=me")["digest"]
+    code, out, err = command("set", "--apply", digest, *named)
+    assert (code, err) == (0, "")
+    assert ("approved by ada" in out) is (by is not None)
+    newest = explorer.open_table(folder.root).history(1)
+    assert newest.column("user_name").to_pylist() == [by]
+    code, out, _ = command("receipts", "--json")
+    assert json.loads(out.splitlines()[0])["approved_by"] == by
+    assert "account-of-the-system" not in out
+
+
+def test_name_that_is_no_text_is_a_mistake_of_the_caller(command: Command) -> None:
+    digest = planned(command, "set", "owner=me")["digest"]
+    code, _, err = command("set", "--apply", digest, "--by", "caf\udce9")
+    assert code == 2
+    assert "The name of the person in the approval cannot be read." in err

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+import explorer.inspect as look
 from explorer.cli.main import run
+from explorer.inspect.health.findings import SEVERITIES
 from tests.tables import add
 from tests.unit.maintenance.lake import Lake, start
 
@@ -70,3 +72,44 @@ def test_hostile_names_and_engines_cannot_drive_the_terminal(
     lines = capsys.readouterr().out.splitlines()
     assert all(line.isprintable() for line in lines)
     assert any("transaction id" in line or "made by one transaction" in line for line in lines)
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize(
+    ("worst", "codes"),
+    [
+        (None, {"note": 0, "warning": 0, "error": 0}),
+        ("note", {"note": 1, "warning": 0, "error": 0}),
+        ("warning", {"note": 1, "warning": 1, "error": 0}),
+        ("error", {"note": 1, "warning": 1, "error": 1}),
+    ],
+)
+def test_fail_on_ends_with_one_where_a_finding_is_as_grave_and_changes_no_output(
+    lake: Lake,
+    capsys: pytest.CaptureFixture[str],
+    worst: str | None,
+    codes: dict[str, int],
+    *,
+    as_json: bool,
+) -> None:
+    if worst == "note":
+        lake.log.write("notes.txt", "x")
+    elif worst == "warning":
+        lake.log.write("12.json", "{}")
+    elif worst == "error":
+        (lake.log.log / f"{0:020}.json").unlink()
+    words = ["health", str(lake.root), *(["--json"] if as_json else [])]
+    assert run(words) == 0
+    plain = capsys.readouterr()
+    for severity, code in codes.items():
+        assert run([*words, "--fail-on", severity]) == code
+        assert capsys.readouterr() == plain
+    found = look.log_health(lake.table)
+    assert {each: int(found.has_finding(each)) for each in SEVERITIES} == codes
+
+
+def test_severity_that_there_is_not_is_a_mistake_of_the_caller(
+    lake: Lake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["health", str(lake.root), "--fail-on", "hint"]) == 2
+    assert "--fail-on" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from explorer.cli.main import run
-from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata
+from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, remove
 
 EVIL = "\x1b]0;owned\x07[red]m[/red]\n\u202e:boom:"
 
@@ -58,3 +58,17 @@ def test_what_cannot_be_meant_is_a_mistake_of_the_caller(
 ) -> None:
     assert run(["layout", str(folder.root), *arguments, "--json"]) == 2
     assert json.loads(capsys.readouterr().err)["error"]["kind"] == "invalid_argument"
+
+
+def test_each_optimize_is_told_with_its_verdict(
+    folder: LogFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = {"part": "b"}
+    gone = remove("b", size=2**21, partitionValues=values, dataChange=False)
+    new = add("c", size=2**21, partitionValues=values, dataChange=False)
+    folder.commit(2, [{"commitInfo": {"operation": "OPTIMIZE"}}, gone, new])
+    assert run(["layout", str(folder.root), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["optimize"]
+    assert (row["verdict"], row["files_since"], row["commits_since"]) == ("no fewer files", 0, 0)
+    assert run(["layout", str(folder.root)]) == 0
+    assert "no fewer files" in capsys.readouterr().out

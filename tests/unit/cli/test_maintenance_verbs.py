@@ -57,7 +57,7 @@ def test_plan_is_kept_and_printed_and_changes_nothing(
     code, out, err = command(*arguments)
     assert (code, err) == (0, "")
     plan = document(command(*arguments, "--json"))
-    assert plan["format"] == 1
+    assert plan["format"] == 2
     assert out.startswith(plan["summary"][:40])
     listed = [json.loads(line)["digest"] for line in command("plans", "--json")[1].splitlines()]
     assert listed[0] == plan["digest"]
@@ -103,6 +103,10 @@ def test_guard_that_refuses_ends_with_three(folder: LogFolder, command: Command)
     assert out.startswith("Blocked: Files are kept for 1 hour after their removal, ")
     assert out.splitlines()[1].startswith("The plan: Deletes ")
     plan = document(command("vacuum", "--retention", "1 hour", "--json"))
+    (verdict,) = (one for one in plan["verdicts"] if one["outcome"] == "refuse")
+    assert plan["blocked_by"] == [verdict["message"]]
+    assert list(plan)[:3] == ["format", "digest", "blocked_by"]
+    assert verdict["message"][:30] in command("plans")[1]
     before = files(folder)
     code, out, err = command("vacuum", "--apply", plan["digest"], "--json")
     assert code == 3

@@ -69,6 +69,21 @@ def test_features_are_told_apart_from_their_use(tmp_path: Path) -> None:
     assert diff(third, third).protocol.is_empty
 
 
+def test_clustering_begins_and_ends_with_its_columns(tmp_path: Path) -> None:
+    folder = LogFolder(tmp_path / "t")
+    listed = {"minReaderVersion": 1, "minWriterVersion": 7}
+    features = ["clustering", "domainMetadata", "mystery"]
+    folder.commit(0, [{"protocol": {**listed, "writerFeatures": features}}, metadata()])
+    for version, columns in ((1, '[["id"]]'), (2, "[]")):
+        domain = {"domain": "delta.clustering", "removed": False}
+        configuration = f'{{"clusteringColumns":{columns}}}'
+        folder.commit(version, [{"domainMetadata": {**domain, "configuration": configuration}}])
+    table = explorer.open_table(folder.root)
+    first, second, third = (table.snapshot(version=version) for version in range(3))
+    assert diff(first, second).protocol.activated == ("clustering",)
+    assert diff(second, third).protocol.deactivated == ("clustering",)
+
+
 def test_a_schema_that_cannot_be_read_leaves_the_protocol(tmp_path: Path) -> None:
     folder = LogFolder(tmp_path / "t")
     folder.commit(0, [PROTOCOL, metadata(schemaString="{")])

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 import explorer
+from explorer.errors import CorruptLogError
 from explorer.files.decoded_paths import decode_as_text, decode_paths
 from explorer.files.events import ADD, REMOVE, read_events
 from explorer.files.kept import is_kept, kept_files
 from explorer.files.listed import is_hidden, is_stray_by_name
-from explorer.files.reachable import build_reach, events_of_files, missing_files
+from explorer.files.reachable import build_reach, events_of_files, lacking_files
 from explorer.files.store_paths import data_places, file_of_each, places_of, vector_places
 from explorer.protocol.deletion_vectors import parse_relative_place, render_relative_place
 from explorer.protocol.paths import decode_path
@@ -220,7 +221,7 @@ def events_table(tmp_path: Path) -> explorer.Table:
 def readable(table: explorer.Table, present: list[str]) -> tuple[list[int], list[int]]:
     """Versions, and versions of the change feed, that can be read with these files."""
     events = read_events(table.store, table.listing())
-    data, vectors = missing_files(events, pa.chunked_array([present], pa.string()))
+    data, vectors = lacking_files(events, pa.chunked_array([present], pa.string()))
     reach = build_reach(events, data | vectors)
     return (
         [version for version in range(5) if reach.readable[version]],
@@ -269,6 +270,25 @@ def test_events_begin_at_a_checkpoint_where_the_first_commits_are_gone(
         (2, ADD, "c"),
         (2, REMOVE, "a"),
     }
+
+
+@pytest.mark.parametrize("damage", ["pages", "a path that is no URI"])
+def test_events_pass_over_a_checkpoint_that_cannot_be_read(tmp_path: Path, damage: str) -> None:
+    log = LogFolder(tmp_path / "t")
+    log.commit(2, [add("c")])
+    held = [FEATURE_PROTOCOL, metadata(), add("a")]
+    if damage == "pages":
+        (place,) = log.checkpoint(1, held)
+        data = bytearray(place.read_bytes())
+        data[4:400] = b"\xff" * 396
+        place.write_bytes(data)
+    else:
+        log.checkpoint(1, [*held, {"sidecar": {"path": "%ff", "sizeInBytes": 1}}], form="v2-json")
+    table = explorer.open_table(log.root)
+    with pytest.raises(CorruptLogError, match="The checkpoint of version 1 cannot be read"):
+        read_events(table.store, table.listing())
+    log.checkpoint(2, [*held, add("c")])
+    assert read_events(table.store, explorer.open_table(log.root).listing()).first == 2
 
 
 def test_lines_that_the_fast_reader_refuses_are_read_all_the_same(tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ import pytest
 
 import explorer
 import explorer.inspect as look
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.change_feeds import IDS, Feed, feed_metadata
 from tests.data_tables import field, struct
 from tests.json_escapes import escape_commits
 from tests.tables import LogFolder, add, remove
 
 START_MS = 1_700_000_000_000
-NOW, BETWEEN = render_time(START_MS + 10**9), render_time(START_MS + 2500)
+NOW, BETWEEN = utc_time(START_MS + 10**9), utc_time(START_MS + 2500)
 WIDER = struct(*IDS["fields"], field("name", "string"))
 ALL_STRINGS, ACTION_ALONE = 0, 1
 

@@ -14,12 +14,12 @@ from explorer.errors import CancelledError
 from explorer.maintenance import plan_vacuum
 from explorer.progress import Cancel
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.demo_story import LATELY, copy_demo
 from tests.tables import vector
 from tests.unit.maintenance.lake import NOW_MS, Lake, planned, start, vacuum
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 PLACE = "ab^-aqEH.-t@S}K{vb[*k^"
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import explorer.inspect as look
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, add, metadata
 from tests.unit.maintenance.lake import NOW_MS, Lake, start
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 _FILES = "delta.deletedFileRetentionDuration"
 _LOG = "delta.logRetentionDuration"
 _CLEANUP = "delta.enableExpiredLogCleanup"

@@ -13,7 +13,7 @@ import pytest
 
 import explorer
 from explorer.errors import DeltaError
-from explorer.protocol.last_checkpoint import build_checksum, parse_last_checkpoint
+from explorer.protocol.last_checkpoint import build_hint_checksum, parse_last_checkpoint
 from explorer.storage.local import LocalStore
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -59,7 +59,7 @@ def _hint(place: Path) -> dict[str, Any]:
 def _write_hint(place: Path, hint: dict[str, Any], *, checksum: str | None = "right") -> None:
     body = {key: value for key, value in hint.items() if key != "checksum"}
     if checksum is not None:
-        right = build_checksum(json.dumps(body).encode())
+        right = build_hint_checksum(json.dumps(body).encode())
         body["checksum"] = right if checksum == "right" else checksum
     (place / "_delta_log/_last_checkpoint").write_text(json.dumps(body))
 

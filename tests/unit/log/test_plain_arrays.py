@@ -12,9 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.log.plain_arrays import build_array, in_one_piece, read_values
+from explorer.log.plain_arrays import (
+    build_array,
+    in_one_piece,
+    read_flags,
+    read_numbers,
+    read_values,
+)
 
-_KINDS = st.sampled_from([np.bool_, np.int8, np.int32, np.int64])
+_KINDS = st.sampled_from([np.bool_, np.int8, np.int32, np.int64, np.float64])
 _bits = st.lists(st.integers(0, 1), max_size=40)
 
 
@@ -45,6 +51,15 @@ def test_values_of_a_column_are_those_of_its_rows(
 def test_a_null_is_no_value() -> None:
     with pytest.raises(ValueError, match="null"):
         read_values(pa.chunked_array([pa.array([1]), pa.array([None], pa.int64())]))
+
+
+@given(values=st.lists(st.none() | st.integers(0, 1), max_size=20), start=st.integers(0, 5))
+def test_where_there_is_no_value_it_is_false_or_zero(values: list[int | None], start: int) -> None:
+    expected = [value or 0 for value in values[start:]]
+    numbers = pa.chunked_array([pa.array(values, pa.int32()).slice(start)])
+    assert read_numbers(numbers).tolist() == expected
+    assert read_numbers(numbers.cast(pa.int64()).cast(pa.timestamp("ms"))).tolist() == expected
+    assert read_flags(numbers.cast(pa.bool_())).tolist() == [bool(value) for value in expected]
 
 
 def test_a_vacuum_is_planned_without_pandas(tmp_path: Any) -> None:

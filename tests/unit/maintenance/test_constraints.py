@@ -15,6 +15,9 @@ from explorer.maintenance import (
     plan_add_constraint,
     plan_drop_constraint,
 )
+from explorer.maintenance.plan.step_types import Commit
+from explorer.protocol.actions import Metadata
+from explorer.protocol.commit_json import render_action
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake, outcome
 
@@ -41,12 +44,14 @@ def test_plan_looks_at_every_row_before_it_commits(lake: Lake) -> None:
     plan = add(lake, "positive")
     assert [step.kind for step in plan.steps][:2] == ["validate_rows", "commit"]
     assert outcome(plan, "commit") == "allow"
-    commit = plan.steps[1].arguments
-    assert commit["reads"] == "every row"
-    assert [*commit["actions"][0]] == ["metaData"]  # the number stands for it already
-    configuration = commit["actions"][0]["metaData"]["configuration"]
-    assert configuration["delta.constraints.positive"] == "id > 0"
-    assert configuration["delta.constraints.Old"] == "id < 9"
+    validation, commit = plan.steps[:2]
+    assert isinstance(commit, Commit)
+    assert commit.basis.reads == "every row"
+    assert commit.basis.upon is validation
+    (changed,) = commit.actions  # the number stands for the feature already
+    assert isinstance(changed, Metadata)
+    assert changed.configuration["delta.constraints.positive"] == "id > 0"
+    assert changed.configuration["delta.constraints.Old"] == "id < 9"
     assert "can no longer be written" in plan.summary
     StateFolder(lake.state).save_plan(plan)
     assert StateFolder(lake.state).load_plan(plan.digest) == plan
@@ -79,7 +84,8 @@ def test_first_constraint_brings_its_feature(tmp_path: Path, protocol: Any, afte
     lake.commit(0, [protocol, metadata(), lake.add("a")], age_days=9)
     plan = add(lake, "positive")
     assert outcome(plan, "commit") == "allow"
-    assert plan.steps[1].arguments["actions"][1] == {"protocol": after}
+    (commit,) = (step for step in plan.steps if isinstance(step, Commit))
+    assert render_action(commit.actions[1]) == {"protocol": after}
     assert plan.summary.startswith("Engines that do not know checkConstraints")
 
 

@@ -12,6 +12,8 @@ import pytest
 from explorer import maintenance
 from explorer.errors import UnsupportedError
 from explorer.maintenance import Plan
+from explorer.maintenance.plan.plan import sentence_of
+from explorer.maintenance.plan.step_types import Commit
 from tests.tables import LogFolder, metadata
 from tests.unit.maintenance.lake import NOW_MS, Lake, ms_ago, outcome
 
@@ -95,6 +97,11 @@ def test_the_list_has_every_planner() -> None:
 def check_refused(lake: Lake, plan: Plan, guard: str) -> None:
     """Refused by that guard, whoever approves it, and nothing is changed."""
     assert guard in {verdict.guard for verdict in plan.refusals}
+    # what blocks it comes first, wherever it is shown
+    first = f"Blocked: {plan.refusals[0].message}"
+    assert plan.sentence.startswith(first)
+    assert plan.sentence.endswith(f"Planned was: {plan.summary}")
+    assert sentence_of(plan.document) == plan.sentence
     before = names_below(lake.log)
     approval = maintenance.Approval(plan.digest, "me", plan.subject.name, "a reason")
     assert lake.execute(plan, approval=approval).status == "refused"
@@ -108,6 +115,7 @@ def names_below(folder: LogFolder) -> set[str]:
 @pytest.mark.parametrize("name", PLANNERS)
 def test_sound_table_is_refused_by_none_of_them(tmp_path: Path, name: str) -> None:
     plan = PLANNERS[name](build(tmp_path))
+    assert plan.refusals or plan.sentence == plan.summary
     guards = {verdict.guard for verdict in plan.refusals}
     assert not guards & {"features", "vacuum protocol", "log", "catalog", "clock"}
 
@@ -242,7 +250,7 @@ def test_tombstones_of_vectors_follow_no_time_ahead(tmp_path: Path) -> None:
     gone["remove"]["deletionVector"] = hidden
     ahead_by(lake, 86_400_000, gone=gone)
     plan = maintenance.plan_drop_feature(lake.table, "deletionVectors", clock=lake.clock)
-    assert any(step.arguments.get("files") for step in plan.steps)
+    assert any(isinstance(step, Commit) and step.files for step in plan.steps)
     check_refused(lake, plan, "clock")
 
 

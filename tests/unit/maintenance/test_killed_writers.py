@@ -13,7 +13,7 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.maintenance import Approval, execute, plan_vacuum
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.data_tables import DataTable, field, struct
 from tests.row_values import counted_rows
 from tests.unit.maintenance.lake import DAY_MS, Lake, ms_ago, planned, start, vacuum
@@ -25,7 +25,7 @@ from explorer.maintenance import Approval, execute, plan_optimize
 
 rename = os.replace
 def dying(source, target, **options):
-    if target.startswith(sys.argv[1]):
+    if str(target).startswith(f"{sys.argv[1]}/"):
         os._exit(9)
     rename(source, target, **options)
 os.replace = dying
@@ -58,13 +58,13 @@ def test_file_of_an_optimize_that_was_killed_is_named_and_goes_with_the_next_vac
     now_ms = time.time_ns() // 1_000_000
     for days, told in ((1, "may belong to a writer"), (8, "never finished it")):
         at = now_ms + days * DAY_MS
-        (row,) = look.foreign_files(table, now=render_time(at)).files.to_pylist()
+        (row,) = look.foreign_files(table, now=utc_time(at)).files.to_pylist()
         assert (row["path"], row["kind"]) == (left, "temporary file")
         assert told in row["reason"]
         assert row["vacuum_deletes"] is (days == 8)
         assert row["deletable_from"] is not None
         assert row["reference_deletes"] is False
-        why = look.why_here(table, left, now=render_time(at))
+        why = look.why_here(table, left, now=utc_time(at))
         assert (why.kind, why.reference_from) == ("unfinished file", None)
         assert why.deletable_from == row["deletable_from"]
         plan = plan_vacuum(table, clock=lambda at=at: at, state_dir=tmp_path / "ours")

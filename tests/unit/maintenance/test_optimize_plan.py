@@ -13,6 +13,7 @@ import pytest
 import explorer.inspect as look
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.maintenance import Plan, plan_optimize
+from explorer.maintenance.plan.step_types import RewriteFiles, WriteCheckpoint, WriteChecksum
 from tests.tables import PROTOCOL, add, metadata, vector
 from tests.unit.maintenance.lake import Lake, outcome
 
@@ -55,6 +56,10 @@ def lake(tmp_path: Path) -> Lake:
 
 def plan_of(lake: Lake, **options: Any) -> Plan:
     return plan_optimize(lake.table, clock=lake.clock, **options)
+
+
+def rewrites(plan: Plan) -> list[RewriteFiles]:
+    return [step for step in plan.steps if isinstance(step, RewriteFiles)]
 
 
 def groups_of(plan: Plan) -> list[list[str]]:
@@ -153,7 +158,7 @@ def test_only_files_that_may_match_are_looked_at(lake: Lake) -> None:
     assert groups_of(plan_of(lake, where="part = 'x' and id < 3")) == [["x1", "x2"]]
     plan = plan_of(lake, where="id = 4")
     assert groups_of(plan) == [["x1", "x2"], ["y1", "y2"]]
-    assert plan.steps[0].arguments["parameters"]["predicate"] == '["id = 4"]'
+    assert rewrites(plan)[0].parameters["predicate"] == '["id = 4"]'
     nothing = "No file may hold a matching row. Nothing is to be done."
     assert plan_of(lake, where="part = 'z'").summary == nothing
     with pytest.raises(InvalidArgumentError):
@@ -177,15 +182,13 @@ def test_purge_takes_every_file_with_a_vector_and_no_other(lake: Lake) -> None:
 def test_batches_are_commits_of_their_own(lake: Lake) -> None:
     table_of(lake, *(file(path, 4) for path in "abcdef"))
     plan = plan_of(lake, target_size="8mb", batch_size=16 * MIB)
-    steps = [step for step in plan.steps if step.kind == "rewrite_files"]
-    assert [(step.num_files, step.arguments["num_groups"]) for step in steps] == [(4, 2), (2, 1)]
-    assert len({step.arguments["transaction_id"] for step in steps}) == 2
-    assert [step.arguments["of_step"] for step in plan.steps if "of_step" in step.arguments] == [
-        0,
-        0,
-        3,
-        3,
-    ]
+    steps = rewrites(plan)
+    assert [(step.num_files, step.num_groups) for step in steps] == [(4, 2), (2, 1)]
+    assert len({step.transaction_id for step in steps}) == 2
+    checksums = [step.of for step in plan.steps if isinstance(step, WriteChecksum)]
+    checkpoints = [step.of for step in plan.steps if isinstance(step, WriteCheckpoint)]
+    for followed in (checksums, checkpoints):
+        assert all(one is other for one, other in zip(followed, steps, strict=True))
 
 
 def test_same_seed_and_clock_make_the_same_plan(lake: Lake) -> None:
@@ -200,7 +203,7 @@ def test_clustered_table_is_ordered_by_its_columns_along_a_hilbert_curve(lake: L
     plan = plan_of(lake)
     assert set(reasons_of(plan).values()) == {"its rows are in no order, or in another one"}
     assert "Hilbert" in plan.effect["order"]
-    parameters = plan.steps[0].arguments["parameters"]
+    parameters = rewrites(plan)[0].parameters
     assert (parameters["clusterBy"], parameters["zOrderBy"]) == ('["id","part"]', "[]")
     assert not plan.refusals
 
@@ -208,7 +211,7 @@ def test_clustered_table_is_ordered_by_its_columns_along_a_hilbert_curve(lake: L
 def test_named_columns_are_ordered_too(lake: Lake) -> None:
     table_of(lake, file("a"), file("b"))
     plan = plan_of(lake, zorder_by=["PART", "id"])
-    assert plan.steps[0].arguments["parameters"]["zOrderBy"] == '["part","id"]'
+    assert rewrites(plan)[0].parameters["zOrderBy"] == '["part","id"]'
     assert "Hilbert" in plan.effect["order"]
     single = plan_of(lake, zorder_by="part")
     assert single.parameters["names"] == ["part"]

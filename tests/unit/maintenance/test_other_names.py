@@ -16,7 +16,7 @@ import explorer.inspect as look
 from explorer import maintenance
 from explorer.errors import UnsupportedError
 from explorer.storage.local import LocalStore
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata
 from tests.unit.maintenance.lake import Lake, ms_ago, planned, start, vacuum
 
@@ -149,7 +149,7 @@ def test_what_lies_behind_a_link_is_not_called_orphaned(lake: Lake) -> None:
     (lake.root / "unused").symlink_to("data")
     start(lake, *(add(path, size=100) for path in ("link/x.parquet", "y.parquet", "w.parquet")))
     lake.commit(1, [lake.remove("w.parquet", age_days=1)], age_days=1)
-    now = render_time(lake.now_ms)
+    now = utc_time(lake.now_ms)
     found = look.foreign_files(lake.table, now=now)
     rows = {row["path"]: row for row in found.files.to_pylist()}
     assert {path for path, row in rows.items() if row["vacuum_deletes"]} == {"blobs/stray.parquet"}

@@ -16,12 +16,13 @@ from explorer.protocol.deletion_vectors import parse_relative_place
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata, vector
 from tests.unit.maintenance.lake import Lake, outcome, planned
 
+METADATA = metadata(configuration={"owner": "me", "delta.appendOnly": "true"})
+
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     found = Lake(tmp_path)
-    conf = {"owner": "me", "delta.appendOnly": "true"}
-    found.commit(0, [PROTOCOL, metadata(configuration=conf), found.add("a")], age_days=9)
+    found.commit(0, [PROTOCOL, METADATA, found.add("a")], age_days=9)
     return found
 
 
@@ -249,7 +250,7 @@ def test_hint_without_any_checkpoint_goes(lake: Lake) -> None:
 
 
 def test_sound_table_needs_no_repair(lake: Lake) -> None:
-    lake.log.checkpoint(0, [PROTOCOL, metadata(), lake.add("a")])
+    lake.log.checkpoint(0, [PROTOCOL, METADATA, lake.add("a")])
     lake.log.hint(0)
     for what in ("hint", "checkpoint", "files"):
         assert repair(lake, what).steps == ()

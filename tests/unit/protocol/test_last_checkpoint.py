@@ -14,7 +14,7 @@ from explorer.errors import CorruptLogError
 from explorer.protocol.last_checkpoint import (
     LastCheckpoint,
     build_canonical_form,
-    build_checksum,
+    build_hint_checksum,
     parse_last_checkpoint,
     render_last_checkpoint,
 )
@@ -36,7 +36,7 @@ SPEC_FORM = (
 @pytest.mark.rule("pointer-checksum-skip-checksum", "pointer-checksum-strings")
 def test_canonical_form_and_checksum_of_the_specification() -> None:
     assert build_canonical_form(SPEC_JSON) == SPEC_FORM
-    assert build_checksum(SPEC_JSON) == "6a92d155a59bf2eecbd4b4ec7fd1f875"
+    assert build_hint_checksum(SPEC_JSON) == "6a92d155a59bf2eecbd4b4ec7fd1f875"
 
 
 @pytest.mark.rule("pointer-checkpoint-schema", "pointer-checksum", "pointer-checksum-md5")
@@ -143,7 +143,7 @@ def test_unusable_hint_is_refused_with_reason_and_remedy(data: bytes) -> None:
 
 
 def test_half_a_surrogate_pair_is_hashed_rather_than_raised() -> None:
-    assert len(build_checksum(b'{"a":"\\ud800"}')) == 32
+    assert len(build_hint_checksum(b'{"a":"\\ud800"}')) == 32
 
 
 @pytest.mark.rule("pointer-checksum-validate", "pointer-checksum-write")

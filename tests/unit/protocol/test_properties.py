@@ -11,7 +11,6 @@ from explorer.protocol.intervals import parse_interval
 from explorer.protocol.properties import (
     PROPERTIES,
     check_constraints,
-    effective_properties,
     validate_properties,
 )
 from explorer.protocol.table_property import TableProperty
@@ -148,33 +147,12 @@ def test_a_malformed_value_is_a_problem_and_the_default_counts(item, text):
     assert item.name in problem.problem
     assert problem.reason
     assert problem.remedy
-    (record,) = [item_ for item_ in effective_properties(configuration) if item_.problem]
-    assert (record.name, record.value, record.is_default) == (item.name, item.default, True)
 
 
 def test_an_older_name_counts_until_the_newer_one_is_set():
     old = {"delta.enableChangeDataCapture": "true"}
     assert known.CHANGE_DATA_FEED.value_of(old) is True
     assert known.CHANGE_DATA_FEED.value_of({**old, "delta.enableChangeDataFeed": "false"}) is False
-
-
-def test_effective_properties_list_the_known_ones_and_then_the_others():
-    records = effective_properties(
-        {"zebra": "1", "delta.appendOnly": "true", "delta.constraints.c": "a > 0"}
-    )
-    by_name = {record.name: record for record in records}
-    assert [record.name for record in records][: len(PROPERTIES)] == list(PROPERTIES)
-    assert [record.name for record in records][len(PROPERTIES) :] == [
-        "delta.constraints.c",
-        "zebra",
-    ]
-    assert (by_name["delta.appendOnly"].value, by_name["delta.appendOnly"].is_default) == (
-        "true",
-        False,
-    )
-    assert by_name["delta.checkpointInterval"].value == "10"
-    assert by_name["delta.checkpointInterval"].is_default
-    assert by_name["zebra"].description == ""
 
 
 @pytest.mark.rule("column-check-key")

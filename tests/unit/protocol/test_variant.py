@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyspark.sql.variant_utils import VariantUtils
 
 from explorer.errors import CorruptDataError, DeltaError, UnsupportedError
-from explorer.protocol.variant import MAX_DEPTH, Temporal, parse_metadata, parse_variant
+from explorer.protocol.variant import MAX_DEPTH, Temporal, parse_field_names, parse_variant
 from explorer.protocol.variant_rendering import plain_variant, render_variant
 
 
@@ -92,7 +92,7 @@ def test_every_primitive_type_is_read(value: bytes, wanted: Any) -> None:
 @pytest.mark.parametrize("width", [1, 2, 3, 4])
 @pytest.mark.parametrize("large", [False, True])
 def test_objects_and_arrays_of_every_width(width: int, large: bool) -> None:
-    names = parse_metadata(dictionary(["b", "", "ü"], width))
+    names = parse_field_names(dictionary(["b", "", "ü"], width))
     assert names == ("b", "", "ü")
     inner = array(number(1), b"\x00", array(width=width, large=large), width=width, large=large)
     value = obj({0: inner, 2: obj({}, width=width, large=large)}, width=width, large=large)
@@ -115,7 +115,7 @@ json_values = st.recursive(
 @given(json_values)
 def test_what_pyspark_encodes_is_read(wanted: Any) -> None:
     value, metadata = VariantUtils.parse_json(json.dumps(wanted))
-    found = parse_variant(value, parse_metadata(metadata))
+    found = parse_variant(value, parse_field_names(metadata))
     assert plain_variant(found) == wanted
     assert json.loads(render_variant(found)) == wanted
 
@@ -134,12 +134,12 @@ def test_what_pyspark_encodes_is_read(wanted: Any) -> None:
 )
 def test_metadata_that_contradicts_itself_is_refused(metadata: bytes, reason: str) -> None:
     with pytest.raises(CorruptDataError, match=reason):
-        parse_metadata(metadata)
+        parse_field_names(metadata)
 
 
 def test_metadata_of_another_version_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="version 2"):
-        parse_metadata(b"\x02\x00\x00")
+        parse_field_names(b"\x02\x00\x00")
 
 
 @pytest.mark.parametrize(
@@ -209,6 +209,6 @@ def test_any_bytes_are_a_variant_or_refused(data: bytes) -> None:
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_dictionary_or_refused(data: bytes) -> None:
     try:
-        assert sum(map(len, parse_metadata(data))) <= len(data)
+        assert sum(map(len, parse_field_names(data))) <= len(data)
     except DeltaError as error:
         assert error.reason  # noqa: PT017  # as above

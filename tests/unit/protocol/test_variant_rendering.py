@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from explorer.errors import UnsupportedError
-from explorer.protocol.variant import Float32, Temporal, Variant, parse_metadata, parse_variant
+from explorer.protocol.variant import Float32, Temporal, Variant, parse_field_names, parse_variant
 from explorer.protocol.variant_rendering import MAX_TEXT, plain_variant, render_variant
 
 # What org.apache.spark.types.variant.Variant of Spark 4.2 makes of these values in UTC.
@@ -193,7 +193,7 @@ def test_time_that_python_cannot_hold_is_refused_not_rounded(variant: Variant) -
 
 def test_long_name_in_every_element_is_refused_before_it_fills_the_memory() -> None:
     name = "n" * 100_000
-    names = parse_metadata(
+    names = parse_field_names(
         b"\x81\x01\0\0" + bytes(3) + len(name).to_bytes(3, "little") + name.encode()
     )
     element = bytes.fromhex("0201 00 0001 00")

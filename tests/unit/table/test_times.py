@@ -20,7 +20,7 @@ import explorer
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
 from explorer.log.commits.commit_info import monotonic
 from explorer.table.table import Table
-from explorer.table.times import parse_timestamp, render_time
+from explorer.table.times import parse_timestamp, utc_time
 from tests.tables import PROTOCOL, Action, LogFolder, add, commit_name, metadata
 
 T0 = 1_700_000_000_000
@@ -323,12 +323,12 @@ def test_what_is_no_moment_is_refused(written: object) -> None:
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_moment_survives_the_way_through_milliseconds(moment: datetime) -> None:
     cut = moment.replace(microsecond=moment.microsecond // 1000 * 1000)
-    assert render_time(parse_timestamp(moment)) == cut
+    assert utc_time(parse_timestamp(moment)) == cut
 
 
 @given(st.integers(-(2**70), 2**70))
 def test_any_number_of_milliseconds_is_some_time(milliseconds: int) -> None:
-    found = render_time(milliseconds)
+    found = utc_time(milliseconds)
     assert found.tzinfo is UTC
     if abs(milliseconds) < 2**45:
         assert parse_timestamp(found) == milliseconds

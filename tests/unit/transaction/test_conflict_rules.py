@@ -11,7 +11,7 @@ import explorer
 from explorer.protocol.actions import DomainMetadata, Transaction
 from explorer.transaction.concurrent_commit import WinningCommit
 from explorer.transaction.conflicts import Conflict, find_conflict, find_conflicts
-from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_files, read_where
+from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_set_of, read_set_where
 from explorer.transaction.staged import IsolationLevel, Promises, StagedCommit
 from tests.tables import LogFolder
 from tests.unit.transaction.stages import (
@@ -92,7 +92,7 @@ def test_appended_rows_conflict_by_isolation_level(
 
 @pytest.mark.parametrize("level", ["Serializable", "WriteSerializable", "SnapshotIsolation"])
 def test_files_that_were_read_and_went_conflict_at_every_level(level: IsolationLevel) -> None:
-    staged = stage(reads=read_files(["a", "b"]), isolation_level=level)
+    staged = stage(reads=read_set_of(["a", "b"]), isolation_level=level)
     found = only(staged, winner(remove("b"), remove("c")))
     assert (found.rule, found.overlap.values) == ("concurrent delete-read", ("b",))
     assert rules(staged, winner(remove("c"))) == []
@@ -101,7 +101,7 @@ def test_files_that_were_read_and_went_conflict_at_every_level(level: IsolationL
 def test_rearranged_rows_are_no_new_ones_but_their_files_went() -> None:
     optimized = winner(remove("a", data_change=False), add("z", data_change=False))
     assert rules(stage(reads=WHOLE_TABLE), optimized) == ["concurrent delete-read"]
-    assert rules(stage(reads=read_files(["b"])), optimized) == []
+    assert rules(stage(reads=read_set_of(["b"])), optimized) == []
 
 
 def test_a_vector_that_grows_removes_the_file_as_it_was() -> None:
@@ -240,7 +240,7 @@ def sold(tmp_path: Path) -> explorer.Snapshot:
 def test_predicate_decides_by_partition_values_and_statistics(
     sold: explorer.Snapshot, came: dict, expected: list[str]
 ) -> None:
-    staged = stage(reads=read_where(sold, "region = 'emea' AND amount > 40"))
+    staged = stage(reads=read_set_where(sold, "region = 'emea' AND amount > 40"))
     won = winner(add("new", **came))
     assert rules(staged, won) == expected
     if expected:
@@ -250,7 +250,7 @@ def test_predicate_decides_by_partition_values_and_statistics(
 
 
 def test_files_that_a_predicate_found_must_still_be_there(sold: explorer.Snapshot) -> None:
-    staged = stage(reads=read_where(sold, "region = 'emea' AND amount > 40"))
+    staged = stage(reads=read_set_where(sold, "region = 'emea' AND amount > 40"))
     assert rules(staged, winner(remove("emea-high"))) == ["concurrent delete-read"]
     assert rules(staged, winner(remove("emea-low"), remove("apac"))) == []
 
@@ -258,7 +258,7 @@ def test_files_that_a_predicate_found_must_still_be_there(sold: explorer.Snapsho
 def test_without_named_files_a_predicate_speaks_of_those_that_went(
     sold: explorer.Snapshot,
 ) -> None:
-    reads = replace(read_where(sold, "region = 'emea'"), paths=None)
+    reads = replace(read_set_where(sold, "region = 'emea'"), paths=None)
     staged = stage(reads=reads)
     gone = remove("x", partition_values={"region": "emea"})
     assert rules(staged, winner(gone)) == ["concurrent delete-read"]

@@ -17,6 +17,7 @@ from tests.unit.transaction.stages import (
     batch,
     features,
     field,
+    live,
     mapped,
     metadata,
     only,
@@ -28,6 +29,7 @@ from tests.unit.transaction.stages import (
 )
 
 AGAIN = Promises(recommits=True)
+HIDDEN = {"deletion_vector": vector(), "stats": '{"numRecords":10,"tightBounds":false}'}
 
 
 def in_batches(staged: StagedCommit) -> StagedCommit:
@@ -125,6 +127,22 @@ def test_a_required_partition_column_has_a_value() -> None:
     read = base(PLAIN, replace(PARTITIONED, schema_string=strict))
     staged = stage(add(partition_values={"day": None}, data_change=False), upon=read)
     assert "no value of the partition column `day`" in only(staged)
+
+
+@pytest.mark.parametrize("values", [{"id": None}, {"id": "x"}, {}])
+def test_odd_partition_values_of_others_may_come_back_and_be_completed(
+    values: dict[str, str | None],
+) -> None:
+    required = schema(field("id", nullable=False), field("day", "date"))
+    read = base(PLAIN, metadata(schema_string=required, partition_columns=("id",)))
+    told = add(partition_values=values, data_change=False)
+    assert texts(stage(told, upon=read))
+    assert texts(stage(told, upon=read, promises=AGAIN)) == []
+    known = live(add(partition_values=values, stats=None))
+    assert texts(replace(stage(told, upon=read), live=known)) == []
+    # under another vector it is another logical file
+    hidden = replace(stage(told, remove("a.parquet", data_change=False), upon=read), live=known)
+    assert texts(replace(hidden, live=live(add(partition_values=values, **HIDDEN))))
 
 
 @pytest.mark.rule("mapping-log-physical")

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 import explorer
+from explorer.protocol.actions import Metadata
 from explorer.protocol.file_actions import AddFile
 from explorer.transaction.conflicts import find_conflicts
-from explorer.transaction.live_files import FilesOf
+from explorer.transaction.live_files import EarlierVersion, FilesOf
+from explorer.transaction.read_set import WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE, read_version_of
 from explorer.transaction.row_ids import ID_COLUMNS
 from explorer.transaction.staged import Promises, StagedCommit
@@ -24,6 +26,7 @@ from tests.unit.transaction.stages import (
     base,
     batch,
     features,
+    field,
     live,
     only,
     remove,
@@ -37,6 +40,11 @@ from tests.unit.transaction.stages import (
 from tests.unit.transaction.stages import metadata as described
 
 DV = base(features(readers=["deletionVectors"]), described({"delta.enableDeletionVectors": "true"}))
+NUMBERED = {
+    "delta.identity.start": 1,
+    "delta.identity.step": 1,
+    "delta.identity.highWaterMark": 5,
+}
 WIDE = '{"numRecords":10,"tightBounds":false}'
 OTHER = "0" * 20
 
@@ -78,6 +86,61 @@ def test_a_file_goes_only_under_the_vector_that_it_has() -> None:
 def test_a_data_file_that_goes_does_not_come_back_with_another_vector() -> None:
     staged = replacing(stage(add("a", **hidden()), add("new"), upon=DV), add("a"), add("b"))
     assert "1 would come back with it: `a`" in only(staged)
+
+
+BEFORE, NOW = (
+    described(schema_string=schema(field("id", kind), field("n", **NUMBERED)))
+    for kind in ("string", "long")
+)
+
+
+def back(
+    *files: AddFile, to: Metadata = BEFORE, adds: tuple[str, ...] = ("old",), gone: str = "new"
+) -> StagedCommit:
+    """A restore of a table with the files `new` and `both` to a version with `old` and `both`."""
+    return replace(
+        stage(
+            BEFORE,
+            *map(add, adds),
+            remove(gone),
+            upon=base(features("identityColumns"), NOW),
+            reads=WHOLE_TABLE,
+        ),
+        promises=Promises(recommits=True),
+        live=live(add("new"), add("both")),
+        goes_back_to=EarlierVersion(metadata=to, files=live(*(files or (add("old"), add("both"))))),
+    )
+
+
+def test_a_restore_brings_other_columns_with_the_files_of_their_version() -> None:
+    assert texts(back()) == []
+    unknown = replace(back(), goes_back_to=None)
+    assert any("cannot go from long to string" in text for text in texts(unknown))
+    unseen = replace(back(), live=None)
+    assert "nobody can look which files would stay" in only(unseen)
+    numbers = BEFORE.schema_string.replace('highWaterMark":5', 'highWaterMark":9')
+    assert texts(back(to=replace(BEFORE, schema_string=numbers))) == []
+
+
+@pytest.mark.parametrize(
+    ("staged", "told"),
+    [
+        (back(add("old")), "1 file of other versions would be live: `both`"),
+        (back(add("both")), "1 file of other versions would be live: `old`"),
+        (back(adds=()), "1 file of that version would be missing: `old`"),
+        (back(gone="both"), "1 file of that version would be missing: `both`"),
+        (back(to=METADATA), "columns, their names in files or the partitioning"),
+        (back(to=replace(BEFORE, partition_columns=("id",))), "or the partitioning"),
+        (
+            back(to=replace(BEFORE, configuration={"delta.columnMapping.mode": "name"})),
+            "their names in files",
+        ),
+    ],
+)
+def test_a_restore_is_held_to_the_version_that_it_goes_back_to(
+    staged: StagedCommit, told: str
+) -> None:
+    assert any(told in text for text in texts(staged))
 
 
 @pytest.mark.parametrize("level", ["Serializable", "WriteSerializable", "SnapshotIsolation"])

@@ -149,9 +149,9 @@ def test_paths_that_are_taken_at_sight_are_those_that_a_closer_look_takes(
     names: list[str],
 ) -> None:
     paths = pa.chunked_array([string_column(names)], pa.string())
-    at_sight = [*place_rules.places_of("add", paths)]
+    at_sight = [*place_rules.validate_named_places("add", paths)]
     lost = place_rules.lead_to_no_file(paths).to_pylist()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(place_rules, "_are_plain", lambda _: False)
-        assert at_sight == [*place_rules.places_of("add", paths)]
+        assert at_sight == [*place_rules.validate_named_places("add", paths)]
         assert lost == place_rules.lead_to_no_file(paths).to_pylist()

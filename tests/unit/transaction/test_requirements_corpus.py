@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import explorer
-from explorer.transaction.read_set import read_files
+from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Promises, Provenance, StagedCommit
@@ -45,7 +45,7 @@ def test_the_rules_refuse_no_table_that_keeps_them(
     still = pa.chunked_array([pa.array([False] * files.num_rows, pa.bool_())])
     staged = StagedCommit(
         base=read_version_of(snapshot),
-        reads=read_files(files.column("path")),
+        reads=read_set_of(files.column("path")),
         provenance=Provenance(operation="TEST", transaction_id="t", engine_info="test"),
         adds=tuple(files.append_column("data_change", still).to_batches()),
         promises=Promises(recommits=True),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from explorer.protocol.actions import Metadata, Protocol
+from explorer.transaction.live_files import EarlierVersion
 from explorer.transaction.read_set import WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE, ReadVersion
 from explorer.transaction.staged import IsolationLevel, Promises, StagedCommit, ValidatedRule
@@ -18,6 +19,7 @@ from tests.unit.transaction.stages import (
     base,
     features,
     field,
+    live,
     mapped,
     metadata,
     numbered,
@@ -38,9 +40,11 @@ def looking(staged: StagedCommit, level: IsolationLevel = "Serializable") -> Sta
     return replace(staged, reads=WHOLE_TABLE, provenance=provenance)
 
 
-def going_back(staged: StagedCommit) -> StagedCommit:
-    """The same by a restore."""
-    return looking(replace(staged, promises=AGAIN))
+def going_back(staged: StagedCommit, to: EarlierVersion | None = None) -> StagedCommit:
+    """The same by a restore, to a version with these metadata and no file."""
+    if to is None and staged.metadata is not None:
+        to = EarlierVersion(metadata=staged.metadata, files=live())
+    return looking(replace(staged, promises=AGAIN, live=live(), goes_back_to=to))
 
 
 NARROW = {"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}
@@ -395,3 +399,84 @@ def test_numbers_of_their_own_are_longs() -> None:
 
 def held(protocol: Protocol, kind: str) -> ReadVersion:
     return base(protocol, identity(kind))
+
+
+LENGTH = "__CHAR_VARCHAR_TYPE_STRING"
+
+
+def text(kind: str | None, name: str = "t", number: int = 1) -> dict[str, Any]:
+    """A mapped column of text, declared as `kind`."""
+    column = mapped(name, number, kind="string")
+    return column if kind is None else column | {"metadata": column["metadata"] | {LENGTH: kind}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (None, "varchar(3)", "`t` is varchar(3) from now on"),
+        ("varchar(9)", "varchar(3)", "`t` is varchar(3) from now on"),
+        ("varchar(9)", "char(3)", "`t` is char(3) from now on"),
+        ("varchar(3)", "varchar(9)", None),
+        ("char(3)", "varchar(3)", None),
+        ("varchar(3)", None, None),
+        ("varchar(3)", "varchar(", None),
+    ],
+)
+def test_text_gets_no_shorter_over_old_files(
+    before: str | None, after: str | None, told: str | None
+) -> None:
+    read = base(MAPPED, ids(1, text(before)))
+    for name in ("t", "other"):  # also where the column is renamed
+        staged = looking(stage(ids(1, text(after, name)), upon=read))
+        if told is None:
+            assert texts(staged) == []
+        else:
+            assert only(staged) == told.replace("`t`", f"`{name}`") + "."
+        assert texts(replacing(staged)) == texts(going_back(staged)) == []
+    # a column that comes has no old text
+    assert texts(stage(ids(2, text(before), text(after, "u", 2)), upon=read)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({}, {LENGTH: "array<varchar(2)>"}, "`t.element` is varchar(2)"),
+        ({LENGTH: "array<varchar(9)>"}, {LENGTH: "array<varchar(8)>"}, "`t.element` is varchar(8)"),
+        ({LENGTH: "array<varchar(8)>"}, {LENGTH: "array<varchar(9)>"}, None),
+    ],
+)
+def test_text_inside_a_column_gets_no_shorter_either(
+    before: dict[str, str], after: dict[str, str], told: str | None
+) -> None:
+    kind = {"type": "array", "elementType": "string", "containsNull": True}
+    read = base(PLAIN, metadata(schema_string=schema(field("t", kind, **before))))
+    found = texts(stage(metadata(schema_string=schema(field("t", kind, **after))), upon=read))
+    assert [said.removesuffix(" from now on.") for said in found] == ([told] if told else [])
+
+
+GENERATED, OTHERWISE = ({"delta.generationExpression": rule} for rule in ("id * 2", "id * 3"))
+COUNTED = {"delta.identity.start": 1, "delta.identity.step": 1}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({}, GENERATED, "`n` is filled by a rule from now on"),
+        (GENERATED, OTHERWISE, "`n` is filled by a rule from now on"),
+        (None, GENERATED, "`n` is filled by a rule from now on"),
+        ({}, COUNTED, "`n` is filled by numbers of its own from now on"),
+        (None, COUNTED, "`n` is filled by numbers of its own from now on"),
+        (GENERATED, GENERATED, None),
+        (GENERATED, {}, None),
+        (COUNTED, {}, None),
+    ],
+)
+def test_no_rule_fills_a_column_over_old_files(
+    before: dict[str, Any] | None, after: dict[str, Any], told: str | None
+) -> None:
+    old = [] if before is None else [field("n", **before)]
+    all_features = features("generatedColumns", "identityColumns")
+    read = base(all_features, metadata(schema_string=schema(field("id"), *old)))
+    staged = stage(metadata(schema_string=schema(field("id"), field("n", **after))), upon=read)
+    assert texts(looking(staged)) == ([f"{told}."] if told else [])
+    assert texts(replacing(staged)) == texts(going_back(staged)) == []

@@ -11,7 +11,7 @@ from explorer.maintenance import StateFolder
 from tests.unit.widgets.orders import Orders
 from widgets.page.explorer import Explorer
 from widgets.session.access import Access
-from widgets.session.desk import Desk, Shelf
+from widgets.session.desk import Desk, OpenTables
 from widgets.session.maintenance import Maintenance
 from widgets.session.recents import Recents
 from widgets.session.runs import Runs
@@ -66,7 +66,7 @@ class Page:
         right = self.right = Maintenance(is_unlocked=lambda: unlocked, state=state, runs=runs)
         desk = Desk(
             runner=InlineRunner() if runner is None else runner,
-            shelf=Shelf(),
+            tables=OpenTables(),
             access=Access(),
             recents=Recents(),
             maintenance=right,

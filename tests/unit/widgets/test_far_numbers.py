@@ -12,7 +12,7 @@ import pytest
 import explorer.inspect as look
 from explorer import maintenance
 from explorer.progress import Cancel, Watch
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, add, commit_name, metadata
 from tests.unit.maintenance.lake import NOW_MS, Lake
 from tests.unit.widgets.screens.vectors.test_vectors import inline
@@ -63,7 +63,7 @@ def test_optimize_reckons_with_them(lake: Lake) -> None:
 
 def test_time_of_a_removal_that_no_calendar_has_is_told(lake: Lake) -> None:
     lake.file("b.parquet")
-    why = look.why_here(lake.table, "b.parquet", now=str(render_time(NOW_MS)))
+    why = look.why_here(lake.table, "b.parquet", now=str(utc_time(NOW_MS)))
     assert why.kind == "removed data file, within retention"
 
 
@@ -90,13 +90,13 @@ def test_table_that_keeps_everything_for_ever_is_told_of(tmp_path: Path) -> None
     lake.commit(0, [FEATURE_PROTOCOL, about, lake.add("a.parquet")], age_days=9)
     lake.commit(1, [lake.remove("a.parquet", age_days=8)], age_days=8)
     lake.file("stray.parquet")
-    found = look.reach_by_files(lake.table, now=str(render_time(NOW_MS)))
+    found = look.reach_by_files(lake.table, now=str(utc_time(NOW_MS)))
     assert found.sentence.startswith("Every version can be read")
-    assert "Time travel" in render_axis(found, render_time(NOW_MS), 1)
+    assert "Time travel" in render_axis(found, utc_time(NOW_MS), 1)
     assert [build_window_row(row).cells[1].text for row in read_records(found.windows)] == [
         for_ever
     ] * 2
     assert not lake.execute(maintenance.plan_vacuum(lake.table, clock=lake.clock)).steps
     assert look.log_health(lake.table).sentence
-    why = look.why_here(lake.table, "a.parquet", now=str(render_time(NOW_MS)))
+    why = look.why_here(lake.table, "a.parquet", now=str(utc_time(NOW_MS)))
     assert why.kind == "removed data file, within retention"

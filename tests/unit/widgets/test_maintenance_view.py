@@ -204,7 +204,7 @@ def test_nothing_to_do_is_nothing_to_approve(page: Page) -> None:
 def test_a_refused_plan_says_so_and_has_no_button(page: Page, orders: Orders) -> None:
     (orders.root / "young.parquet").write_bytes(b"x")
     page.plan("vacuum", retention="1 hours")
-    assert "refuses" in page.html
+    assert "Blocked by " in page.html
     assert "it cannot be carried out" in page.html
     assert 'data-do="approve"' not in page.html
 

@@ -30,7 +30,6 @@ from widgets.text import (
     format_time,
     last_part,
     read_moment,
-    render_csv,
     shell_word,
     visible,
 )
@@ -131,8 +130,8 @@ def test_a_negative_number_stays_a_number_in_csv() -> None:
 
 @given(st.lists(st.text(alphabet=st.characters(blacklist_characters="\x00")), min_size=2))
 def test_csv_is_read_back_as_it_was_but_for_the_apostrophe(cells: list[str]) -> None:
-    document = render_csv(["name"] * len(cells), [cells])
-    read = list(csv.reader(io.StringIO(document, newline="")))[1]
+    line = ",".join(map(csv_cell, cells)) + "\r\n"
+    (read,) = csv.reader(io.StringIO(line, newline=""))
     for cell, back in zip(cells, read, strict=True):
         assert back in {cell, "'" + cell}
 

@@ -7,8 +7,9 @@ import itertools
 import pytest
 
 from widgets.theme import (
+    DARK,
     LANES,
-    PALETTES,
+    LIGHT,
     Palette,
     lane_of,
     read_style,
@@ -38,7 +39,7 @@ VISIONS = {
     ),
 }
 
-BOTH = pytest.mark.parametrize("palette", PALETTES.values(), ids=PALETTES)
+BOTH = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
 
 
 def linear(colour: str) -> tuple[float, ...]:
@@ -95,15 +96,27 @@ def mix(one: str, other: str, share: float) -> str:
 @pytest.mark.parametrize("vision", VISIONS)
 def test_neighbouring_lanes_differ_for_the_colour_blind(palette: Palette, vision: str) -> None:
     """The name stands beside the colour, so neighbours differing is enough."""
-    seen = {}
-    for lane in LANES[:7]:
-        colour = linear(palette.lane(lane))
-        seen[lane] = [
-            sum(a * b for a, b in zip(row, colour, strict=True)) for row in VISIONS[vision]
-        ]
     for one, other in itertools.pairwise(LANES[:7]):
-        distance = sum((a - b) ** 2 for a, b in zip(seen[one], seen[other], strict=True)) ** 0.5
-        assert distance > 0.08, (one, other)
+        assert apart(palette.lane(one), palette.lane(other), vision) > 0.08, (one, other)
+
+
+def apart(one: str, other: str, vision: str) -> float:
+    """How far two colours lie from each other for the colour-blind."""
+    seen = [
+        [sum(a * b for a, b in zip(row, linear(colour), strict=True)) for row in VISIONS[vision]]
+        for colour in (one, other)
+    ]
+    return float(sum((a - b) ** 2 for a, b in zip(*seen, strict=True)) ** 0.5)
+
+
+@BOTH
+def test_what_the_next_vacuum_takes_differs_from_what_is_gone(palette: Palette) -> None:
+    assert contrast(palette.risk, palette.card) >= VISIBLE
+    for vision in VISIONS:
+        assert apart(palette.risk, palette.removed, vision) > 0.15, vision
+    style = read_style()
+    assert ".dx-tone-risk { --tone: var(--dx-risk); }" in style
+    assert ".dx-line .dx-tone-gone, .dx-legend .dx-tone-gone { --tone: repeating" in style
 
 
 @pytest.mark.parametrize(
@@ -137,7 +150,7 @@ def test_an_operation_has_one_lane(operation: str | None, lane: str) -> None:
 
 def test_the_style_sheet_uses_only_colours_of_the_palette() -> None:
     style = read_style()
-    tokens = render_tokens(PALETTES["light"], ":host")
+    tokens = render_tokens(LIGHT, ":host")
     used = {part.partition(")")[0].partition(",")[0] for part in style.split("var(")[1:]}
     defined = {part.partition(":")[0] for part in tokens.partition("{")[2].split(";")}
     assert {name for name in used if name.startswith("--dx-")} <= defined | {

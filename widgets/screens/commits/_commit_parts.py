@@ -43,7 +43,6 @@ class CommitFigures:
     bytes_added: int | None = None
     bytes_removed: int | None = None
     size_after: int | None = None
-    vectors_added: int | None = None
 
 
 def render_commit_head(version: int, latest: int) -> str:

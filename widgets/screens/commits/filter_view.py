@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from widgets.figures.commits import Commits, Flags
+from explorer.log.plain_arrays import Flags
+from widgets.figures.commits import Commits
 from widgets.figures.filters import FIELDS, TEXT, build_shown, list_values
 from widgets.state import HistoryState, PageState, parse_filter, parse_version, render_filter
 from widgets.text import cut, esc, format_count

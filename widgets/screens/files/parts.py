@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from explorer.protocol.schema_walk import render_path
+from widgets.session.tables import FieldNames, FileDetails
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -104,8 +106,8 @@ def render_partition(values: object) -> str:
     return ", ".join(f"{name}={'null' if value is None else value}" for name, value in pairs)
 
 
-def render_file(entry: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-    """Everything the log says of one file; `details` has `stats` and `tags`."""
+def render_file(entry: Mapping[str, Any], details: FileDetails) -> str:
+    """Everything the log says of one file."""
     rows, deleted = entry["num_records"], deleted_rows(entry)
     live = rows - deleted if isinstance(rows, int) and isinstance(deleted, int) else None
     pairs = [
@@ -117,15 +119,15 @@ def render_file(entry: Mapping[str, Any], details: Mapping[str, Any]) -> str:
         ("Modified", format_time(entry["modification_time"])),
         ("Deletion vector", _vector_sentence(entry["deletion_vector"], rows)),
     ]
-    tags = details.get("tags")
-    if tags:
-        pairs.append(("Tags", render_partition(tags)))
+    if details.tags:
+        pairs.append(("Tags", render_partition(details.tags)))
     items = "".join(render_definition(name, cut(value, 2000)) for name, value in pairs)
-    return f"<dl>{items}</dl>{_render_statistics(details.get('stats'))}"
+    return f"<dl>{items}</dl>{_render_statistics(details)}"
 
 
-def _render_statistics(stats: object) -> str:
-    if not isinstance(stats, str) or not stats:
+def _render_statistics(details: FileDetails) -> str:
+    stats = details.stats
+    if not stats:
         return '<p class="dx-muted">The log holds no statistics for this file.</p>'
     parsed = _parse(stats)
     raw = (
@@ -134,7 +136,7 @@ def _render_statistics(stats: object) -> str:
     )
     if parsed is None:
         return f'<p class="dx-muted">The statistics are not readable as JSON.</p>{raw}'
-    rows, hidden = _statistics_rows(parsed)
+    rows, hidden = _statistics_rows(parsed, details.columns)
     table = render_table(
         "Statistics of the file", _STATISTICS, rows, empty="No column has statistics."
     )
@@ -147,31 +149,43 @@ def _render_statistics(stats: object) -> str:
     return f'<div class="dx-fixed">{table}</div>{said}{raw}'
 
 
-def _statistics_rows(stats: Mapping[str, Any]) -> tuple[list[Row], int]:
-    """A row per column, and how many columns are left out."""
+def _statistics_rows(
+    stats: Mapping[str, Any], columns: Mapping[FieldNames, FieldNames]
+) -> tuple[list[Row], int]:
+    """A row per column by its logical name, and how many columns are left out."""
     lowest, highest, nulls = (
         dict(_leaves(stats.get(key))) for key in ("minValues", "maxValues", "nullCount")
     )
     names = list(dict.fromkeys((*lowest, *highest, *nulls)))
-    shown = [
-        (name, _value(lowest, name), _value(highest, name), _value(nulls, name))
-        for name in names[:STATISTICS_SHOWN]
-    ]
-    rows = [
-        Row(cells=[Cell(text=cut(text, 80), title=cut(text, 500)) for text in texts])
-        for texts in shown
-    ]
+    rows = []
+    for name in names[:STATISTICS_SHOWN]:
+        values = (_value(facts, name) for facts in (lowest, highest, nulls))
+        cells = [Cell(text=cut(text, 80), title=cut(text, 500)) for text in values]
+        rows.append(Row(cells=[_column_cell(name, columns), *cells]))
     return rows, len(names) - len(rows)
 
 
-def _leaves(values: object, prefix: str = "") -> Sequence[tuple[str, object]]:
-    """Columns with dotted names; a stack, for nesting has no limit in a log."""
-    found: list[tuple[str, object]] = []
-    waiting: list[tuple[str, object]] = [(prefix, values)]
+def _column_cell(name: FieldNames, columns: Mapping[FieldNames, FieldNames]) -> Cell:
+    """A column of the schema by its logical name, any other as the statistics have it."""
+    deepest = max(map(len, columns), default=0)
+    for end in range(min(len(name), deepest), 0, -1):
+        if name[:end] in columns:
+            text = render_path((*columns[name[:end]], *name[end:]))
+            return Cell(text=cut(text, 80), title=cut(text, 500))
+    text = render_path(name)
+    return Cell(
+        text=cut(text, 80), title=f"{cut(text, 500)}: not a column of this version", muted=True
+    )
+
+
+def _leaves(values: object) -> Sequence[tuple[FieldNames, object]]:
+    """Columns with their names; a stack, for nesting has no limit in a log."""
+    found: list[tuple[FieldNames, object]] = []
+    waiting: list[tuple[FieldNames, object]] = [((), values)]
     while waiting and len(found) < 10 * STATISTICS_SHOWN:
         name, value = waiting.pop()
         if isinstance(value, Mapping):
-            inner = [(f"{name}.{key}" if name else str(key), child) for key, child in value.items()]
+            inner = [((*name, str(key)), child) for key, child in value.items()]
             waiting.extend(reversed(inner))
         elif name:
             found.append((name, value))
@@ -186,7 +200,7 @@ def _parse(stats: str) -> Mapping[str, Any] | None:
     return parsed if isinstance(parsed, Mapping) else None
 
 
-def _value(values: Mapping[str, object], name: str) -> str:
+def _value(values: Mapping[FieldNames, object], name: FieldNames) -> str:
     if name not in values or values[name] is None:
         return "\N{EN DASH}"
     value = values[name]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 
@@ -143,15 +142,15 @@ class FilesView:
         open_side(self.panel, self._side)
         self._detail.html = _render_detail_head(path) + render_waiting("Reading statistics")
 
-        def work() -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
+        def work() -> str:
             rows = read_records(service.read_files(_query_of(version, path)).rows)
             entry = next((row for row in rows if row["path"] == path), None)
-            return entry, {} if entry is None else service.read_file(version, path)
+            if entry is None:
+                return _NOT_THERE
+            return render_file(entry, service.read_file(version, path))
 
-        def done(found: tuple[Mapping[str, Any] | None, Mapping[str, Any]]) -> None:
+        def done(about: str) -> None:
             if self._path == (version, path):
-                entry, details = found
-                about = _NOT_THERE if entry is None else render_file(entry, details)
                 self._detail.html = _render_detail_head(path) + about
 
         def failed(problem: Problem) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from explorer.table.counts import count
 from widgets.text import (
     UNKNOWN,
     cut,
@@ -56,16 +57,32 @@ def health_figures(found: Any, now: datetime) -> list[KeyFigure]:
         KeyFigure(name="Findings", value=format_count(len(findings)),
                   remark=", ".join(worst) or "nothing is wrong"),
         KeyFigure(name="Opening reads", value=format_count(cost.get("commits")),
-                  remark=f"{'commit' if cost.get('commits') == 1 else 'commits'}, "
-                         f"{format_bytes(cost.get('commit_bytes'))}"),
+                  remark=_commits_read(cost)),
         KeyFigure(name="Checkpoint", value="none" if cost and checkpoint is None
                   else format_count(checkpoint),
                   remark=f"{kind}, {age}" if checkpoint is not None else ""),
-        KeyFigure(name="Checkpoint reads", value=format_bytes(cost.get("checkpoint_bytes"))
-                  if cost else UNKNOWN, remark="of its files"),
+        KeyFigure(name="Checkpoint reads",
+                  value=format_bytes(cost["checkpoint_bytes"] + cost["sidecar_bytes"])
+                  if cost else UNKNOWN, remark=_checkpoint_read(cost)),
         KeyFigure(name="Log", value=format_bytes(log_bytes),
                   remark=f"{format_count(num_files)} files"),
     ]  # fmt: skip
+
+
+def _commits_read(cost: Mapping[str, Any]) -> str:
+    """The unit of the number of commits, and what is read beside them."""
+    commits = "commit" if cost.get("commits") == 1 else "commits"
+    if not cost or not cost["compactions"]:
+        return f"{commits}, {format_bytes(cost.get('commit_bytes'))}"
+    compactions = count(cost["compactions"], "log compaction")
+    size = format_bytes(cost["commit_bytes"] + cost["compaction_bytes"])
+    return f"{commits} and {compactions}, {size}"
+
+
+def _checkpoint_read(cost: Mapping[str, Any]) -> str:
+    if not cost or not cost["sidecars"]:
+        return "of its files"
+    return f"of its files, {count(cost['sidecars'], 'sidecar')} among them"
 
 
 def render_finding(row: Mapping[str, Any]) -> str:
@@ -109,7 +126,7 @@ def build_missing_row(row: Mapping[str, Any]) -> Row:
         cells=(
             Cell(text=str(row["what"]), tone="gone"),
             Cell(text=cut_middle(file, 60), title=cut(file, 1000)),
-            Cell(text=format_count(row["num_records"]), muted=row["num_records"] is None),
+            Cell(text=format_count(row["num_rows"]), muted=row["num_rows"] is None),
             Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
         ),
     )

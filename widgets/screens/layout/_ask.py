@@ -9,7 +9,8 @@ from explorer.progress import Watch
 from widgets.session.tables import TableService
 
 FREE_COMMITS = 1_000
-"""Commits among which each OPTIMIZE is looked for without being asked: that takes a second."""
+"""Commits among which each OPTIMIZE is looked for without being asked: that takes a second, and
+as long as the timeline from the first of them on."""
 
 
 def read_layout(service: TableService, version: int, watch: Watch) -> look.Layout:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow.compute as pc
+
+from explorer.inspect import Layout
 from widgets.screens.files.parts import render_partition
 from widgets.screens.layout._treemap import Area, render_treemap
 from widgets.text import (
@@ -43,7 +46,7 @@ PARTITION_COLUMNS = (
 )
 DEPTH_COLUMNS = (
     Column(key="column", label="Column", mono=True),
-    Column(key="mean", label="Files for one value, mean", align="right"),
+    Column(key="mean", label="Files for one value, of its partition", align="right"),
     Column(key="most", label="Most", align="right"),
     Column(key="alone", label="Files that overlap no other", align="right"),
     Column(key="without", label="Files without a range", align="right", wide=True),
@@ -54,6 +57,7 @@ EFFECT_COLUMNS = (
     Column(key="files", label="Files", align="right"),
     Column(key="bytes", label="Bytes", align="right"),
     Column(key="mean", label="Mean size", align="right"),
+    Column(key="verdict", label="Verdict"),
     Column(key="vectors", label="Vectors removed", align="right", wide=True),
     Column(key="engine", label="By", wide=True),
 )
@@ -63,7 +67,7 @@ ARROW = " \N{RIGHTWARDS ARROW} "
 _WORTH = ("small_bytes", "files_saved")
 
 
-def layout_figures(layout: Any) -> list[KeyFigure]:
+def layout_figures(layout: Layout) -> list[KeyFigure]:
     """Sizes against the target."""
     partitions = layout.partitions
     small = sum(partitions.column("small_files").to_pylist())
@@ -118,30 +122,36 @@ def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> str:
     table = render_table("Files by size", SIZE_COLUMNS, listed)
     return (
         f"{render_bars(label, bars, format_bytes(rows[0]['from_bytes']), format_bytes(start))}"
-        '<p class="dx-legend"><i class="dx-tone-gone"></i>below the target<i '
+        '<p class="dx-legend"><i class="dx-tone-small"></i>below the target<i '
         'class="dx-tone-window"></i>large enough</p>'
         f"<details><summary>As a table</summary><div>{table}</div></details>"
     )
 
 
-def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Any) -> str:
-    """Bytes by partition; the more of them lie in small files, the warmer."""
-    areas = [
-        Area(
-            value=row["bytes"],
-            name=partition_text(row),
-            note=f"{format_bytes(row['bytes'])} in {format_many(row['num_files'], 'file')}, "
-            f"{format_share(row['small_bytes'], row['bytes'])} of it in small ones",
-            heat=row["small_bytes"] / row["bytes"] if row["bytes"] else 0.0,
-        )
-        for row in rows
-    ]
-    rest = layout.size_in_bytes - sum(row["bytes"] for row in rows)
+def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Layout) -> str:
+    """Bytes by partition; the more of them lie in small files, the warmer. The partitions that
+    are not among `rows` are one area."""
+    areas = [_build_area(partition_text(row), row) for row in rows]
     others = layout.partitions.num_rows - len(rows)
-    if others and rest > 0:
-        name = format_many(others, "other partition")
-        areas.append(Area(value=rest, name=name, note=format_bytes(rest)))
+    if others:
+        everything = {name: pc.sum(layout.partitions.column(name)).as_py() for name in _SUMMED}
+        rest = {name: everything[name] - sum(row[name] for row in rows) for name in _SUMMED}
+        areas.append(_build_area(format_many(others, "other partition"), rest))
     return render_treemap("Bytes by partition", areas)
+
+
+_SUMMED = ("num_files", "bytes", "small_bytes")
+
+
+def _build_area(name: str, facts: Mapping[str, Any]) -> Area:
+    size, small = facts["bytes"], facts["small_bytes"]
+    return Area(
+        value=size,
+        name=name,
+        note=f"{format_bytes(size)} in {format_many(facts['num_files'], 'file')}, "
+        f"{format_share(small, size)} of it in small ones",
+        heat=small / size if size else 0.0,
+    )
 
 
 def partition_text(row: Mapping[str, Any]) -> str:
@@ -169,15 +179,20 @@ def build_partition_row(row: Mapping[str, Any]) -> Row:
 
 
 def build_depth_row(row: Mapping[str, Any]) -> Row:
-    """How far the files overlap in one column."""
-    mean, most = row["mean_depth"], row["max_depth"]
+    """How far the files overlap in one column. The bar is empty where no two of them do, and
+    full where all those of each partition do: files of two partitions never overlap."""
+    mean, whole, most = row["mean_depth"], row["mean_partition_files"], row["max_depth"]
     name = str(row["column"])
     suffix = " (clustered by)" if row["is_clustering"] else ""
+    if mean is None:
+        depth = Cell(text=UNKNOWN, muted=True)
+    else:
+        share = (mean - 1) / (whole - 1) if whole > 1 else 0.0
+        depth = Cell(text=f"{mean:,.1f} of {whole:,.1f}", share=share)
     return Row(
         cells=(
             Cell(text=cut(name, 60) + suffix, title=cut(name, 500)),
-            Cell(text=UNKNOWN if mean is None else f"{mean:,.1f}", muted=mean is None,
-                 share=None if mean is None or not row["num_files"] else mean / row["num_files"]),
+            depth,
             Cell(text=format_count(most), muted=most is None),
             Cell(text=format_count(row["files_alone"])),
             Cell(text=format_count(row["files_without_bounds"])),
@@ -189,6 +204,7 @@ def build_effect_row(row: Mapping[str, Any]) -> Row:
     """What one OPTIMIZE put in the place of what."""
     engine = str(row["engine_info"] or UNKNOWN)
     vectors = row["deletion_vectors_removed"]
+    verdict = str(row["verdict"] or UNKNOWN)
     return Row(
         action="version",
         value=str(row["version"]),
@@ -198,10 +214,15 @@ def build_effect_row(row: Mapping[str, Any]) -> Row:
             _sides(row, "files", format_count),
             _sides(row, "bytes", format_bytes),
             _sides(row, "mean", format_bytes),
+            Cell(text=verdict, tone=_tone_of(verdict)),
             Cell(text=format_count(vectors), muted=vectors is None),
             Cell(text=cut(engine, 40), title=cut(engine, 300)),
         ),
     )
+
+
+def _tone_of(verdict: str) -> str | None:
+    return "risk" if verdict == "no fewer files" or verdict.startswith("undone") else None
 
 
 def _sides(row: Mapping[str, Any], fact: str, shown: Any) -> Cell:

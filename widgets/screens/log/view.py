@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
-from widgets.figures.commits import read_flags
+from explorer.log.plain_arrays import read_flags
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState

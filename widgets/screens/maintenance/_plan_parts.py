@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from explorer.maintenance.plan.plan import Plan, Step, Verdict
+from explorer.maintenance.plan.plan import Plan, Verdict
+from explorer.maintenance.plan.step_types import Step
 from widgets.screens.maintenance._facts import list_facts
 from widgets.text import (
     cut,
@@ -73,20 +74,28 @@ _LONGEST = 20
 
 
 def render_consequence(plan: Plan, *, is_grave: bool) -> str:
-    """The first sentence of a review: what is done, and what becomes impossible."""
-    kind = "dx-destroys" if is_grave and plan.steps and not plan.refusals else "dx-harmless"
-    before = ""
+    """The first sentence of a review: what blocks the plan; else what is done, and what becomes
+    impossible."""
+    kind = "dx-destroys" if is_grave and plan.steps else "dx-harmless"
+    summary, planned = esc(cut(plan.summary, 2000)), ""
     if plan.refusals:
-        kind, before = "dx-refused", "<strong>Refused by a guard.</strong> Planned was: "
+        kind, planned = "dx-refused", f'<p class="dx-muted">Planned was: {summary}</p>'
+        summary = " ".join(map(_render_block, plan.refusals))
     return (
         f'<p class="dx-consequence {kind}" tabindex="-1" data-land="{esc(plan.digest[:12])}">'
-        f"{before}{esc(cut(plan.summary, 2000))}</p>"
+        f"{summary}</p>{planned}"
     )
 
 
+def _render_block(verdict: Verdict) -> str:
+    remedy = f" {esc(cut(verdict.remedy, 600))}" if verdict.remedy else ""
+    name = esc(cut(verdict.guard, 60))
+    return f"<strong>Blocked by {name}:</strong> {esc(cut(verdict.message, 1200))}{remedy}"
+
+
 def render_guards(plan: Plan) -> str:
-    """What the guards say: those that warn or refuse in full, the others on demand."""
-    return _render_verdicts(plan.verdicts)
+    """What the guards say that do not block it: those that warn in full, the others on demand."""
+    return _render_verdicts([one for one in plan.verdicts if one.outcome != "refuse"])
 
 
 def render_grounds(plan: Plan) -> str:
@@ -111,7 +120,7 @@ def _render_verdicts(verdicts: Sequence[Verdict]) -> str:
     return html
 
 
-_OUTCOMES = {"allow": "passes", "warn": "warns", "refuse": "refuses"}
+_OUTCOMES = {"allow": "passes", "warn": "warns"}
 
 
 def _render_verdict(verdict: Verdict) -> str:
@@ -136,7 +145,7 @@ def _render_steps(steps: Sequence[Step]) -> str:
 
 def name_step(step: Step) -> str:
     """What a step does, in a word or two."""
-    return cut(str(step.arguments.get("operation") or step.kind.replace("_", " ")), 60)
+    return cut(step.title, 60)
 
 
 def _step_row(number: int, step: Step) -> Row:

@@ -9,9 +9,9 @@ from typing import Any
 from explorer.maintenance.documents.leftovers import Leftovers, leftovers_of
 from explorer.maintenance.documents.receipt import Check, FileException, Receipt, StepReceipt
 from explorer.maintenance.documents.step_words import words_of_steps
+from explorer.maintenance.plan.plan import sentence_of
 from widgets.state import Notice
 from widgets.text import (
-    UNKNOWN,
     cut,
     cut_middle,
     esc,
@@ -32,6 +32,9 @@ STATUSES = {
     "failed": ("failed", "An error ended it."),
 }
 """The word for a status, and what it means."""
+
+NOBODY = "nobody named"
+"""Who approved a plan where no name was given."""
 
 EXCEPTIONS_SHOWN = 100
 """Files named in a receipt; the document has up to a thousand."""
@@ -138,7 +141,7 @@ def _facts(receipt: Receipt) -> list[tuple[str, str]]:
     pairs = [
         ("Began", format_time(read_moment(receipt.started_at))),
         ("Took", f"{seconds:,.1f} seconds"),
-        ("Approved by", cut(receipt.approved_by or UNKNOWN, 120)),
+        ("Approved by", cut(receipt.approved_by or NOBODY, 120)),
     ]
     if receipt.reason:
         pairs.append(("Reason", cut(receipt.reason, 2000)))
@@ -249,7 +252,7 @@ def build_receipt_row(receipt: Receipt, title: str) -> Row:
             Cell(text=format_minute(read_moment(receipt.ended_at))),
             Cell(text=cut(title, 40)),
             Cell(text=STATUSES[receipt.status][0], muted=receipt.status != "completed"),
-            Cell(text=cut(receipt.approved_by or UNKNOWN, 40), muted=not receipt.approved_by),
+            Cell(text=cut(receipt.approved_by or NOBODY, 40), muted=not receipt.approved_by),
             Cell(text=cut(receipt.summary, 240)),
         ),
     )
@@ -269,6 +272,6 @@ def build_plan_row(document: Mapping[str, Any], title: str, status: str | None) 
             Cell(text=cut(title, 40)),
             Cell(text=became, muted=status != "completed"),
             Cell(text=format_count(version if isinstance(version, int) else None)),
-            Cell(text=cut(str(document.get("summary", "")), 240)),
+            Cell(text=cut(sentence_of(document), 240)),
         ),
     )

@@ -132,7 +132,7 @@ def render_decision(
         html = render_sentence("This plan was carried out already; a plan is used once.")
         html += render_buttons(("receipt", carried_out.id, "Show its receipt"))
     elif plan.refusals:
-        html = render_sentence("A guard refuses this plan: it cannot be carried out.") + again
+        html = render_sentence("This plan is blocked: it cannot be carried out.") + again
     elif not plan.steps:
         html = render_sentence("There is nothing to do, and nothing to approve.") + again
     elif not desk.maintenance.is_unlocked:

@@ -14,7 +14,7 @@ from widgets.screens.engines.ask import EngineAnswer, read_engines
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import UNKNOWN, cut, esc, format_count, format_time
+from widgets.text import UNKNOWN, cut, esc, format_count, format_many, format_time
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import (
@@ -30,11 +30,13 @@ from widgets.ui.table import Cell, Column, Row, render_table
 FEATURE_COLUMNS = (
     Column(key="name", label="Feature"),
     Column(key="state", label="State"),
-    Column(key="since", label="Since"),
+    Column(key="since", label="Supported since"),
+    Column(key="active_since", label="Active since"),
     Column(key="by", label="By"),
     Column(key="kind", label="Needed by", wide=True),
     Column(key="description", label="What it is", wide=True, wraps=True),
 )
+NOTHING = "\N{EN DASH}"
 LISTED = 200
 """Transactions and domains that are listed."""
 
@@ -197,14 +199,18 @@ def _render_identity(metadata: Metadata | Problem) -> str:
 def _render_features(frame: pa.Table) -> str:
     entries = read_records(frame)
     supported = [entry for entry in entries if entry["supported"]]
-    active = sum(1 for entry in supported if entry["active"] and entry["known"])
+    asked = [entry for entry in entries if not entry["supported"] and entry["note"]]
+    active = sum(1 for entry in supported if entry["active"])
     unknown = sum(1 for entry in supported if not entry["known"])
     lead = f"{len(supported)} supported, {active} of them active."
     if unknown:
         of_them = "one" if unknown == 1 else f"{unknown}"
         lead += f" Of {of_them} this release does not know what it means."
-    rows = [_feature_row(entry) for entry in supported]
-    rest = [entry for entry in entries if not entry["supported"]]
+    if asked:
+        lead += f" {format_many(len(asked), 'more feature')} "
+        lead += f"{'is' if len(asked) == 1 else 'are'} asked for and not supported."
+    rows = [_feature_row(entry) for entry in (*supported, *asked)]
+    rest = [entry for entry in entries if not entry["supported"] and not entry["note"]]
     table = render_table(
         "Supported table features", FEATURE_COLUMNS, rows, empty="The table needs no feature."
     )
@@ -219,18 +225,14 @@ def _render_features(frame: pa.Table) -> str:
 
 
 def _feature_row(entry: Mapping[str, Any]) -> Row:
-    state = "active" if entry["active"] else "supported, not active"
-    if not entry["known"]:
-        state = "unknown to this release"
-    by = [str(entry[key]) for key in ("by_operation", "by_user", "by_engine") if entry.get(key)]
-    place = entry.get("log_file")
-    evidence = f"{place}, line {entry.get('line')}" if place else "not found in a commit"
+    by = _who(entry, "supported")
     described = str(entry["description"] or "")
     return Row(
         cells=(
             Cell(text=cut(str(entry["name"]), 80), title=cut(str(entry["name"]), 300)),
-            Cell(text=state, muted=not entry["active"]),
-            Cell(text=_since(entry), title=evidence),
+            Cell(text=_state(entry), muted=not entry["active"]),
+            _since(entry, "supported", is_so=bool(entry["supported"])),
+            _since(entry, "active", is_so=bool(entry["active"])),
             Cell(
                 text=cut(" \N{MIDDLE DOT} ".join(by), 44) or UNKNOWN,
                 title=cut(", ".join(by), 300),
@@ -242,13 +244,35 @@ def _feature_row(entry: Mapping[str, Any]) -> Row:
     )
 
 
-def _since(entry: Mapping[str, Any]) -> str:
-    version = entry["since_version"]
+def _state(entry: Mapping[str, Any]) -> str:
+    note = f": {entry['note']}" if entry["note"] else ""
+    if not entry["known"]:
+        return "unknown to this release"
+    if not entry["supported"]:
+        return f"not supported{note}"
+    if entry["active"] is None:
+        return f"supported, active or not is unknown{note}"
+    return "active" if entry["active"] else f"supported, not active{note}"
+
+
+def _who(entry: Mapping[str, Any], state: str) -> list[str]:
+    keys = (f"{state}_by_{who}" for who in ("operation", "user", "engine"))
+    return [str(entry[key]) for key in keys if entry.get(key)]
+
+
+def _since(entry: Mapping[str, Any], state: str, *, is_so: bool) -> Cell:
+    """Since when a feature is supported or active; a hover says where that stands."""
+    if not is_so:
+        return Cell(text=NOTHING, muted=True)
+    version, place = entry[f"{state}_since"], entry[f"{state}_log_file"]
     if version is None:
-        return UNKNOWN
-    if entry["since_exact"]:
-        return f"version {format_count(version)}"
-    return f"before version {format_count(version)}, the log is gone"
+        return Cell(text=UNKNOWN, muted=True)
+    evidence = f"{place}, line {entry[f'{state}_line']}" if place else "not found in a commit"
+    by = ", ".join(_who(entry, state))
+    text = f"version {format_count(version)}"
+    if not entry[f"{state}_since_exact"]:
+        text = f"before {text}, the log is gone"
+    return Cell(text=text, title=cut(f"{evidence}: {by}" if by else evidence, 400))
 
 
 def _render_properties(metadata: Metadata | Problem) -> str:

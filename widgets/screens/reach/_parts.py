@@ -70,12 +70,14 @@ FOREIGN_COLUMNS = (
     Column(key="kind", label="Kind"),
     Column(key="bytes", label="Size", align="right"),
     Column(key="vacuum", label="Vacuum"),
+    Column(key="reference", label="In Delta Spark"),
     Column(key="reason", label="Why", wraps=True, wide=True),
 )
 
 _TONES = {
     "promised": "good", "readable": "good", "unprotected": "risk",
     "readable, unprotected": "risk", "not read yet": "none", "not enabled": "none",
+    "refused": "none",
 }  # fmt: skip
 
 
@@ -178,16 +180,18 @@ def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
 _LEGEND = (
     '<p class="dx-legend"><i class="dx-tone-good"></i>can be read<i class="dx-tone-risk"></i>'
     'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone'
-    '<i class="dx-tone-none"></i>not enabled or not known<i class="dx-tone-window"></i>'
-    "retention window</p>"
+    '<i class="dx-tone-none"></i>not enabled, not supported or not known'
+    '<i class="dx-tone-window"></i>retention window</p>'
 )
 
 
 def _render_line(label: str, stretches: Sequence[Stretch], mark: float | None) -> str:
+    # what is gone is seen, however short it was: it lies above its neighbours
+    drawn = sorted(stretches, key=lambda stretch: stretch.tone == "gone")
     parts = "".join(
         f'<i class="dx-tone-{stretch.tone}" title="{esc(stretch.title)}" '
         f'style="left:{stretch.start:.3%};width:{max(stretch.end - stretch.start, 0.002):.3%}"></i>'
-        for stretch in stretches
+        for stretch in drawn
     )
     line = "" if mark is None else f'<b style="left:{mark:.3%}"></b>'
     return f'<span>{esc(label)}</span><div class="dx-line">{parts}{line}</div>'
@@ -204,7 +208,7 @@ def until_text(state: str, until: datetime | None) -> str:
     """Until when a version stays readable at least."""
     if "unprotected" in state:
         return "the next vacuum"
-    if "gone" in state or state == "not enabled":
+    if "gone" in state or state in {"not enabled", "refused"}:
         return DASH
     return "no end" if until is None else format_minute(until)
 
@@ -239,11 +243,23 @@ def build_window_row(row: Mapping[str, Any]) -> Row:
     )
 
 
-_SPARK = {True: "refuses", False: "travels", None: DASH}
+_SPARK = {True: "refused", False: "readable", None: DASH}
+_NOT_FOR_SPARK = (
+    " Delta Spark 4.1 and newer refuses to travel there, because of "
+    "delta.deletedFileRetentionDuration."
+)
+
+
+def _spark_refuses(row: Mapping[str, Any]) -> bool | None:
+    """Whether the retention alone keeps Delta Spark from a version; None where nobody knows, or
+    where nothing is left to be read."""
+    refuses: bool | None = None if tone_of(row["travel"]) == "gone" else row["spark_refuses"]
+    return refuses
 
 
 def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
     """One version; a click selects it."""
+    refuses = _spark_refuses(row)
     return Row(
         action="version",
         value=str(row["version"]),
@@ -256,7 +272,7 @@ def build_version_row(row: Mapping[str, Any], selected: int | None) -> Row:
             Cell(text=until_text(row["travel"], row["travel_until"])),
             Cell(text=row["feed"], tone=tone_of(row["feed"])),
             Cell(text=until_text(row["feed"], row["feed_until"])),
-            Cell(text=_SPARK[row["spark_refuses"]], muted=not row["spark_refuses"]),
+            Cell(text=_SPARK[refuses], muted=not refuses),
         ),
     )  # fmt: skip
 
@@ -266,7 +282,7 @@ def selected_sentence(row: Mapping[str, Any]) -> str:
     until = until_text(row["travel"], row["travel_until"])
     stays = "" if until == DASH else f", at least until {until}"
     stays = ", without end" if until == "no end" else stays
-    refuses = " Delta Spark 4.1 and newer refuses to travel there." if row["spark_refuses"] else ""
+    refuses = _NOT_FOR_SPARK if _spark_refuses(row) else ""
     number = format_count(row["version"])
     return f"Version {number}: {row['travel']}{stays}; its change feed: {row['feed']}.{refuses}"
 
@@ -298,8 +314,8 @@ def reason_facts(found: Any) -> list[tuple[str, str]]:
         ("Size", format_bytes(found.size)),
         ("Modified", format_time(found.modified)),
         ("Versions that need it", versions or "none"),
-        ("Vacuum may delete it from", _from(found.deletable_from)),
-        ("The reference would from", _from(found.reference_from)),
+        ("Deletable from", _from(found.deletable_from)),
+        ("In Delta Spark from", _from(found.reference_from)),
     ]
 
 
@@ -319,12 +335,22 @@ def build_size_row(row: Mapping[str, Any], total: int) -> Row:
     )
 
 
+_LEAVES = "leaves it"
+
+
+def _fate(since: datetime | None, *, deletes: bool | None) -> str:
+    if deletes:
+        return "deletes it now"
+    if deletes is None:
+        return DASH  # nobody can tell
+    return _LEAVES if since is None else f"from {format_minute(since)}"
+
+
 def build_foreign_row(row: Mapping[str, Any]) -> Row:
     """A file that no version knows; a click asks why it is here."""
-    path, when = str(row["path"]), row["deletable_from"]
-    goes = "deletes it now" if row["vacuum_deletes"] else "leaves it"
-    if not row["vacuum_deletes"] and when is not None:
-        goes = f"from {format_minute(when)}"
+    path = str(row["path"])
+    goes = _fate(row["deletable_from"], deletes=row["vacuum_deletes"])
+    theirs = _fate(row["reference_from"], deletes=row["reference_deletes"])
     return Row(
         action="file",
         value=path,
@@ -332,7 +358,8 @@ def build_foreign_row(row: Mapping[str, Any]) -> Row:
             Cell(text=cut_middle(path, 52), title=cut(path, 1000)),
             Cell(text=str(row["kind"])),
             Cell(text=format_bytes(row["bytes"]), muted=row["bytes"] is None),
-            Cell(text=goes, muted=goes == "leaves it"),
+            Cell(text=goes, muted=goes == _LEAVES),
+            Cell(text=theirs, muted=theirs in {_LEAVES, DASH}),
             Cell(text=cut(str(row["reason"]), 200)),
         ),
     )

@@ -119,15 +119,16 @@ class ReachView:
             row = read_records(found.versions.slice(selected, 1))[0]
             chosen = f'<p class="dx-muted">{esc(selected_sentence(row))}</p>'
         windows = [build_window_row(row) for row in read_records(found.windows)]
-        listed = "" if found.has_listed else _OFFER
         outside = ""
         if found.files_outside:
             outside = (
                 f'<p class="dx-muted">{found.files_outside:,} actions name files outside of the '
                 "table's folder: nobody looked there.</p>"
             )
-        flags = ["--files"] if found.has_listed else []
-        call = "look.reach_by_files(table)" if found.has_listed else "look.reach_by_log(table)"
+        with_files = found.has_listed or found.problem is not None
+        listed = "" if with_files else _OFFER
+        flags = ["--files"] if with_files else []
+        call = "look.reach_by_files(table)" if with_files else "look.reach_by_log(table)"
         ways = {
             "a command": command_line("reach", service.uri, flags),
             "Python": python_line(service.uri, f"import explorer.inspect as look\n{call}.sentence"),

@@ -159,8 +159,15 @@ def scan_sentence(plan: Any) -> str:
     )
     verb = "has" if plan.num_kept == 1 else "have"
     if not plan.num_skipped:
-        return f"All {files} files have to be read: the statistics rule none out."
-    return f"{kept} of {files} files {verb} to be read, {size}; the others hold no such row."
+        text = f"All {files} files have to be read: the statistics rule none out."
+    else:
+        text = f"{kept} of {files} files {verb} to be read, {size}; the others hold no such row."
+    if more := plan.num_reference_skips:
+        text += (
+            f" Delta Spark would skip {format_count(more)} of them: it takes bounds as they are, "
+            "although NaN may be left out of them and texts may be cut."
+        )
+    return text
 
 
 def build_reason_row(entry: Mapping[str, Any]) -> Row:

@@ -106,7 +106,9 @@ def plan_scan(
             f"Partition values leave {left:,} of {format_many(files, 'file')}; "
             "statistics may rule out more."
         )
-    return explorer.plan_scan(snapshot, predicate, evaluate=evaluate_on_partitions, **hooks)
+    plan = explorer.plan_scan(snapshot, predicate, evaluate=evaluate_on_partitions, **hooks)
+    _ = plan.num_reference_skips  # worked out here, where it keeps nobody waiting
+    return plan
 
 
 class _Hooks(TypedDict):

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from explorer.inspect.commits.commit_summary import CommitSummary, parse_summary
+from explorer.inspect.commits._commit_summary import CommitSummary, parse_summary
 from tests.tables import Action, add, remove, vector
 
 NAME = "00000000000000000007.json"

@@ -7,11 +7,11 @@ import pytest
 from explorer.inspect.engine_support._cells import (
     Evidence,
     Verdict,
-    parse_condition,
     parse_evidence,
     parse_reading,
     parse_runtimes,
     parse_writing,
+    parse_writing_condition,
     release_number,
     weakest,
 )
@@ -92,7 +92,7 @@ def test_runtimes_are_read_for_both_directions(
 def test_a_condition_that_nobody_can_evaluate_stays_one(
     text: str, verdict: Verdict, in_use_only: bool
 ) -> None:
-    found = parse_condition(text)
+    found = parse_writing_condition(text)
     assert (found.verdict, found.in_use_only, found.text) == (verdict, in_use_only, text)
 
 

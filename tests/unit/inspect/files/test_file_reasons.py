@@ -15,13 +15,13 @@ import explorer.inspect as look
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.maintenance import plan_vacuum
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.demo_story import LATELY, copy_demo
 from tests.sampling import sample
 from tests.tables import FEATURE_PROTOCOL, add, metadata, remove, vector
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, planned, start, vacuum
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 PLACE = "ab^-aqEH.-t@S}K{vb[*k^"
 VECTOR_FILE = parse_relative_place(PLACE)
 
@@ -54,6 +54,35 @@ def test_live_file_names_the_version_and_line_that_added_it(lake: Lake) -> None:
     (line,) = found.evidence.to_pylist()
     assert (line["version"], line["action"], line["line"]) == (1, "add", 1)
     assert "00000000000000000001.json, line 1" in found.sentence
+
+
+def test_revived_file_is_there_since_its_revival(lake: Lake) -> None:
+    start(lake, lake.add("a"), lake.add("b"))
+    lake.commit(1, [lake.remove("a", age_days=9)], age_days=9)
+    lake.commit(2, [lake.add("a", age_days=9)], age_days=8)
+    lake.commit(3, [lake.add("c")], age_days=7)
+    found = why(lake, "a")
+    assert "since version 2 (00000000000000000002.json, line 1);" in found.sentence
+    assert found.versions == ((0, 0), (2, 3))
+
+
+def test_file_that_a_checkpoint_revives_is_there_since_the_checkpoint(lake: Lake) -> None:
+    start(lake, lake.add("a"), lake.add("b"))
+    lake.commit(1, [lake.remove("a", age_days=9)], age_days=9)
+    lake.commit(2, [lake.add("c")], age_days=8)
+    files = [add("a"), add("b"), add("c")]
+    lake.log.checkpoint(2, [FEATURE_PROTOCOL, metadata(), *files])
+    lake.commit(3, [lake.add("d")], age_days=7)
+    found = why(lake, "a")
+    assert (
+        "since version 2, whose checkpoint has it: version 1 removed it "
+        "(00000000000000000001.json, line 1), and no commit that is left adds it again"
+    ) in found.sentence
+    assert found.versions == ((0, 0), (2, 3))
+    # one that came before the commits that are left is no revival
+    (lake.root / "_delta_log" / f"{0:020}.json").unlink()
+    assert "added before version 1, whose log is gone" in why(lake, "b").sentence
+    assert "since version 2, whose checkpoint has it" in why(lake, "a").sentence
 
 
 def test_removed_file_stays_until_its_retention_has_passed_and_no_longer(lake: Lake) -> None:
@@ -149,7 +178,7 @@ def test_orphan_and_foreign_files_are_told_apart(lake: Lake) -> None:
     }
     assert millis(why(lake, "new.parquet").deletable_from) == ms_ago(1) + 7 * DAY_MS
     assert why(lake, "notes.txt").deletable_from is None
-    assert "the reference's deletes it" in why(lake, "notes.txt").sentence
+    assert "Delta Spark's deletes it" in why(lake, "notes.txt").sentence
     assert why(lake, "_temporary/x.parquet").reference_from is None
 
 
@@ -161,7 +190,7 @@ def test_file_of_a_table_below_this_one_is_foreign(lake: Lake) -> None:
     found = why(lake, "sub/day=1/part.parquet")
     assert found.kind == "foreign"
     assert "a table of its own" in found.sentence
-    assert "the reference's deletes it" in found.sentence
+    assert "Delta Spark's deletes it" in found.sentence
     assert why(lake, "beside/part.parquet").kind == "orphaned file"
 
 
@@ -213,6 +242,10 @@ def test_log_files_say_what_needs_them_and_until_when(lake: Lake) -> None:
     newest = why(lake, "_delta_log/00000000000000000001.checkpoint.parquet")
     assert newest.deletable_from is None
     assert why(lake, "_delta_log/readme.txt").kind == "foreign to the log"
+    lake.log.write("12.json", "{}")
+    short = why(lake, "_delta_log/12.json")
+    assert short.kind == "foreign to the log"
+    assert short.sentence.endswith("delta-spark takes it for a commit of version 12.")
     assert why(lake, "_delta_log/nothing").kind == "unknown"
     never = {"delta.enableExpiredLogCleanup": "false"}
     lake.commit(3, [metadata(configuration=never)], age_days=0)
@@ -250,7 +283,7 @@ def test_every_answer_agrees_with_the_plan_of_a_vacuum(tmp_path: Path) -> None:
     deleted = planned(plan_vacuum(table, clock=lambda: now_ms, state_dir=tmp_path / "state"))
     assert deleted
     for name in sample(files_below(tmp_path / "demo"), 4, "files of the demo"):
-        found = look.why_here(table, name, now=render_time(now_ms))
+        found = look.why_here(table, name, now=utc_time(now_ms))
         goes = found.deletable_from is not None and found.deletable_from <= now
         assert goes == (name in deleted), (name, found.sentence)
 
@@ -294,5 +327,8 @@ def test_refused_table_says_why_it_is_refused(lake: Lake) -> None:
 def test_removal_without_a_time_keeps_nothing(lake: Lake) -> None:
     start(lake, lake.add("a"))
     lake.commit(1, [remove("a", deletionTimestamp=None)], age_days=1)
-    assert why(lake, "a").kind == "removed data file, past retention"
+    reason = why(lake, "a")
+    assert reason.kind == "removed data file, past retention"
+    assert "no line says when" in reason.sentence
+    assert "1970" not in reason.sentence
     assert list(planned(vacuum(lake))) == ["a"]

@@ -35,6 +35,7 @@ def test_every_kind_of_file_is_named(folder: LogFolder) -> None:
         "00000000000000000003.00000000000000000005.compacted.json",
         "_staged_commits/00000000000000000007.11111111-1111-4111-8111-111111111111.json",
         "notes.txt",
+        "12.json",
     ):
         folder.write(name, "x")
     kinds = kinds_of(folder)
@@ -45,6 +46,8 @@ def test_every_kind_of_file_is_named(folder: LogFolder) -> None:
     assert compaction == ("compaction", 3, "versions 3 to 5")
     assert kinds["_last_checkpoint"] == ("last_checkpoint", None, "points to version 0")
     assert kinds["notes.txt"] == ("foreign", None, "not part of the log")
+    note = "not part of the log without twenty digits; to delta-spark a commit of version 12"
+    assert kinds["12.json"] == ("foreign", None, note)
     found = sorted(kind for kind, _, _ in kinds.values())
     assert found.count("v2 checkpoint") == 1
     assert found.count("sidecar") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from explorer.pipeline.column_profile._log import profile_by_statistics
 from explorer.pipeline.column_profile.facts import ProfileRequest
 from explorer.scan.statistics.live_files import parsed_statistics
 from explorer.storage.local import LocalStore
+from tests.demo_story import LATELY, copy_demo
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, LogFolder, add, metadata, vector
+from widgets.screens.statistics._parts import build_coverage_row
 
 TABLE = "spark44-multi-part-checkpoint-struct-stats"
 
@@ -65,6 +68,42 @@ def test_coverage_ranges_and_nulls_by_column(folder: LogFolder) -> None:
     assert [problem.problem for problem in report.problems] == [
         "The statistics of 'bad' cannot be read."
     ]
+
+
+def test_coverage_is_that_of_bounds_on_page_command_line_and_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Files that count nulls and have no bounds skip next to nothing."""
+    folder = LogFolder(tmp_path / "table")
+    bounds = '"minValues":{"id":5},"maxValues":{"id":5},'
+    texts = [f'{{"numRecords":1,{more}"nullCount":{{"id":0}}}}' for more in (bounds, "", "")]
+    files = [add(name, stats=text) for name, text in zip("abc", texts, strict=True)]
+    folder.commit(0, [PROTOCOL, metadata(), *files])
+    assert told(folder.root, "id", capsys) == ["1 of 3"] * 3
+
+
+def test_coverage_of_the_demo_is_one_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy_demo(tmp_path / "demo", LATELY)
+    on_page, in_shell, in_json = told(tmp_path / "demo", "gift_note", capsys)
+    assert on_page == in_shell == in_json
+    files = explorer.open_table(tmp_path / "demo").snapshot().num_files
+    assert not on_page.startswith(f"{files:,} of")  # the files of notes that are all null
+
+
+def told(root: Path, column: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The coverage of a column: on the page, on the command line, in JSON."""
+    report = column_statistics(explorer.open_table(root).snapshot(), [column])
+    (entry,) = report.columns.to_pylist()
+    on_page = build_coverage_row(entry, "").cells[2].text
+    assert run(["stats", str(root), "--column", column]) == 0
+    (line,) = (text for text in capsys.readouterr().out.splitlines() if text.startswith(column))
+    in_shell = re.search(r"[\d,]+ of [\d,]+", line)
+    assert in_shell is not None
+    assert run(["stats", str(root), "--column", column, "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    return [on_page, in_shell[0], f"{row['files_with_bounds']:,} of {row['num_files']:,}"]
 
 
 def test_what_no_file_says_is_unknown(tmp_path: Path) -> None:

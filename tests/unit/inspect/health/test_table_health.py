@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
+import re
+from bisect import bisect_left, bisect_right
+from itertools import compress, pairwise, product
+from operator import ge, gt
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import explorer
 import explorer.inspect as look
 from explorer import maintenance
 from explorer.errors import CancelledError
+from explorer.inspect.health._clock_rules import _misplaced, _named
 from explorer.maintenance import plan_repair
 from explorer.progress import Cancel, Progress
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, Action, add, metadata, vector
 from tests.unit.maintenance.lake import NOW_MS, Lake, ms_ago, start
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 PLACE = "ab^-aqEH.-t@S}K{vb[*k^"
 ALL: list[Action] = [FEATURE_PROTOCOL, metadata(), add("a")]
 
@@ -155,7 +161,7 @@ def test_checksum_that_disagrees_is_found(lake: Lake) -> None:
     assert row["evidence"] == f"{1:020}.crc"
     assert "It claims 3 files; the log holds 2." in row["reason"]
     lake.log.write(f"{7:020}.crc", right)
-    assert "checksum without a version" in findings(lake)
+    assert findings(lake)["newer versions are gone"]["evidence"] == f"{7:020}.crc"
 
 
 def test_foreign_files_in_the_log_are_listed(lake: Lake) -> None:
@@ -163,6 +169,30 @@ def test_foreign_files_in_the_log_are_listed(lake: Lake) -> None:
     lake.log.write("00000000000000000001.json.tmp", "x")
     row = findings(lake)["foreign files in the log"]
     assert (row["severity"], row["evidence"]) == ("note", "00000000000000000001.json.tmp")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("12.json", "a commit of version 12"),
+        ("000000000000000000012.json", "a commit of version 12"),
+        ("1.checkpoint.parquet", "a checkpoint of version 1"),
+        ("1.crc", "a checksum of version 1"),
+        ("0.1.compacted.json", "a compaction of version 0"),
+    ],
+)
+def test_log_file_with_a_number_of_another_length_is_a_warning(
+    lake: Lake, name: str, what: str
+) -> None:
+    versions(lake, 2)
+    lake.log.write(name, "{}")
+    lake.log.write("notes.json", "x")
+    rows = findings(lake)
+    row = rows["log files with a number of another length"]
+    assert (row["severity"], row["evidence"]) == ("warning", name)
+    assert row["problem"].endswith(f"twenty digits: {name} ({what}).")
+    assert "delta-spark takes any number of digits" in row["reason"]
+    assert rows["foreign files in the log"]["problem"].endswith("not part of the log: notes.json.")
 
 
 def test_files_that_no_writer_finished_are_told_from_foreign_ones(lake: Lake) -> None:
@@ -194,14 +224,94 @@ def test_clock_that_goes_back_runs_ahead_or_was_copied(lake: Lake) -> None:
     assert set(findings(lake)) == {"time in the future"}
 
 
+@pytest.mark.parametrize(
+    ("ages", "odd"),
+    [
+        ({1: 50}, [1]),
+        ({2: 30, 4: 31, 7: 32}, [2, 4, 7]),  # set back, one here and one there
+        ({4: 30, 5: 29, 6: 28}, [4, 5, 6]),  # set back together
+        ({3: 1}, [3]),  # set on: not those after it
+        ({8: 31, 9: 30}, [8, 9]),  # set back together, at the end
+        ({0: 1}, [0]),
+    ],
+)
+def test_each_commit_out_of_order_is_named(
+    lake: Lake, ages: dict[int, float], odd: list[int]
+) -> None:
+    start(lake, lake.add("a"))
+    for version in range(1, 10):
+        lake.commit(version, [add(f"f{version}")], age_days=20 - version)
+    for version, age in ages.items():
+        lake.log.time(version, ms_ago(age))
+    problem = findings(lake)["times go back"]["problem"]
+    named = [int(number) for number in re.findall(r"version (\d+) is of", problem)]
+    assert named == odd
+    verb = "1 commit is" if len(odd) == 1 else f"{len(odd)} commits are"
+    assert problem.startswith(f"{verb} out of order in time: ")
+
+
+@given(st.lists(st.integers(0, 5), max_size=7))
+def test_commits_out_of_order_are_the_fewest_and_each_stands_beside_one_that_shows_it(
+    times: list[int],
+) -> None:
+    pairs = list(enumerate(times))
+    for find, compare in ((bisect_right, gt), (bisect_left, ge)):
+        odd = _misplaced(times, find)
+        kept = [time for at, time in enumerate(times) if at not in odd]
+        assert not any(compare(one, other) for one, other in pairwise(kept))
+        fits = (
+            sum(some)
+            for some in product((0, 1), repeat=len(times))
+            if not any(compare(one, other) for one, other in pairwise(compress(times, some)))
+        )
+        assert len(kept) == max(fits)
+        if odd:
+            assert _named(pairs, odd, "odd", compare).startswith(f"{len(odd)} commit")
+
+
+def test_both_times_of_a_commit_out_of_order_are_said(lake: Lake) -> None:
+    versions(lake, 3)
+    lake.log.time(1, NOW_MS - 50 * 86_400_000)
+    problem = findings(lake)["times go back"]["problem"]
+    assert problem.endswith(
+        "version 1 is of 2026-04-08 20:26:40 UTC, version 0 of 2026-04-18 20:26:40 UTC."
+    )
+
+
 def test_copied_log_is_told_apart_from_one_with_its_own_times(lake: Lake) -> None:
     start(lake, {"commitInfo": {"timestamp": ms_ago(40)}}, lake.add("a"))
     lake.commit(1, [{"commitInfo": {"timestamp": ms_ago(20)}}, add("b")], age_days=20)
     assert findings(lake) == {}
     for version in (0, 1):
         lake.log.time(version, ms_ago(2) + version)
-    row = findings(lake)["times of a copy"]
-    assert (row["severity"], row["repair"]) == ("warning", None)
+    found = look.log_health(lake.table, now=NOW)
+    (row,) = found.findings.to_pylist()
+    assert (row["finding"], row["severity"], row["repair"]) == ("times of a copy", "note", None)
+    assert found.sentence.startswith("The log is sound; 1 thing worth knowing.")
+
+
+def test_copied_log_is_one_note_whatever_the_order_of_its_files(lake: Lake) -> None:
+    def info(days: float) -> Action:
+        return {"commitInfo": {"timestamp": ms_ago(days)}}
+
+    start(lake, info(40), lake.add("a"))
+    for version in range(1, 7):
+        lake.commit(version, [info(40 - version), add(f"f{version}")], age_days=2)
+        lake.log.time(version, ms_ago(2) - version * 7 % 5 * 1_000)
+    lake.log.time(0, ms_ago(2))
+    assert [*findings(lake)] == ["times of a copy"]
+    # the table goes on after it was copied: its own times are right, the others as before
+    for version in range(7, 28):
+        days = 1 - version / 100
+        lake.commit(version, [info(days), add(f"f{version}")], age_days=days)
+    assert [*findings(lake)] == ["times of a copy"]
+    lake.log.time(20, ms_ago(0.99))
+    rows = findings(lake)
+    assert {name: row["severity"] for name, row in rows.items()} == {
+        "times go back": "warning",
+        "times of a copy": "note",
+    }
+    assert "version 20 is of" in rows["times go back"]["problem"]
 
 
 def test_in_commit_timestamps_are_there_and_grow(lake: Lake) -> None:
@@ -225,6 +335,17 @@ def test_in_commit_timestamps_are_there_and_grow(lake: Lake) -> None:
     assert findings(lake)["in-commit timestamps go back"]["evidence"] == f"{2:020}.json"
     lake.commit(2, [add("c")], age_days=8)
     assert findings(lake)["no in-commit timestamp"]["severity"] == "error"
+    for version in range(3, 12):
+        lake.commit(version, [info(8 - version / 10), add(f"f{version}")], age_days=7)
+    lake.commit(4, [add("none")], age_days=7)
+    for version in (6, 8):
+        lake.commit(version, [info(8.5), add(f"f{version}")], age_days=7)
+    lake.commit(10, [info(8 - 9 / 10), add("same")], age_days=7)  # as late as the one before
+    rows = findings(lake)
+    assert rows["no in-commit timestamp"]["problem"].startswith("Versions 2, 4 carry no")
+    problem = rows["in-commit timestamps go back"]["problem"]
+    assert problem.startswith("3 commits are out of order by their in-commit timestamps: ")
+    assert re.findall(r"version (\d+) is of", problem) == ["6", "8", "10"]
 
 
 def test_transaction_that_was_committed_twice_is_found(lake: Lake) -> None:
@@ -233,7 +354,15 @@ def test_transaction_that_was_committed_twice_is_found(lake: Lake) -> None:
     assert findings(lake) == {}
     lake.commit(2, [{"commitInfo": {"txnId": "two"}}, add("c")], age_days=2)
     row = findings(lake)["transaction committed twice"]
-    assert row["problem"].startswith("Versions 1 and 2")
+    assert row["problem"] == "Versions 1 and 2 were made by one transaction."
+    for version in (3, 4):
+        info = {"commitInfo": {"txnId": "three"}}
+        lake.commit(version, [info, add(f"f{version}")], age_days=2 - version / 10)
+    row = findings(lake)["transaction committed twice"]
+    assert row["problem"] == (
+        "Versions 1 and 2; versions 3 and 4 were made by one transaction each."
+    )
+    assert (row["evidence"], row["repair"]) == (f"{2:020}.json", "restore --version 1")
 
 
 def test_expired_log_files_are_counted_as_the_cleanup_counts_them(lake: Lake) -> None:
@@ -244,6 +373,13 @@ def test_expired_log_files_are_counted_as_the_cleanup_counts_them(lake: Lake) ->
     lake.log.hint(3)
     lake.log.time(3, ms_ago(45))
     row = findings(lake)["expired log files"]
+    assert row["reason"].startswith("No writer has removed them")
+    for version in (3, 4):
+        told = {"commitInfo": {"engineInfo": "Kinesis-Flink/1.2"}}
+        age = {3: 45, 4: 40}[version]
+        lake.commit(version, [told, add(f"f{version}")], age_days=age)
+    row = findings(lake)["expired log files"]
+    assert row["reason"].startswith("The newest commits were made by Kinesis-Flink/1.2, and")
     plan = maintenance.plan_log_cleanup(lake.table, clock=lake.clock)
     assert row["problem"].startswith(f"{plan.effect['num_files']} files of the log")
     assert row["repair"] == "clean-log"
@@ -275,6 +411,40 @@ def test_missing_files_are_found_by_a_listing_alone(lake: Lake) -> None:
     assert sorted(set(plan.files.column("path").to_pylist())) == ["a", "b"]
 
 
+def test_rows_hidden_by_a_vector_are_not_lost_with_their_file(lake: Lake) -> None:
+    stats, place = '{"numRecords":55}', parse_relative_place(PLACE)
+    lake.file(place, size=4_000)
+    hiding: dict[str, Any] = {
+        "stats": stats,
+        "deletionVector": vector(PLACE, cardinality=5, sizeInBytes=38),
+    }
+    start(lake, lake.add("a", size=9_000, **hiding), lake.add("b", size=9_000, **hiding))
+    (lake.root / "a").unlink()
+    found = look.files_health(lake.table, now=NOW)
+    assert found.findings.column("problem").to_pylist() == [
+        "1 live data file is gone: 50 rows cannot be read."
+    ]
+    lake.file("a")
+    (lake.root / place).unlink()
+    found = look.files_health(lake.table, now=NOW)
+    assert found.findings.column("problem").to_pylist() == [
+        "The deletion vectors of 2 live data files are gone: 100 rows cannot be read."
+    ]
+    assert found.missing is not None
+    counted = [(row["num_rows"], row["bytes"]) for row in found.missing.to_pylist()]
+    assert counted == [(50, 38), (50, 38)]  # of the vector, not of the file that it belongs to
+
+
+def test_rows_are_unknown_where_a_vector_hides_what_cannot_be(lake: Lake) -> None:
+    odd = vector(PLACE, cardinality=70)
+    start(lake, lake.add("a", stats='{"numRecords":55}', deletionVector=odd))
+    lake.file(parse_relative_place(PLACE))
+    (lake.root / "a").unlink()
+    found = look.files_health(lake.table, now=NOW)
+    problems = found.findings.column("problem").to_pylist()
+    assert "1 live data file is gone: an unknown number of rows cannot be read." in problems
+
+
 @pytest.mark.parametrize("form", ["classic", "v2-parquet"])
 def test_missing_files_of_a_checkpoint_are_told_with_their_rows(lake: Lake, form: Any) -> None:
     def counted(number: int) -> Action:
@@ -288,7 +458,7 @@ def test_missing_files_of_a_checkpoint_are_told_with_their_rows(lake: Lake, form
         (lake.root / name).unlink()
     found = look.files_health(lake.table, now=NOW).missing
     assert found is not None
-    rows = [(row["path"], row["file"], row["num_records"]) for row in found.to_pylist()]
+    rows = [(row["path"], row["file"], row["num_rows"]) for row in found.to_pylist()]
     assert rows == [("f%202", "f 2", 2), ("f%206", "f 6", 6), ("late", "late", 50)]
 
 
@@ -318,13 +488,19 @@ def test_table_without_any_commit_answers_with_an_error_of_its_own(lake: Lake) -
     assert found.sentence.startswith("This table's log is empty.")
 
 
-def test_refused_table_is_a_note_and_its_log_is_judged_all_the_same(lake: Lake) -> None:
-    names = {"readerFeatures": ["cloudy"], "writerFeatures": ["cloudy"]}
+@pytest.mark.parametrize(
+    ("feature", "severity"),
+    [("cloudy", "error"), ("adaptiveMetadata", "error"), ("catalogManaged", "note")],
+)
+def test_unknown_reader_feature_is_an_error_and_the_log_is_judged_all_the_same(
+    lake: Lake, feature: str, severity: str
+) -> None:
+    names = {"readerFeatures": [feature], "writerFeatures": [feature, "inCommitTimestamp"]}
     body = {"minReaderVersion": 3, "minWriterVersion": 7} | names
     lake.commit(0, [{"protocol": body}, metadata(), lake.add("a")], age_days=4)
     lake.log.write("readme.txt", "x")
     rows = findings(lake)
-    assert rows["refused table"]["severity"] == "note"
+    assert rows["refused table"]["severity"] == severity
     assert "foreign files in the log" in rows
 
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import explorer
 import explorer.inspect as look
 from explorer.errors import InvalidArgumentError
-from explorer.inspect.layout.overlap import depths_of
+from explorer.inspect.layout.overlap import Depths, depths_of
 from explorer.inspect.layout.sizes import partition_numbers
 from tests.demo_story import LATELY, copy_demo
-from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata
+from tests.tables import FEATURE_PROTOCOL, Action, LogFolder, add, metadata, remove
 
 MB = 2**20
 
@@ -141,6 +141,18 @@ def test_files_of_other_partitions_do_not_overlap(folder: LogFolder) -> None:
     assert (found["mean_depth"], found["files_alone"]) == (1.0, 2)
 
 
+def test_overlap_has_the_files_of_the_partition_for_a_measure(folder: LogFolder) -> None:
+    files = [
+        add(f"{part}{at}", partitionValues={"part": part}, stats=bounds(0, 100))
+        for part, count in (("a", 3), ("b", 1))
+        for at in range(count)
+    ]
+    found = depth(table_of(folder, files, partitionColumns=["part"]))
+    # three files see three, one sees one
+    assert found["mean_depth"] == found["mean_partition_files"] == 10 / 4
+    assert (found["max_depth"], found["files_alone"]) == (3, 1)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(*[st.sampled_from(["a", "b", "", None, "c"])] * 3), max_size=40),
@@ -196,10 +208,15 @@ def test_depth_is_what_counting_file_by_file_finds(files: list[tuple[int, int, i
         for part, low, high in spans
     )
     partitions = np.asarray([part for part, _, _ in spans], np.int64)
-    num, without, mean, most, lonely = depths_of(facts, "id", partitions)
-    assert (num, without, most, lonely) == (len(spans), 0, max(counts), alone)
-    assert mean is not None
-    assert math.isclose(mean, sum(counts) / len(counts))
+    found = depths_of(facts, "id", partitions)
+    assert (found.num_files, found.files_without_bounds) == (len(spans), 0)
+    assert (found.max_depth, found.files_alone) == (max(counts), alone)
+    assert found.mean_depth is not None
+    assert found.mean_partition_files is not None
+    assert math.isclose(found.mean_depth, sum(counts) / len(counts))
+    together = [sum(part == other for other, *_ in spans) for part, *_ in spans]
+    assert math.isclose(found.mean_partition_files, sum(together) / len(together))
+    assert found.mean_depth <= found.mean_partition_files * (1 + 1e-12)
 
 
 _TEXTS = st.one_of(
@@ -223,7 +240,7 @@ def test_texts_and_numbers_overlap_as_their_places_in_order_do(
     partitions = np.asarray([part for part, *_ in files], np.int64)
     spans = [sorted(texts.index(end) for end in ends) for _, *ends in files]
 
-    def found(values: list[Any]) -> tuple[Any, ...]:
+    def found(values: list[Any]) -> Depths:
         lows, highs = ([values[span[side]] for span in spans] for side in (0, 1))
         facts = pa.table({"path": [""] * len(spans), "min.id": lows, "max.id": highs})
         return depths_of(facts, "id", partitions)
@@ -269,3 +286,78 @@ def test_each_optimize_is_told_with_what_it_took_and_made(tmp_path: Path) -> Non
 def test_table_that_was_never_optimized_has_no_rows(folder: LogFolder) -> None:
     table_of(folder, [{"commitInfo": {"operation": "WRITE"}}, add("a")])
     assert look.optimize_effects(explorer.open_table(folder.root)).num_rows == 0
+
+
+def optimized(folder: LogFolder, before: int, after: int, **info: Any) -> None:
+    """Version 0 with so many small files, version 1 an OPTIMIZE that makes others of them."""
+    old = [add(f"o{at}", size=100) for at in range(before)]
+    folder.commit(0, [FEATURE_PROTOCOL, metadata(), *old])
+    gone = [remove(f"o{at}", size=100, dataChange=False) for at in range(before)]
+    new = [add(f"n{at}", size=2_000 // after, dataChange=False) for at in range(after)]
+    folder.commit(1, [{"commitInfo": {"operation": "OPTIMIZE", **info}}, *new, *gone])
+
+
+def verdicts(folder: LogFolder) -> list[str | None]:
+    rows = look.optimize_effects(explorer.open_table(folder.root)).to_pylist()
+    return [row["verdict"] for row in rows]
+
+
+WRITE: Action = {"commitInfo": {"operation": "WRITE"}}
+
+
+def test_optimize_after_which_no_file_count_fell_gets_that_verdict(folder: LogFolder) -> None:
+    optimized(folder, 20, 20)
+    assert verdicts(folder) == ["no fewer files"]
+
+
+def test_what_else_an_optimize_did_is_said_where_no_file_count_fell(folder: LogFolder) -> None:
+    optimized(
+        folder, 20, 20,
+        operationParameters={"predicate": "[]", "zOrderBy": '["day","id"]'},
+        operationMetrics={"numDeletionVectorsRemoved": "3"},
+    )  # fmt: skip
+    assert verdicts(folder) == [
+        "no fewer files, 3 deletion vectors removed, rows ordered by day, id"
+    ]
+
+
+def test_optimize_that_appends_undid_gets_that_verdict(folder: LogFolder) -> None:
+    optimized(folder, 20, 1)
+    assert verdicts(folder) == ["19 fewer files"]
+    for version in range(2, 62):
+        folder.commit(version, [WRITE, add(f"f{version}", size=100)])
+        if version == 6:
+            assert verdicts(folder) == ["19 fewer files; 5 smaller files added since, in 5 commits"]
+    assert verdicts(folder) == ["undone: 60 smaller files added since, in 60 commits"]
+    (row,) = look.optimize_effects(explorer.open_table(folder.root)).to_pylist()
+    assert (row["files_since"], row["commits_since"]) == (60, 60)
+
+
+def test_optimize_is_not_undone_by_files_of_the_size_that_it_wrote(folder: LogFolder) -> None:
+    optimized(folder, 20, 1)
+    for version in range(2, 32):
+        folder.commit(version, [WRITE, add(f"f{version}", size=2_000)])
+    assert verdicts(folder) == ["19 fewer files"]
+
+
+def test_what_came_after_the_next_optimize_is_no_longer_held_against_one(
+    folder: LogFolder,
+) -> None:
+    optimized(folder, 20, 1)
+    for version in range(2, 5):
+        folder.commit(version, [WRITE, add(f"f{version}", size=100)])
+    gone = [remove(path, size=100, dataChange=False) for path in ("f2", "f3", "f4", "n0")]
+    again = {"commitInfo": {"operation": "OPTIMIZE"}}
+    folder.commit(5, [again, add("m", size=2_300, dataChange=False), *gone])
+    for version in range(6, 70):
+        folder.commit(version, [WRITE, add(f"f{version}", size=100)])
+    newest, oldest = verdicts(folder)
+    assert newest == "undone: 64 smaller files added since, in 64 commits"
+    assert oldest == "19 fewer files; 3 smaller files added since, in 3 commits"
+
+
+def test_optimize_that_cannot_be_read_gets_no_verdict(folder: LogFolder) -> None:
+    optimized(folder, 2, 1)
+    place = folder.log / f"{1:020}.json"
+    place.write_text(place.read_text().replace('"size": 100', '"size": "x"'))
+    assert verdicts(folder) == [None]

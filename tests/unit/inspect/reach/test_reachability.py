@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,13 @@ import explorer.inspect as look
 from explorer.errors import DeltaError
 from explorer.progress import Cancel
 from explorer.protocol.deletion_vectors import parse_relative_place
-from explorer.table.times import render_time
+from explorer.table.times import utc_time
 from tests.demo_story import LATELY, copy_demo
 from tests.sampling import sample
-from tests.tables import FEATURE_PROTOCOL, add, metadata, remove, vector
+from tests.tables import FEATURE_PROTOCOL, Action, add, metadata, remove, vector
 from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, start
 
-NOW = render_time(NOW_MS)
+NOW = utc_time(NOW_MS)
 PLACE = "ab^-aqEH.-t@S}K{vb[*k^"
 FEED = {"delta.enableChangeDataFeed": "true"}
 
@@ -250,13 +250,56 @@ def _opens(table: explorer.Table, version: int) -> bool:
     return True
 
 
-def test_refused_table_answers_from_its_log(lake: Lake) -> None:
-    body = {"minReaderVersion": 3, "minWriterVersion": 7}
-    names = {"readerFeatures": ["cloudy"], "writerFeatures": ["cloudy"]}
-    lake.commit(0, [{"protocol": body | names}, metadata(), lake.add("a")], age_days=40)
+CLOUDY: Action = {
+    "protocol": {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["cloudy"],
+        "writerFeatures": ["cloudy"],
+    }
+}
+WHY = "What is refused needs what cannot be read here: unsupported reader feature cloudy."
+
+
+@pytest.mark.parametrize("ask", [by_log, by_files])
+def test_versions_with_an_unknown_reader_feature_are_not_called_readable(
+    lake: Lake, ask: Callable[[Lake], look.Reachability]
+) -> None:
+    lake.commit(0, [CLOUDY, metadata(), lake.add("a")], age_days=40)
     lake.commit(1, [remove("a", deletionTimestamp=ms_ago(1))], age_days=1)
-    assert states(by_log(lake)) == ["promised", "promised"]
-    assert states(by_files(lake)) == ["readable", "readable"]
+    found = ask(lake)
+    assert states(found) == ["refused", "refused"]
+    assert found.sentence.startswith("Versions 0–1 (refused) cannot be read.")
+    assert found.sentence.endswith(WHY)
+    assert found.refusal == WHY
+
+
+def test_versions_before_and_after_an_unknown_reader_feature_are_readable(lake: Lake) -> None:
+    enabled = {"delta.enableChangeDataFeed": "true"}
+    start(lake, lake.add("a"), configuration=enabled)
+    lake.commit(1, [CLOUDY], age_days=3)
+    lake.commit(2, [FEATURE_PROTOCOL, lake.add("b")], age_days=2)
+    found = by_files(lake)
+    assert states(found) == ["readable", "refused", "readable"]
+    assert states(found, "feed") == ["readable", "refused", "readable"]
+    assert "Version 1 (refused) cannot be read; versions 0, 2 can" in found.sentence
+    assert found.sentence.endswith(WHY)
+
+
+def test_version_that_only_a_checkpoint_has_is_refused_too(lake: Lake) -> None:
+    lake.log.checkpoint(3, [CLOUDY, metadata(), lake.add("a")])
+    found = by_log(lake)
+    assert states(found) == ["log gone"] * 3 + ["refused"]
+    assert found.refusal == WHY
+
+
+def test_refused_versions_are_told_however_long_the_log_is(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("explorer.inspect.reach.reachability.READ_AT_ONCE", 1)
+    start(lake, lake.add("a"))
+    lake.commit(1, [CLOUDY], age_days=3)
+    assert states(by_log(lake)) == ["promised", "refused"]
 
 
 def test_cancel_stops_the_listing(lake: Lake) -> None:

@@ -12,7 +12,8 @@ import pytest
 import explorer
 import explorer.inspect as look
 from explorer.inspect.table_features.writer_rules import writer_rules
-from explorer.protocol.features.clustering import clustering_columns, logical_path
+from explorer.protocol.features.clustering import clustering_columns
+from explorer.protocol.features.column_mapping import logical_path
 from explorer.protocol.features.column_rules import parse_invariant
 from explorer.protocol.features.row_id_high_water_mark import parse_domain_high_water_mark
 from explorer.protocol.schema import parse_schema

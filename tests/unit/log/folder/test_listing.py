@@ -271,7 +271,7 @@ def test_long_log_is_listed_again_only_where_its_folder_changed() -> None:
     store, kept = _Folder(1000), KeptListing()
     first = kept.list_log(store)
     assert kept.list_log(store) is first
-    assert (store.listed, kept.nbytes > 0) == (1, True)
+    assert (store.listed, kept.held_bytes > 0) == (1, True)
     store.stamp, store.versions = (2,), 1001
     assert kept.list_log(store).latest_version == 1000
     assert kept.list_log(store).latest_version == 1000
@@ -282,7 +282,7 @@ def test_listing_is_not_kept_where_nothing_tells_whether_it_holds() -> None:
     store, kept = _Folder(1000), KeptListing()
     store.stamp = None
     assert [kept.list_log(store).latest_version for _ in range(3)] == [999] * 3
-    assert (store.listed, kept.nbytes) == (3, 0)
+    assert (store.listed, kept.held_bytes) == (3, 0)
     # nor one from before that
     store.stamp = (1,)
     kept.list_log(store)
@@ -304,13 +304,13 @@ def test_listing_of_a_short_log_is_not_kept() -> None:
     store, kept = _Folder(999), KeptListing()
     kept.list_log(store)
     kept.list_log(store)
-    assert (store.listed, store.moments, kept.nbytes) == (2, [], 0)
+    assert (store.listed, store.moments, kept.held_bytes) == (2, [], 0)
 
 
 def test_forgotten_listing_is_made_again() -> None:
     store, kept = _Folder(1000), KeptListing()
     kept.list_log(store)
-    kept.forget()
-    assert kept.nbytes == 0
+    kept.release()
+    assert kept.held_bytes == 0
     kept.list_log(store)
     assert store.listed == 2

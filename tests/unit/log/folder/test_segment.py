@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.errors import CorruptLogError, DeltaError, NotFoundError
+from explorer.errors import CorruptLogError, DeltaError
 from explorer.log.folder.listing import LogListing, build_listing
 from explorer.log.folder.segment import LogSegment, build_segment, missing_versions
 from explorer.protocol.filenames import render_classic_checkpoint_name, render_commit_name
@@ -103,12 +103,19 @@ def test_many_gaps_are_told_in_few_words() -> None:
 
 
 @pytest.mark.rule("checkpoint-multipart-missing-parts", "older-003-checkpoint-complete-only")
-def test_incomplete_checkpoint_alone_is_an_empty_log() -> None:
-    listing = build_listing([f"{3:020}.checkpoint.{1:010}.{2:010}.parquet"])
-    with pytest.raises(NotFoundError) as caught:
+@pytest.mark.parametrize("commits", [[], [0, 1]], ids=["alone", "beyond every commit"])
+def test_incomplete_checkpoint_of_the_newest_version_is_no_older_or_empty_table(
+    commits: list[int],
+) -> None:
+    part = f"{3:020}.checkpoint.{1:010}.{2:010}.parquet"
+    listing = build_listing([part, *map(render_commit_name, commits)])
+    with pytest.raises(CorruptLogError) as caught:
         build_segment(listing)
-    assert caught.value.kind == "log_empty"
-    assert "incomplete checkpoint" in caught.value.reason
+    assert caught.value.kind == "log_gap"
+    assert caught.value.problem.startswith("Version 3 cannot be put together")
+    assert f"({len(commits)} to 3)" in caught.value.reason or "(0 to 3)" in caught.value.reason
+    if commits:
+        assert build_segment(listing, 1).version == 1  # asked for, it is there
 
 
 def test_segment_promises_to_have_no_gap() -> None:

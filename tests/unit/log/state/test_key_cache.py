@@ -66,4 +66,4 @@ def test_keys_that_are_nothing_but_paths_are_held_once(tmp_path: Path) -> None:
     files = CheckpointFiles(version=0, kind="classic", names=(f"{0:020}.checkpoint.parquet",))
     state = LogState(store, read_checkpoint(store, files), EMPTY_TAIL, cache)
     assert state.count("add") == 1000
-    assert 100_000 < cache.nbytes < 150_000
+    assert 100_000 < cache.held_bytes < 150_000

@@ -44,7 +44,7 @@ def drop(lake: Lake, feature: str, **named: Any) -> Plan:
 
 
 def commits(plan: Plan) -> list[str]:
-    return [step.arguments["operation"] for step in plan.steps if step.kind == "commit"]
+    return [step.title for step in plan.steps if step.kind == "commit"]
 
 
 @pytest.mark.parametrize("name", [name for name in FEATURES if name not in DROP_RULES])

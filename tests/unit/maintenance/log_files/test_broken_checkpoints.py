@@ -92,7 +92,7 @@ def test_checkpoint_that_can_be_read_again_stays(lake: Lake) -> None:
     receipt = lake.execute(plan)
     assert receipt.status == "refused"
     assert receipt.problem is not None
-    assert "can be read by now" in receipt.problem.reason
+    assert "is sound by now" in receipt.problem.reason
     assert place.read_bytes() == whole
 
 

@@ -13,9 +13,10 @@ import pytest
 
 from explorer import maintenance
 from explorer.errors import InvalidArgumentError, NotFoundError
-from explorer.maintenance import Plan, StateFolder, Step, plan_vacuum
+from explorer.maintenance import Plan, StateFolder, plan_vacuum
 from explorer.maintenance.documents.state_folder import default_state_dir
 from explorer.maintenance.plan.file_list import FILES_SCHEMA, digest_files
+from explorer.maintenance.plan.step_types import DeleteFiles
 from tests.tables import PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake
 
@@ -65,8 +66,9 @@ def test_digest_covers_every_word_and_every_row(plan: Plan) -> None:
         replace(plan, anchor=replace(plan.anchor, version=0)),
         replace(plan, subject=replace(plan.subject, uri="/elsewhere")),
         replace(plan, verdicts=plan.verdicts[1:]),
-        replace(plan, steps=plan.steps[::-1]),
-        replace(plan, steps=(*plan.steps, Step(kind="delete_files", reason=""))),
+        replace(plan, steps=plan.steps[:-1]),
+        replace(plan, steps=(plan.steps[0], plan.steps[2], plan.steps[1], *plan.steps[3:])),
+        replace(plan, steps=(*plan.steps, DeleteFiles(id="more", reason=""))),
         replace(plan, rests_on=()),
         replace(plan, effect={**plan.effect, "num_bytes": 0}),
         *(
@@ -120,7 +122,8 @@ def test_documents_are_for_their_owner_alone_and_hold_no_secret(lake: Lake, plan
     files = [place for place in lake.state.rglob("*") if place.is_file()]
     assert len(files) >= 4
     assert {stat.S_IMODE(place.stat().st_mode) for place in files} == {0o600}
-    assert {stat.S_IMODE(p.stat().st_mode) for p in lake.state.iterdir()} == {0o700}
+    folders = [place for place in lake.state.rglob("*") if place.is_dir()]
+    assert {stat.S_IMODE(place.stat().st_mode) for place in folders} == {0o700}
 
 
 def test_state_is_never_kept_inside_of_the_table(lake: Lake, plan: Plan) -> None:

@@ -97,6 +97,7 @@ def test_receipt_counts_what_was_done_and_can_be_listed(lake: Lake, plan: Plan) 
     (deletion,) = (step for step in receipt.steps if step.kind == "delete_files")
     assert (deletion.planned, deletion.done, deletion.num_bytes) == (2100, 2100, 210_000)
     assert [step.status for step in receipt.steps] == ["done"] * len(plan.steps)
+    assert [step.id for step in receipt.steps] == [step.id for step in plan.steps]
     assert [check.holds for check in receipt.checks] == [True, True]
     assert receipt.summary == plan.summary
     assert StateFolder(lake.state).list_receipts() == [receipt]

@@ -17,7 +17,7 @@ from explorer.maintenance.documents.receipt import (
     StepReceipt,
 )
 from explorer.maintenance.steps.context import Tally
-from explorer.maintenance.steps.journal import batch_in, completed_in, done_in, promised_in
+from explorer.maintenance.steps.journal import completed_in, done_in, noted_in, promised_in
 from explorer.progress import Cancel, Progress
 from tests.unit.maintenance.lake import Lake, start, vacuum
 
@@ -100,7 +100,7 @@ STRANGE: list[Any] = [None, 1, -1, 1.5, True, "x", [], {}, [1], {"a": 1}, 2**64,
 def test_line_that_was_changed_by_hand_is_no_bug(value: Any) -> None:
     fields = ("event", "step", "next", "counts", "exceptions", "runs", "result", "promised")
     whole = {
-        "step": 0,
+        "step": "a",
         "next": 1,
         "counts": {"done": 1},
         "exceptions": [{"path": "a", "outcome": "refused", "reason": "b"}],
@@ -108,14 +108,15 @@ def test_line_that_was_changed_by_hand_is_no_bug(value: Any) -> None:
     for event in ("begun", "batch", "done", "ended"):
         for name in fields:
             journal = [{"event": event, **whole, name: value}]
-            completed_in(journal), done_in(journal, 0), batch_in(journal, 0), promised_in(journal)
+            completed_in(journal), promised_in(journal)
+            done_in(journal, "a"), noted_in(journal, "a")
         for name in ("path", "outcome", "reason"):
             one = {"path": "a", "outcome": "refused", "reason": "b", name: value}
-            exceptions = batch_in([{"event": "batch", **whole, "exceptions": [one]}], 0)
+            noted = noted_in([{"event": "batch", **whole, "exceptions": [one]}], "a")
             good = isinstance(value, str) and len(value) < 2 and name != "outcome"
-            assert len(exceptions["exceptions"]) == good
-    counted = batch_in([{"event": "batch", **whole, "counts": {"done": value, "x": 1}}], 0)
-    assert counted["counts"] == ({"done": 1} if value == 1 and value is not True else {})
+            assert len(noted.exceptions) == good
+    counted = noted_in([{"event": "batch", **whole, "counts": {"done": value, "x": 1}}], "a")
+    assert counted.counts == ({"done": 1} if value == 1 and value is not True else {})
 
 
 def test_exceptions_of_a_journal_are_bounded_and_name_each_file_once() -> None:
@@ -124,10 +125,10 @@ def test_exceptions_of_a_journal_are_bounded_and_name_each_file_once() -> None:
             {"path": str(number), "outcome": "refused", "reason": "r"}
             for number in range(start, start + 800)
         ]
-        return {"event": "batch", "step": 0, "next": 1, "exceptions": found}
+        return {"event": "batch", "step": "a", "next": 1, "exceptions": found}
 
-    assert len(batch_in([line(0), line(0)], 0)["exceptions"]) == 800
-    assert len(batch_in([line(0), line(800)], 0)["exceptions"]) == MAX_EXCEPTIONS
+    assert len(noted_in([line(0), line(0)], "a").exceptions) == 800
+    assert len(noted_in([line(0), line(800)], "a").exceptions) == MAX_EXCEPTIONS
 
 
 def test_tally_gives_each_exception_to_the_journal_once() -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from explorer.maintenance import Plan, plan_restore
+from explorer.maintenance.plan.step_types import Commit
 from explorer.maintenance.steps.commit_step import stage
+from explorer.protocol.actions import Metadata
 from tests.data_tables import field, mapped, struct
 from tests.tables import FEATURE_PROTOCOL, PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake, outcome
@@ -22,6 +24,17 @@ def lake(tmp_path: Path) -> Lake:
 
 def restore(lake: Lake, version: int) -> Plan:
     return plan_restore(lake.table, version, clock=lake.clock)
+
+
+def commits_of(plan: Plan) -> list[Commit]:
+    return [step for step in plan.steps if isinstance(step, Commit)]
+
+
+def metadata_of(plan: Plan) -> Metadata:
+    """The only action of the only commit."""
+    ((action,),) = (commit.actions for commit in commits_of(plan))
+    assert isinstance(action, Metadata)
+    return action
 
 
 @pytest.mark.parametrize(
@@ -44,9 +57,9 @@ def test_property_that_later_versions_rest_on_stays_as_it_is_now(
     since = {"owner": "you"} | ({} if then_and_now == "then" else {name: now})
     lake.commit(0, [FEATURE_PROTOCOL, metadata(configuration=first), lake.add("a")], age_days=9)
     lake.commit(1, [metadata(configuration=since)], age_days=5)
-    (action,) = restore(lake, 0).steps[0].arguments["actions"]
+    action = metadata_of(restore(lake, 0))
     stays = {} if then_and_now == "then" else {name: now}
-    assert action["metaData"]["configuration"] == {"owner": "me"} | stays
+    assert action.configuration == {"owner": "me"} | stays
 
 
 @pytest.mark.parametrize(
@@ -62,8 +75,8 @@ def test_ids_that_were_given_out_are_counted_on_and_protected_checkpoints_stay_s
     first, since = ({} if most is None else {name: most} for most in (then, now))
     lake.commit(0, [FEATURE_PROTOCOL, metadata(configuration=first), lake.add("a")], age_days=9)
     lake.commit(1, [metadata(configuration=since | {"owner": "you"})], age_days=5)
-    (action,) = restore(lake, 0).steps[0].arguments["actions"]
-    assert action["metaData"]["configuration"] == {name: after}
+    action = metadata_of(restore(lake, 0))
+    assert action.configuration == {name: after}
 
 
 def test_column_mapping_that_was_taken_away_since_comes_back(lake: Lake) -> None:
@@ -87,7 +100,8 @@ def test_a_restore_of_metadata_alone_hears_of_rows_that_come_meanwhile(lake: Lak
     lake.commit(0, [FEATURE_PROTOCOL, narrow, lake.add("a")], age_days=9)
     lake.commit(1, [metadata(schemaString=wide)], age_days=5)
     plan = restore(lake, 0)
-    staged = stage(lake.table, plan, plan.steps[0], {}, lake.clock())
+    (commit,) = commits_of(plan)
+    staged = stage(lake.table, plan, commit, lake.clock())
     assert (staged.adds, staged.removes) == ((), ())
     assert staged.reads.whole_table
     assert staged.provenance.isolation_level == "Serializable"

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from explorer.files.events import ADD, CHANGE, EVENTS, REMOVE, FileEvents
 from explorer.files.listed import ListedFiles
 from explorer.files.name_index import NameIndex
-from explorer.files.reachable import missing_files
+from explorer.files.reachable import lacking_files
 from explorer.files.unkept import rows_kept_by_commits
 from explorer.maintenance.vacuum._listed_against import hold_against, lacking_events
 from tests.unit.maintenance.lake import Lake, planned, start, vacuum
@@ -64,7 +64,7 @@ def test_events_lack_files_as_if_each_were_looked_for(
     found = hold_against(files, NameIndex(_column(first)))
     assert set(found.rest.paths.to_pylist()) == listed - set(first)
     assert set(found.gone.to_pylist()) == set(first) - listed
-    wanted = np.logical_or(*missing_files(events, files.paths))
+    wanted = np.logical_or(*lacking_files(events, files.paths))
     lacking = lacking_events(events, kept_rows, _column(further), found)
     assert lacking.tolist() == wanted.tolist()
 

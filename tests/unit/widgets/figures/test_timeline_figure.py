@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from bokeh.models import BoxSelectTool, PanTool
 
 from tests.unit.widgets.screens.commits.test_commits import commit, frame, grown
 from widgets.figures.commits import build_live, read_commits
@@ -89,6 +90,15 @@ def test_every_canvas_has_a_name() -> None:
     plot, _ = drawn(commit(0))
     for child in plot.layout.children:
         assert child.html_attributes["aria-label"]
+
+
+def test_nothing_lies_over_the_newest_commits_and_the_brush_stays_on() -> None:
+    plot, _ = drawn(commit(0))
+    for child in plot.layout.children:
+        assert child.toolbar_location is None
+    drags = [tool for tool in plot.lanes.tools if isinstance(tool, BoxSelectTool | PanTool)]
+    assert drags == [plot.lanes.toolbar.active_drag]
+    assert isinstance(drags[0], BoxSelectTool)
 
 
 def test_hover_does_not_take_text_for_markup() -> None:

@@ -52,6 +52,8 @@ def test_a_page_behind_a_name_or_a_proxy_is_reached_by_others(
         {"maintenance": True, "origins": ("example.org",)},
         {"maintenance": True, "behind_proxy": True, "origins": ("localhost",)},
         {**BEYOND, "users": "u"},
+        {**BEYOND, "users": "u", "cookie_secret": SECRET, "by": "ada"},
+        {"by": "caf\udce9"},
         {**BEYOND, "users": "u", "cookie_secret": "short"},
         {"oauth": "o"},
         {"users": "u", "oauth": "o", "cookie_secret": SECRET},
@@ -253,7 +255,8 @@ def test_every_option_of_serve_reaches_the_server(
     monkeypatch.setenv(SECRET_NAME, SECRET)
     words = ["serve", "a", "--catalog", "c.yaml", "--scan", "/lake", "--scan", "s3://b", "--root",
              "/r", "--users", "u", "--oauth", "o", "--prefix", "/delta", "--origin", "h:1",
-             "--behind-proxy", "--state-dir", "/s", "--cache", "64", "--no-open"]  # fmt: skip
+             "--behind-proxy", "--state-dir", "/s", "--cache", "64", "--no-open",
+             "--by", "ada"]  # fmt: skip
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     assert {name: asked[name] for name in asked if name not in {"port", "address"}} == {
@@ -261,6 +264,7 @@ def test_every_option_of_serve_reaches_the_server(
         "open_browser": False,
         "storage_options": None,
         "maintenance": False,
+        "by": "ada",
         "catalog": "c.yaml",
         "scan": ["/lake", "s3://b"],
         "state_dir": "/s",

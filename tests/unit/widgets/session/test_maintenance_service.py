@@ -87,7 +87,7 @@ def test_an_approved_plan_is_carried_out(orders: Orders, state: StateFolder) -> 
     assert orders.left == 0
     assert (orders.root / "live.parquet").exists()
     assert state.list_receipts() == [receipt]
-    assert receipt.approved_by
+    assert receipt.approved_by is None  # nobody was named
 
 
 def test_a_reason_that_is_no_text_leaves_the_plan_to_be_approved(

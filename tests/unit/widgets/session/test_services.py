@@ -29,9 +29,9 @@ from widgets.screens.timeline._ask import (
     read_history,
 )
 from widgets.session.access import Access, is_loopback
-from widgets.session.desk import Desk, Shelf
+from widgets.session.desk import Desk, OpenTables
 from widgets.session.recents import KEPT, Recents
-from widgets.session.tables import FileQuery, TableService
+from widgets.session.tables import FileDetails, FileQuery, TableService
 from widgets.session.work import InlineRunner, attempt
 
 SECRET = "hunter2"
@@ -50,7 +50,7 @@ def table(folder: Path, versions: int = 3) -> LogFolder:
 def desk(access: Access | None = None, recents: Recents | None = None) -> Desk:
     return Desk(
         runner=InlineRunner(),
-        shelf=Shelf(),
+        tables=OpenTables(),
         access=access or Access(),
         recents=recents or Recents(),
     )
@@ -157,7 +157,7 @@ def test_credentials_of_a_place_are_neither_shown_nor_kept(
 
     monkeypatch.setattr("widgets.session.desk.explorer.open_table", lambda uri, **_: Silent(uri))
     place = f"https://user:{SECRET}@host/t?sig={SECRET}"
-    mine = Desk(runner=InlineRunner(), shelf=Shelf({"key": SECRET}), access=Access(),
+    mine = Desk(runner=InlineRunner(), tables=OpenTables({"key": SECRET}), access=Access(),
                 recents=Recents(file), offered=(place,))  # fmt: skip
     assert mine.choices() == ("https://host/t",)
     mine.open("https://host/t")
@@ -275,8 +275,8 @@ def test_a_page_of_files_is_cut_sorted_and_filtered(tmp_path: Path) -> None:
 def test_the_details_of_a_file_are_found_by_its_path(tmp_path: Path) -> None:
     table(tmp_path)
     service = desk().open(str(tmp_path))
-    assert set(service.read_file(0, "a.parquet")) == {"stats", "tags"}
-    assert service.read_file(0, "nowhere") == {}
+    assert service.read_file(0, "a.parquet").columns == {("id",): ("id",), ("part",): ("part",)}
+    assert service.read_file(0, "nowhere") == FileDetails()
 
 
 def test_an_error_that_nobody_foresaw_is_told_without_its_text(
@@ -314,12 +314,12 @@ def test_a_foreseen_error_keeps_its_three_sentences() -> None:
     )
 
 
-def test_a_shelf_opens_a_table_once_for_many_threads(tmp_path: Path) -> None:
+def test_a_table_is_opened_once_for_many_threads(tmp_path: Path) -> None:
     table(tmp_path)
-    shelf = Shelf()
-    found: list[TableService] = [shelf.open(str(tmp_path))]
+    tables = OpenTables()
+    found: list[TableService] = [tables.open(str(tmp_path))]
     threads = [
-        threading.Thread(target=lambda: found.append(shelf.open(str(tmp_path)))) for _ in range(4)
+        threading.Thread(target=lambda: found.append(tables.open(str(tmp_path)))) for _ in range(4)
     ]
     for thread in threads:
         thread.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from typing import Any
@@ -18,6 +19,7 @@ from widgets.screens.commits._commit_parts import (
     sql_snippet,
 )
 from widgets.screens.files.parts import build_file_row, render_file, render_partition
+from widgets.session.tables import FileDetails
 from widgets.state import Notice
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import (
@@ -91,8 +93,10 @@ EVERYTHING = {
     "file": render_file(
         file(path=EVIL, partition_values=[(EVIL, EVIL)],
              deletion_vector={"storage_type": EVIL, "path_or_inline_dv": EVIL, "cardinality": 1}),
-        {"stats": '{"minValues":{"%s":"%s"}}' % (("<img src=x onerror=alert(1)>",) * 2),
-         "tags": [(EVIL, EVIL)]}),
+        FileDetails(stats='{"minValues":{"%s":"%s"}}' % (("<img src=x onerror=alert(1)>",) * 2),
+                    tags=[(EVIL, EVIL)])),
+    "mapped file": render_file(
+        file(), FileDetails(stats='{"minValues":{"c-1":1}}', columns={("c-1",): (EVIL, EVIL)})),
 }  # fmt: skip
 
 
@@ -189,13 +193,31 @@ def test_a_file_without_a_vector_has_no_deleted_rows_to_tell() -> None:
 
 
 def test_statistics_that_are_not_json_are_shown_as_stored() -> None:
-    assert "not readable as JSON" in render_file(file(), {"stats": "{"})
-    assert "no statistics" in render_file(file(), {"stats": None})
+    assert "not readable as JSON" in render_file(file(), FileDetails(stats="{"))
+    assert "no statistics" in render_file(file(), FileDetails())
+
+
+def test_statistics_are_told_by_the_names_of_the_schema() -> None:
+    stats = json.dumps(
+        {"minValues": {"c-1": 7, "c-2": {"c-3": "a"}, "c-9": 1}, "nullCount": {"c-2": {"c-4": 5}}}
+    )
+    columns = {
+        ("c-1",): ("order id",),
+        ("c-2", "c-3"): ("buyer", "name"),
+        ("c-2", "c-4"): ("buyer", "tags"),
+    }
+    html = render_file(file(), FileDetails(stats=stats, columns=columns))
+    told = html.partition("<table>")[2].partition("</table>")[0]
+    for name in (">`order id`<", ">buyer.name<", ">buyer.tags<"):
+        assert name in told
+    assert "c-1" not in told
+    assert 'title="`c-9`: not a column of this version">`c-9`<' in told
+    assert "c-1" in html.partition("Statistics as stored")[2]
 
 
 def test_statistics_nested_without_end_are_shown() -> None:
     deep = '{"minValues":' + '{"a":' * 400 + "1" + "}" * 400 + "}"
-    assert "a.a.a" in render_file(file(), {"stats": deep})
+    assert "a.a.a" in render_file(file(), FileDetails(stats=deep))
 
 
 def test_messages_that_nobody_asked_for_are_ignored() -> None:

@@ -15,7 +15,7 @@ import pytest
 from explorer.errors import CancelledError
 from explorer.progress import UNWATCHED, Cancel, Progress, Watch
 from widgets.session.access import Access
-from widgets.session.desk import Desk, Shelf
+from widgets.session.desk import Desk, OpenTables
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 from widgets.state import PageState
@@ -144,7 +144,7 @@ def test_files_that_a_browser_forgot_are_closed(monkeypatch: pytest.MonkeyPatch)
 
 
 def desk() -> Desk:
-    return Desk(runner=InlineRunner(), shelf=Shelf(), access=Access(), recents=Recents())
+    return Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
 
 
 def test_a_failed_export_is_told_above_the_view_and_the_page_goes_on(

@@ -18,7 +18,7 @@ from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, vector
 from tests.unit.widgets.page.test_explorer_view import Page
 from widgets.page.explorer import Explorer
 from widgets.session.access import Access
-from widgets.session.desk import Desk, Shelf
+from widgets.session.desk import Desk, OpenTables
 from widgets.session.recents import Recents
 from widgets.session.work import Done, Failed, InlineRunner, T, attempt
 from widgets.state import PageState
@@ -187,7 +187,7 @@ class SlowPage(Page):
     def __init__(self) -> None:
         self.runner = Threads()
         self.state = PageState()
-        desk = Desk(runner=self.runner, shelf=Shelf(), access=Access(), recents=Recents())
+        desk = Desk(runner=self.runner, tables=OpenTables(), access=Access(), recents=Recents())
         self.explorer = Explorer(desk, self.state)
 
     def showing(self, text: str) -> LiveHtml | None:
@@ -320,7 +320,7 @@ WORDS = Words(label="Counting", stopped="Stopped early.", again="Count <again>")
 
 def asked(runner: Any) -> tuple[Pending, LiveHtml]:
     part = LiveHtml()
-    desk = Desk(runner=runner, shelf=Shelf(), access=Access(), recents=Recents())
+    desk = Desk(runner=runner, tables=OpenTables(), access=Access(), recents=Recents())
     return Pending(desk, part), part
 
 

@@ -9,11 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import explorer
+import explorer.inspect as look
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
-from widgets.screens.layout._parts import render_sizes
+from widgets.screens.layout._ask import largest_partitions
+from widgets.screens.layout._parts import build_depth_row, render_partition_map, render_sizes
 from widgets.screens.layout._treemap import Area, build_rectangles, render_treemap
 from widgets.ui.live_html import LiveHtml
+from widgets.ui.records import read_records
 
 MIB = 2**20
 
@@ -81,6 +85,26 @@ def test_the_worst_partition_is_named_first(tmp_path: Path) -> None:
     assert "dx-map" in page.html
 
 
+def test_other_partitions_have_the_colour_of_what_they_hold(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "orders")
+    described = metadata(partitionColumns=["part"], configuration={"delta.targetFileSize": "1kb"})
+    sizes = {"large": 4000, "small": 300, "least": 100}
+    files = [
+        add(f"{part}.parquet", size=size, partitionValues={"part": part})
+        for part, size in sizes.items()
+    ]
+    files.append(add("more.parquet", size=1200, partitionValues={"part": "least"}))
+    log.commit(0, [PROTOCOL, described, *files])
+    layout = look.file_layout(explorer.open_table(log.root).snapshot())
+    (largest,) = read_records(largest_partitions(layout.partitions, 1))
+    html = render_partition_map([largest], layout)
+    # 400 of 1,600 bytes lie in small files
+    assert "--heat:0%" in html.partition("part=large")[0]
+    others = html.partition("part=large")[2]
+    assert "--heat:25%" in others
+    assert "2 other partitions: 1.6 KiB in 3 files, 25.00% of it in small ones" in others
+
+
 def test_classes_of_sizes_without_files_keep_their_place() -> None:
     rows = [
         {"from_bytes": 0, "below_bytes": 2, "num_files": 1, "bytes": 1},
@@ -95,13 +119,26 @@ def test_classes_of_sizes_without_files_keep_their_place() -> None:
 def test_overlap_is_told_by_column(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="layout")
     overlap = page.html.partition("Overlap by column")[2]
-    assert ">1.0<" in overlap
+    # ten files of one partition and one of another, which do not overlap
+    assert '<i class="dx-share" style="--share:0.0%"></i>1.0 of 9.2<' in overlap
+
+
+@pytest.mark.parametrize(
+    ("mean", "whole", "bar"), [(1.0, 1.0, 0), (1.0, 8.0, 0), (8.0, 8.0, 1), (4.5, 8.0, 0.5)]
+)
+def test_overlap_is_measured_against_the_partition(mean: float, whole: float, bar: float) -> None:
+    facts = {"column": "id", "is_clustering": False, "num_files": 800, "max_depth": 8,
+             "files_without_bounds": 0, "files_alone": 0}  # fmt: skip
+    row = build_depth_row(facts | {"mean_depth": mean, "mean_partition_files": whole})
+    assert row.cells[1].share == bar
+    assert row.cells[1].text == f"{mean} of {whole}"
 
 
 def test_each_optimize_is_told_with_its_sizes_and_leads_to_its_comparison(tmp_path: Path) -> None:
     page = Page().open(orders(tmp_path).root, view="layout")
     assert "3 \N{RIGHTWARDS ARROW} 1" in page.html
     assert "5.0 MiB \N{RIGHTWARDS ARROW} 15.0 MiB" in page.html
+    assert "2 fewer files" in page.html
     page.do("version", "2")
     assert (page.state.view, page.state.version) == ("compare", 2)
 

@@ -6,11 +6,13 @@ import re
 from dataclasses import replace
 from html import unescape
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from explorer.maintenance import StateFolder, plan_checkpoint
-from explorer.maintenance.plan.plan import Plan, Step
+from explorer.maintenance.plan.plan import Plan
+from explorer.maintenance.plan.step_types import Aim, DeleteFiles, RewriteFiles, WriteChecksum
 from explorer.progress import Progress
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders
@@ -101,17 +103,25 @@ def test_what_another_would_delete_is_told_in_files(plan: Plan) -> None:
 
 
 def test_progress_says_what_is_done_and_of_what(plan: Plan) -> None:
-    steps = (
-        Step(kind="rewrite_files", reason="6 groups; one commit."),
-        Step(kind="delete_files", reason="They are not needed.", num_files=4000),
-        Step(kind="write_checksum", reason="A checksum."),
+    rewrite = RewriteFiles(
+        id="batch 1",
+        reason="6 groups; one commit.",
+        transaction_id="t",
+        parameters={},
+        aim=Aim(where=None, target_size=9, purge=False, batch_size=9),
+        batch=0,
+        num_groups=6,
+        groups_sha256="",
+        seed=UUID(int=0),
     )
+    deletion = DeleteFiles(id="deletion", reason="They are not needed.", num_files=4000)
+    steps = (rewrite, deletion, WriteChecksum(id="checksum", reason="A checksum.", of=rewrite))
     plan = replace(plan, steps=steps)
 
     def told(done: int, total: int | None, label: str) -> tuple[str, str]:
         return describe_progress(plan, Progress(done=done, total=total, label=label))
 
-    assert told(0, 3, steps[0].reason) == ("Step 1 of 3", "Rewrite files: 6 groups; one commit.")
+    assert told(0, 3, steps[0].reason) == ("Step 1 of 3", "Optimize: 6 groups; one commit.")
     assert told(0, 4000, steps[1].reason)[0] == "0 of 4,000 files"
     assert told(1000, 4000, steps[1].reason)[1] == "Delete files: They are not needed."
     assert told(2, 3, steps[2].reason)[0] == "Step 3 of 3"

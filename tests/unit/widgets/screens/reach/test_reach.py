@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
 import pytest
 
+from explorer.inspect.reach._frames import STATES
 from tests.tables import PROTOCOL, LogFolder, add, metadata, remove
 from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.screens.reach._parts import Stretch, _render_line, tone_of
 from widgets.ui.live_html import LiveHtml
 
 DAY = 86_400_000
@@ -58,6 +61,38 @@ def test_a_version_whose_data_is_gone_is_said_to_be_gone(tmp_path: Path) -> None
     page.do("files")
     assert "Version 0: data gone; its change feed: not enabled." in page.html
     assert "dx-tone-gone" in page.html
+
+
+def test_what_is_gone_lies_above_its_neighbours_on_the_axis() -> None:
+    stretches = [
+        Stretch(start=at / 10, end=(at + 1) / 10, tone=tone, title=str(at))
+        for at, tone in enumerate(("gone", "risk", "gone", "good"))
+    ]
+    line = _render_line("Time travel", stretches, None)
+    assert re.findall(r'title="(\d)"', line) == ["1", "3", "0", "2"]
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_only_what_is_gone_has_its_colour(state: str) -> None:
+    assert (tone_of(state) == "gone") == state.endswith("gone")
+    assert (tone_of(state) == "risk") == state.endswith("unprotected")
+
+
+def test_delta_spark_is_said_to_refuse_only_what_is_there(tmp_path: Path) -> None:
+    log = orders(tmp_path)
+    page = Page().open(log.root, view="reach", version=0)
+    refused = "Delta Spark 4.1 and newer refuses to travel there, because of delta.deletedFile"
+    assert refused in page.html
+    assert ">refused<" in page.html
+    assert ">readable<" in page.html
+    assert "travels back to version 2 at most" in page.html
+    (log.root / "old.parquet").unlink()
+    page.do("files")
+    assert refused not in page.html
+    (log.log / f"{0:020}.json").unlink()
+    page = Page().open(log.root, view="reach", version=0)
+    assert "travels back to" not in page.html
+    assert "refused" not in page.html
 
 
 def test_versions_without_a_commit_are_said_to_be_gone(tmp_path: Path) -> None:
@@ -176,5 +211,5 @@ def test_what_spark_does_is_not_guessed_where_the_retention_cannot_be_read(tmp_p
     page = Page().open(log.root, view="reach", version=0)
     assert "cannot be read" in page.html
     assert "interval 3 &lt;b&gt;months" in page.html
-    assert "travels" not in page.html
-    assert "refuses" not in page.html
+    assert ">readable<" not in page.html
+    assert "refused" not in page.html

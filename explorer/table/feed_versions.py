@@ -1,0 +1,47 @@
+"""In which versions the change data feed was enabled (spec: Add CDC File, Table Properties)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from explorer.errors import DeltaError
+from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.progress import UNWATCHED, Watch
+from explorer.protocol.actions import parse_metadata
+from explorer.protocol.filenames import render_commit_name, render_commit_path
+from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.table.table import Table
+
+
+def feeding_versions(
+    table: Table, versions: Sequence[int], watch: Watch = UNWATCHED
+) -> list[bool] | None:
+    """Whether the change feed was enabled in each of `versions`, which are those of commits that
+    follow each other; None where the log does not tell. Every one of the commits is read."""
+    is_on, found = False, []
+    try:
+        if versions and versions[0] > 0:
+            is_on = _is_on(table.metadata(versions[0]).configuration)
+        commits = table.store.read_many(map(render_commit_path, versions))
+        for done, (version, data) in enumerate(zip(versions, commits, strict=True)):
+            watch.step(done, len(versions), "Reading when the change feed was enabled")
+            if may_name(data, "metaData"):
+                is_on = _in_commit(render_commit_name(version), data, is_on=is_on)
+            found.append(is_on)
+    except DeltaError as error:
+        if error.kind == "cancelled":
+            raise
+        return None
+    return found
+
+
+def _in_commit(name: str, data: bytes, *, is_on: bool) -> bool:
+    for number, line in lines_backwards(data):
+        if may_name(line, "metaData"):
+            body = parse_action(line, name, number).get("metaData")
+            if body is not None:
+                return _is_on(parse_metadata(body, f"{name}:{number}").configuration)
+    return is_on
+
+
+_is_on = CHANGE_DATA_FEED.value_of
