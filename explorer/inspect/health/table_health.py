@@ -94,7 +94,7 @@ class Health:
       `sidecars` and `sidecar_bytes`; None where the latest version cannot be put together
     - `readable_version`: the newest version that can be read, where the latest cannot
     - `log_bytes`, a row per kind of log file: kind, num_files, bytes, oldest, newest;
-      `log_growth`: the same by the time at which the files came, see `log_growth`
+      `log_growth`: their number and bytes by the time they were written, see `log_growth`
     - `is_checkpoint_read`: whether the checkpoint's content was read, which is left out where
       it is large
     - `missing`, a row per live file that is gone, or whose deletion vector is: `path` as in the

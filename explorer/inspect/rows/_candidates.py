@@ -120,7 +120,7 @@ class Candidates:
         return stays
 
     def _question(self, version: int) -> Question | None:
-        """What is asked of files of a version; None where nobody can tell what they hold."""
+        """What is asked of files of a version; None where it is unknown what they hold."""
         layout = self._layouts.at(version)
         if id(layout) not in self._questions:
             seen = layout.seen

@@ -79,7 +79,7 @@ def _matched_field(match: MatchedField) -> Problems:
             "on.",
             "Rows that were written before, or that come meanwhile, have other values there.",
             spec="Generated Columns" if filled else "Identity Columns",
-            remedy="Write every file anew with such values.",
+            remedy="Rewrite every file with such values.",
         )
 
 
@@ -103,7 +103,7 @@ def _length_rule(before: Described, change: Change) -> Callable[[MatchedType], P
                 "Rows that were written before, or that come meanwhile, may have longer text "
                 "there.",
                 spec="Column Metadata",
-                remedy="Add a constraint on its length instead, or write every file anew.",
+                remedy="Add a constraint on its length instead, or rewrite every file.",
             )
 
     return rule
