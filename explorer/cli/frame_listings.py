@@ -24,7 +24,7 @@ def list_features(console: Console, rows: list[Row]) -> None:
     shown = [row for row in rows if row["supported"] or row["note"]]
     print_listing(console, _FEATURES, shown)
     if any(row["supported_since_exact"] is False for row in shown):
-        print_note(console, "the log before is gone: since when exactly, nothing is left that says")
+        print_note(console, "the log before that version is gone, so the exact version is unknown")
     others = len(rows) - len(shown)
     if others:
         verb = "is" if others == 1 else "are"

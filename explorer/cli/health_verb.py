@@ -53,7 +53,7 @@ FailOn = Annotated[
     Literal["note", "warning", "error"] | None,
     typer.Option(
         "--fail-on",
-        help="End with exit code 1 where a finding is as grave, or graver; the output is the same.",
+        help="Exit with code 1 if a finding is of this severity or a higher one.",
     ),
 ]
 
