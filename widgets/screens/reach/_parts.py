@@ -180,8 +180,8 @@ def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
 _LEGEND = (
     '<p class="dx-legend"><i class="dx-tone-good"></i>can be read<i class="dx-tone-risk"></i>'
     'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone'
-    '<i class="dx-tone-none"></i>not enabled, not supported or not known<i class="dx-tone-window"></i>'
-    "retention window</p>"
+    '<i class="dx-tone-none"></i>not enabled, not supported or not known'
+    '<i class="dx-tone-window"></i>retention window</p>'
 )
 
 
