@@ -68,6 +68,13 @@ const read_fonts = async () => {
   return texts.join("")
 }
 
+// What a person has chosen or typed belongs to a field and not to its element.
+const fill_in = (field, value) => {
+  if (field.localName === "textarea") { field.textContent = value }
+  else if (field.localName === "input") { field.setAttribute("value", value) }
+  else { for (const option of field.options) { option.toggleAttribute("selected", option.value === value) } }
+}
+
 const picture_of_part = async (part, width) => {
   const box = part.getBoundingClientRect()
   const sheet = [...part.getRootNode().querySelectorAll("style")].map((style) => style.textContent).join("\n")
@@ -75,8 +82,8 @@ const picture_of_part = async (part, width) => {
   const names = new Set(sheet.match(/--dx-[a-z-]+/g) ?? [])
   const values = [...names].map((name) => `${name}:${computed.getPropertyValue(name)}`).join(";")
   const copy = part.cloneNode(true)
-  const fields = part.querySelectorAll("input")
-  copy.querySelectorAll("input").forEach((field, at) => field.setAttribute("value", fields[at].value))
+  const fields = part.querySelectorAll("input, textarea, select")
+  copy.querySelectorAll("input, textarea, select").forEach((field, at) => fill_in(field, fields[at].value))
   fonts ??= read_fonts()
   const rules = await fonts + sheet.replace(/:host\(([^)]*)\)/g, "$1").replace(/:host/g, ".dx-picture")
   const inner = element("div", {style: `width:${box.width}px`}, copy)
@@ -102,31 +109,63 @@ const draw_card = (context, node, box) => {
   context.stroke()
 }
 
+const frames = async (count) => { for (let at = 0; at < count; at++) { await new Promise(requestAnimationFrame) } }
+
+const WIDEST = 8000
+
+// While its picture is taken, nothing of the page is scrolled: what is long is as high as it is,
+// and the page as wide as its widest table.
+const unfolded = async (page, work) => {
+  const parts = [...walk(page.shadowRoot ?? page)].filter((node) => node.classList.contains("dx"))
+  const before = page.style.minWidth
+  parts.forEach((part) => part.classList.add("dx-whole"))
+  try {
+    for (let tries = 0; tries < 4; tries++) {
+      const tables = parts.filter(visible).flatMap((part) => [...part.querySelectorAll(".dx-scroll")])
+      const missing = Math.max(0, ...tables.map((table) => table.scrollWidth - table.clientWidth))
+      const wide = page.getBoundingClientRect().width
+      if (missing < 1 || wide >= WIDEST) { break }
+      page.style.minWidth = `${Math.min(WIDEST, Math.ceil(wide + missing))}px`
+      await frames(12)  // until plots have the new width, too
+    }
+    return await work()
+  } finally {
+    page.style.minWidth = before
+    parts.forEach((part) => part.classList.remove("dx-whole"))
+  }
+}
+
 const take_picture = async (name) => {
   const page = find_page()
   if (page === null) { return }
+  const blob = await unfolded(page, () => draw_page(page))
+  if (blob !== null) { save(blob, `${name}.png`) }
+}
+
+const draw_page = async (page) => {
   const {x, y, width, bottom} = page.getBoundingClientRect()
   const nodes = [...walk(page.shadowRoot ?? page)].filter(visible)
   // what is scrolled out of sight belongs to the view, too
-  const lowest = Math.max(bottom, ...nodes.filter((node) => node.matches(".dx-card, .dx")).map((node) => node.getBoundingClientRect().bottom))
-  const frame = {x, y, width, height: lowest - y}
+  const lowest = Math.max(...nodes.filter((node) => node.matches(".dx-card, .dx")).map((node) => node.getBoundingClientRect().bottom))
+  const below = parseFloat(getComputedStyle(page).paddingBottom) || 0
+  const frame = {x, y, width, height: Math.max(bottom, lowest + below) - y}
   const scale = Math.max(0.25, Math.min(2, 16000 / frame.height, 16000 / frame.width))
   const canvas = element("canvas", {width: Math.ceil(frame.width * scale), height: Math.ceil(frame.height * scale)})
   const context = canvas.getContext("2d")
   context.scale(scale, scale)
   context.fillStyle = getComputedStyle(page).backgroundColor
   context.fillRect(0, 0, frame.width, frame.height)
-  for (const node of nodes) {
-    const is_part = node.classList.contains("dx")
-    if (!(is_part || node.classList.contains("dx-card") || node.localName === "canvas")) { continue }
+  // measured at once: while the parts are drawn, others may change
+  const places = nodes.map((node) => {
     const at = node.getBoundingClientRect()
-    const box = {x: at.x - frame.x, y: at.y - frame.y, width: at.width, height: at.height}
-    if (is_part) { context.drawImage(await picture_of_part(node, frame.width), box.x, box.y) }
+    return [node, {x: at.x - frame.x, y: at.y - frame.y, width: at.width, height: at.height}]
+  })
+  for (const [node, box] of places) {
+    if (node.classList.contains("dx")) { context.drawImage(await picture_of_part(node, frame.width), box.x, box.y) }
     else if (node.localName === "canvas") { context.drawImage(node, box.x, box.y, box.width, box.height) }
-    else { draw_card(context, node, box) }
+    else if (node.classList.contains("dx-card")) { draw_card(context, node, box) }
   }
-  const blob = await new Promise((done) => canvas.toBlob(done, "image/png"))
-  if (blob !== null) { save(blob, `${name}.png`) }
+  return new Promise((done) => canvas.toBlob(done, "image/png"))
 }
 
 // ---------------------------------------------------------------------- the palette

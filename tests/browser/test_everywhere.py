@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.chromium import WAIT_MS
-from tests.browser.conftest import Guard, Server
+from tests.browser.conftest import NARROW, Guard, Server
 from tests.browser.places import lead
 from tests.browser.test_page import open_shop, query
 from widgets.state import VIEWS
@@ -183,6 +184,38 @@ def test_a_picture_of_the_view_is_saved(
     )
     assert colours["count"] > 50  # text, marks and lines, not an empty sheet
     assert colours["height"] > 900
+
+
+def test_a_picture_has_no_cuts(page: Page, server: Server, shop: Path) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    settled(page, server, shop, "reach")
+    within = page.locator(".dx-page").bounding_box()
+    assert within is not None
+    hidden = page.locator(".dx-scroll").evaluate_all(
+        "tables => Math.max(...tables.map(e => e.scrollWidth - e.clientWidth))"
+    )
+    assert hidden > 8  # more than a table's own margin
+    with page.expect_download() as download:
+        page.get_by_role("button", name="PNG", exact=True).click()
+    width, height = struct.unpack(">II", download.value.path().read_bytes()[16:24])
+    assert width >= 2 * (within["width"] + hidden - 8)
+    assert height > 2 * NARROW["height"]
+    expect(page.locator(".dx-whole")).to_have_count(0)
+    again = page.locator(".dx-page").bounding_box()
+    assert again is not None
+    assert again["width"] == within["width"]
+
+
+def test_what_a_button_of_the_header_does_is_told_in_one_line(
+    page: Page, server: Server, shop: Path
+) -> None:
+    open_shop(page, server, shop)
+    page.get_by_role("button", name="Look at the table anew").hover()
+    told = page.locator(".MuiTooltip-tooltip")
+    expect(told).to_have_text("Look at the table anew")
+    box = told.bounding_box()
+    assert box is not None
+    assert box["width"] > 3 * box["height"]
 
 
 def test_back_and_forward_go_through_views_and_selections(
