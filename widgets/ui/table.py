@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from widgets.markup import NOTHING, Markup, esc, html, join
-from widgets.text import format_count
+from widgets.text import format_count, format_many
 
 PAGE_ROWS = 25
 """Rows a page: more are scrolled past, and every row costs the browser time."""
@@ -99,9 +99,8 @@ def render_pager(noun: str, offset: int, total: int, limit: int = PAGE_ROWS) -> 
         )
         for name, label, to, enabled in buttons
     )
-    text = (
-        f"{format_count(offset + 1)}\N{EN DASH}{format_count(last)} of {format_count(total)} {noun}"
-    )
+    shown = f"{format_count(offset + 1)}\N{EN DASH}{format_count(last)}"
+    text = f"{shown} of {format_many(total, noun.removesuffix('s'))}"
     return html('<nav class="dx-pager" aria-label="Pages"><span>{}</span>{}</nav>', text, drawn)
 
 

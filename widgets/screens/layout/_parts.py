@@ -74,10 +74,11 @@ def layout_figures(layout: Layout) -> list[KeyFigure]:
     saved = sum(partitions.column("files_saved").to_pylist())
     worth = zip(*(partitions.column(name).to_pylist() for name in _WORTH), strict=True)
     rewritten = sum(size for size, gained in worth if gained)
+    is_partitioned = any(partitions.column("partition").slice(0, 1).to_pylist())
     return [
         KeyFigure(name="Files", value=format_count(layout.num_files),
-                  remark=f"in {format_count(partitions.num_rows)} partitions"
-                  if partitions.num_rows > 1 else "not partitioned"),
+                  remark=f"in {format_many(partitions.num_rows, 'partition')}"
+                  if is_partitioned else "not partitioned"),
         KeyFigure(name="Median size", value=format_bytes(layout.median),
                   remark="half of the files are smaller", exact=format_count(layout.median)),
         KeyFigure(name="Target size", value=format_bytes(layout.target),
