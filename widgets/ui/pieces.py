@@ -88,6 +88,11 @@ def render_problem(problem: Problem) -> Markup:
     return render_notice(Notice.of(problem))
 
 
+def render_problem_below(problem: Problem) -> Markup:
+    """The same where it stands below another part of its card."""
+    return html('<div class="dx-below">{}</div>', render_problem(problem))
+
+
 def render_asked_problem(problem: Problem) -> Markup:
     """What went wrong with what was typed: said below that place where it cannot be understood,
     and as any other problem else."""

@@ -27,7 +27,7 @@ from widgets.ui.boxes import build_card, build_split, close_side, open_side
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import build_frame
 from widgets.ui.live_html import LiveHtml
-from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.pieces import render_problem_below, render_waiting
 from widgets.ui.table import render_pager, render_table
 from widgets.ui.ways import render_ways, view_ways
 from widgets.ui.wishing import follow_wish
@@ -96,7 +96,7 @@ class EnginesView:
         def failed(problem: Problem) -> None:
             if service is self._service and version == self._shown:
                 self._answer = None
-                self._table.html = render_problem(problem)
+                self._table.html = render_problem_below(problem)
 
         self._desk.runner.run(lambda: read_engines(service, version), done, failed)
 

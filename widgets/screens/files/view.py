@@ -27,7 +27,7 @@ from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pending import Pending, Words, untold
-from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.pieces import render_problem, render_problem_below, render_waiting
 from widgets.ui.records import read_records
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
 from widgets.ui.ways import render_ways, view_ways
@@ -109,7 +109,7 @@ class FilesView:
 
         def failed(problem: Problem) -> Markup:
             self._page = None
-            return render_problem(problem)
+            return render_problem_below(problem)
 
         work = untold(lambda watch: service.read_files(query, watch))
         self._question.ask(_words(query.version), work, done, failed=failed)

@@ -27,7 +27,7 @@ from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.pieces import render_problem_below, render_waiting
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
 from widgets.ui.ways import render_ways, view_ways
@@ -86,7 +86,7 @@ class LogView:
 
         def failed(problem: Problem) -> None:
             if service is self._service:
-                self._table.html = render_problem(problem)
+                self._table.html = render_problem_below(problem)
 
         self._desk.runner.run(service.read_log_files, done, failed)
 
