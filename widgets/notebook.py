@@ -11,6 +11,7 @@ import panel as pn
 from explorer.maintenance.documents.state_folder import StateFolder
 from explorer.storage.location import parse_location
 from explorer.table.table import Table
+from widgets.markup import NOTHING, Markup, html
 from widgets.page.explorer import Explorer
 from widgets.page.kernel_note import KernelNote
 from widgets.page.standalone import render_standalone
@@ -20,7 +21,7 @@ from widgets.session.maintenance import Maintenance
 from widgets.session.recents import Recents
 from widgets.session.work import InlineRunner
 from widgets.state import VIEW_TITLES, VIEWS, Address, PageState
-from widgets.text import esc, shell_word
+from widgets.text import shell_word
 from widgets.ui.live_html import LiveHtml
 
 
@@ -109,12 +110,13 @@ class TableExplorer(pn.viewable.Viewer):
             return super()._repr_mimebundle_(include, exclude)
         return {"text/html": self._render_picture(), "text/plain": self._dead_because}, {}
 
-    def _render_picture(self) -> str:
+    def _render_picture(self) -> Markup:
         """The page as one frame that needs nothing else of the notebook around it."""
         page = render_standalone(self._page, "delta-explorer")
-        return (
-            f'<iframe title="delta-explorer" srcdoc="{esc(page)}" '
-            'style="width: 100%; height: 1100px; border: 0"></iframe>'
+        return html(
+            '<iframe title="delta-explorer" srcdoc="{}" '
+            'style="width: 100%; height: 1100px; border: 0"></iframe>',
+            page,
         )
 
     def _follow_theme(self, theme: str) -> None:
@@ -130,17 +132,20 @@ class TableExplorer(pn.viewable.Viewer):
     def _draw_tabs(self) -> None:
         tabs = ""
         for view in VIEWS:
-            current = ' aria-current="page"' if view == self._state.view else ""
-            tabs += (
-                f'<button type="button" data-do="view" data-value="{view}"{current}>'
-                f"{VIEW_TITLES[view]}</button>"
+            current = html(' aria-current="page"') if view == self._state.view else NOTHING
+            tabs += html(
+                '<button type="button" data-do="view" data-value="{}"{}>{}</button>',
+                view,
+                current,
+                VIEW_TITLES[view],
             )
-        self._tabs.html = (
-            f'<nav class="dx-tabs" aria-label="Views">{tabs}'
+        self._tabs.html = html(
+            '<nav class="dx-tabs" aria-label="Views">{}'
             '<button type="button" class="dx-icon dx-reload dx-rest" data-do="reload" '
             'aria-label="Look at the table anew" title="Look at the table anew"></button>'
             '<button type="button" class="dx-icon dx-mode" data-do="dark" '
-            'aria-label="Light or dark" title="Light or dark"></button></nav>'
+            'aria-label="Light or dark" title="Light or dark"></button></nav>',
+            tabs,
         )
 
 
@@ -167,10 +172,13 @@ def _shown(table: str | os.PathLike[str] | Table) -> str:
     return table.uri if isinstance(table, Table) else parse_location(table).shown
 
 
-def _render_note(problem: str, reason: str, line: str) -> str:
+def _render_note(problem: str, reason: str, line: str) -> Markup:
     """What stands above the page while no kernel answers."""
-    return (
-        f'<div class="dx-notice dx-warning" role="status"><div><strong>{esc(problem)}</strong>'
-        f"<p>{esc(reason)} A page that lives without a notebook: <code>{esc(line)}</code></p>"
-        "</div></div>"
+    return html(
+        '<div class="dx-notice dx-warning" role="status"><div><strong>{}</strong>'
+        "<p>{} A page that lives without a notebook: <code>{}</code></p>"
+        "</div></div>",
+        problem,
+        reason,
+        line,
     )

@@ -1,13 +1,7 @@
-"""Escaping and number formats: how a value becomes text on the page.
-
-Every string of a table is hostile: column names, paths, partition values,
-commit information, tags, predicates, properties, statistics. It reaches the
-page only through `esc`, once, inside HTML that the components build.
-"""
+"""Number formats, and text as it may be shown; `widgets.markup` makes HTML of it."""
 
 from __future__ import annotations
 
-import html
 import math
 import re
 import shlex
@@ -25,15 +19,6 @@ _COUNTS = ((10**12, "T"), (10**9, "B"), (10**6, "M"))
 # controls but tab and line feed, and what overrides or isolates the direction of text
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _FORMULA_STARTS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # the last four are wide forms
-
-
-def esc(text: object) -> str:
-    """`text` made inert for HTML content and quoted attributes.
-
-    Lone surrogates, which JSON can carry and UTF-8 cannot, become question marks.
-    """
-    plain = str(text).encode("utf-8", "replace").decode("utf-8")
-    return html.escape(plain, quote=True)
 
 
 def visible(text: str) -> str:

@@ -188,10 +188,10 @@ def test_files_of_a_plan_are_filtered_and_exported(
     plan(page, "Vacuum")
     expect(page.locator(".dx-pager > span")).to_have_text("1\N{EN DASH}25 of 30 files")
     page.get_by_role("button", name="stay 1").click()
-    expect(page.locator(".dx-pager > span")).to_have_text("1\N{EN DASH}1 of 1 files")
+    expect(page.locator(".dx-pager > span")).to_have_text("1\N{EN DASH}1 of 1 file")
     page.get_by_role("button", name="all 31").click()
     page.get_by_role("searchbox", name="Filter the files of the plan").fill("1+1")
-    expect(page.locator(".dx-pager > span")).to_have_text("1\N{EN DASH}1 of 1 files")
+    expect(page.locator(".dx-pager > span")).to_have_text("1\N{EN DASH}1 of 1 file")
     with page.expect_download() as download:
         page.get_by_role("button", name="CSV").click()
     target = tmp_path / "plan.csv"

@@ -168,7 +168,7 @@ def fill_view(plot: Timeline, history: History) -> None:
     if history.live is not None:
         x, y = _live_line(commits, history.live, low, high)
         sources["live"].data = {"x": x, "y": y}
-        top = float(np.nanmax(y)) if len(y) and not np.all(np.isnan(y)) else 1.0
+        top = float(y.max()) if len(y) else 1.0
         plot.size.y_range.update(start=0, end=top * 1.12 or 1.0)
 
 
@@ -196,8 +196,9 @@ def _fill_flow(plot: Timeline, history: History, low: float, high: float) -> Non
 
 def _live_line(commits: Commits, live: Floats, low: float, high: float) -> tuple[Floats, Floats]:
     """The visible part of the step line, from edge to edge: an amount holds until the next
-    commit, and the last one until now."""
-    x, y = thin(commits.x, live, len(commits.x))
+    commit, and the last one until now. Nothing is drawn where it is not known."""
+    known = ~np.isnan(live)
+    x, y = thin(commits.x[known], live[known], len(commits.x))
     first, last = np.searchsorted(x, low), np.searchsorted(x, high, side="right")
     start = max(0, int(first) - 1)
     x, y = thin(x[start:last], y[start:last], LINE_POINTS)

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 from explorer.errors import Problem
 from explorer.table.counts import count as things
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.session.desk import Desk
 from widgets.session.tables import Figures, Identity, Overview, RowFigures
 from widgets.state import Notice, PageState
 from widgets.text import (
     UNKNOWN,
     cut,
-    esc,
     format_age,
     format_bytes,
     format_count,
@@ -109,16 +109,17 @@ class HeaderView:
             parts.append(render_waiting(f"Opening {cut(self._state.opening, 200)}"))
         elif self._known.overview is not None:
             parts.append(_render_table(self._known, self._known.overview))
-        self.panel.html = "".join(parts)
+        self.panel.html = join(parts)
 
 
-def _render_newer(version: int) -> str:
-    return (
+def _render_newer(version: int) -> Markup:
+    return html(
         '<div class="dx-notice dx-newer" role="status"><div><strong>Version '
-        f"{format_count(version)} is there.</strong></div><div>"
+        "{} is there.</strong></div><div>"
         '<button type="button" data-do="newest" data-value="">Show it</button>'
         '<button type="button" class="dx-icon dx-close" data-do="later" data-value="" '
-        'aria-label="Not now" title="Not now"></button></div></div>'
+        'aria-label="Not now" title="Not now"></button></div></div>',
+        format_count(version),
     )
 
 
@@ -144,27 +145,32 @@ class _Known:
         return broken or self.failure is not None
 
 
-def _render_table(known: _Known, overview: Overview) -> str:
+def _render_table(known: _Known, overview: Overview) -> Markup:
     metadata = known.identity.metadata if known.identity else None
     name = (metadata.name if metadata else None) or last_part(overview.uri)
     about = metadata.description if metadata else None
-    described = f'<p class="dx-about">{esc(cut(about, 400))}</p>' if about else ""
+    described = html('<p class="dx-about">{}</p>', cut(about, 400)) if about else NOTHING
     problems = known.figures.problems if known.figures else ()
-    path = f'<p class="dx-path" title="{esc(overview.uri)}">{esc(cut(overview.uri, 400))}</p>'
+    path = html('<p class="dx-path" title="{}">{}</p>', overview.uri, cut(overview.uri, 400))
     figures = [
         _latest_figure(overview, known),
         *_file_figures(known),
         _row_figure(known),
         _log_figure(overview, known.figures),
     ]
-    return (
-        f"{_render_banner(known)}{render_problems(problems)}"
-        f'<div class="dx-title"><div><h2>{esc(cut(name, 200))}</h2>{path}{described}</div>'
-        f"{render_chips(_chips(known.identity))}</div>{render_key_figures(figures)}"
+    return html(
+        '{}{}<div class="dx-title"><div><h2>{}</h2>{}{}</div>{}</div>{}',
+        _render_banner(known),
+        render_problems(problems),
+        cut(name, 200),
+        path,
+        described,
+        render_chips(_chips(known.identity)),
+        render_key_figures(figures),
     )
 
 
-def _render_banner(known: _Known) -> str:
+def _render_banner(known: _Known) -> Markup:
     identity = known.identity
     if identity is not None and identity.refusal is not None:
         refusal = identity.refusal
@@ -179,7 +185,7 @@ def _render_banner(known: _Known) -> str:
         )
     failure = identity.failure if identity is not None and identity.failure else known.failure
     if failure is None:
-        return ""
+        return NOTHING
     notice = Notice.of(failure)
     if known.readable is not None:
         shown = format_count(known.readable)

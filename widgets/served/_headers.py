@@ -13,6 +13,8 @@ from typing import Any
 
 from tornado.web import OutputTransform
 
+from widgets.markup import html
+
 BARE_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
@@ -58,7 +60,7 @@ class SafeHeaders(OutputTransform):
             headers[_POLICY] = render_policy(nonce)
             if finishing and headers.get("Content-Type", "").startswith("text/html"):
                 # made of Bokeh's template alone: no text of a table is in it yet
-                chunk = chunk.replace(b"<script", f'<script nonce="{nonce}"'.encode())
+                chunk = chunk.replace(b"<script", html('<script nonce="{}"', nonce).encode())
                 headers["Content-Length"] = str(len(chunk))
         if "Referrer-Policy" not in headers:
             headers["Referrer-Policy"] = "no-referrer"

@@ -14,6 +14,7 @@ from panel_material_ui.template.base import Page
 
 from explorer.errors import DeltaError
 from explorer.storage.location import parse_location
+from widgets.markup import html
 from widgets.page.address_bar import THEME_COOKIE, AddressBar
 from widgets.page.explorer import Explorer
 from widgets.screens.start.view import Picker, StartView
@@ -30,7 +31,7 @@ from widgets.state import (
     parse_address,
     render_address,
 )
-from widgets.text import cut, esc
+from widgets.text import cut
 from widgets.theme import DARK, MATERIAL, static_folder
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem
@@ -163,19 +164,21 @@ def _build_tables_link(desk: Desk) -> list[Any]:
     if len(desk.choices()) < 2 and not (desk.glances is not None and desk.glances.progress):
         return []
     # outside of the explorer's own part, whose colours it does not know
-    link = '<a href="./" style="color:inherit">All tables</a>'
-    return [LiveHtml(f'<p style="margin:0">{link}</p>', margin=(14, 16, 0, 16))]
+    link = html('<a href="./" style="color:inherit">All tables</a>')
+    return [LiveHtml(html('<p style="margin:0">{}</p>', link), margin=(14, 16, 0, 16))]
 
 
 def _build_person(person: str | None) -> list[Any]:
     """Who has signed in, and the way out."""
     if person is None:
         return []
-    html = (
-        f'<p style="margin:0;text-align:right;white-space:nowrap" title="{esc(cut(person, 200))}">'
-        f'{esc(cut(person, 20))} <a href="./logout" style="color:inherit">Sign out</a></p>'
+    shown = html(
+        '<p style="margin:0;text-align:right;white-space:nowrap" title="{}">'
+        '{} <a href="./logout" style="color:inherit">Sign out</a></p>',
+        cut(person, 200),
+        cut(person, 20),
     )
-    return [LiveHtml(html, width=220, height=24, sizing_mode="fixed", align="center")]
+    return [LiveHtml(shown, width=220, height=24, sizing_mode="fixed", align="center")]
 
 
 _SHELL_SX = {

@@ -3,65 +3,88 @@ a font or a picture from anywhere."""
 
 from __future__ import annotations
 
-from widgets.text import cut, esc
+from widgets.markup import NOTHING, Markup, html, style_sheet
+from widgets.text import cut
 from widgets.theme import DARK, LIGHT, render_tokens
 
 
-def render_login(*, next_url: str, sentence: str = "", name: str = "") -> str:
+def render_login(*, next_url: str, sentence: str = "", name: str = "") -> Markup:
     """The form; `sentence` says what went wrong, `next_url` where it leads afterwards."""
-    wrong = f'<p class="wrong" role="alert">{esc(sentence)}</p>' if sentence else ""
+    wrong = html('<p class="wrong" role="alert">{}</p>', sentence) if sentence else NOTHING
     focus = ("", " autofocus") if name else (" autofocus", "")
     return _page(
         "Sign in",
-        f"""<form method="post">{wrong}
+        html(
+            """<form method="post">{}
 <label for="name">Name</label>
-<input id="name" name="name" value="{esc(name)}" autocomplete="username" autocapitalize="none"
- spellcheck="false" required{focus[0]}>
+<input id="name" name="name" value="{}" autocomplete="username" autocapitalize="none"
+ spellcheck="false" required{}>
 <label for="password">Password</label>
 <input id="password" name="password" type="password" autocomplete="current-password"
- required{focus[1]}>
-<input type="hidden" name="next" value="{esc(next_url)}">
+ required{}>
+<input type="hidden" name="next" value="{}">
 <button type="submit">Sign in</button></form>""",
+            wrong,
+            name,
+            focus[0],
+            focus[1],
+            next_url,
+        ),
     )
 
 
-def render_logout(name: str, *, home: str) -> str:
+def render_logout(name: str, *, home: str) -> Markup:
     """The question before signing out."""
     return _page(
         "Sign out",
-        f"""<form method="post"><p>You are signed in as <strong>{esc(cut(name, 200))}</strong>.</p>
+        html(
+            """<form method="post"><p>You are signed in as <strong>{}</strong>.</p>
 <button type="submit">Sign out</button>
-<p class="more"><a href="{esc(home)}">Back to the tables</a></p></form>""",
+<p class="more"><a href="{}">Back to the tables</a></p></form>""",
+            cut(name, 200),
+            home,
+        ),
     )
 
 
-def render_signed_out(home: str) -> str:
+def render_signed_out(home: str) -> Markup:
     """After signing out of a page that another server signs people in to."""
     return _page(
         "Signed out",
-        "<p>This browser holds nothing of the page any more. The provider that you signed in with "
-        f'may still know you.</p><p class="more"><a href="{esc(home)}">Sign in again</a></p>',
+        html(
+            "<p>This browser holds nothing of the page any more. The provider that you signed in "
+            'with may still know you.</p><p class="more"><a href="{}">Sign in again</a></p>',
+            home,
+        ),
     )
 
 
-def render_oauth_problem(home: str) -> str:
+def render_oauth_problem(home: str) -> Markup:
     """A template, filled by Panel: why the provider let nobody in."""
     return _page(
         "Sign-in did not work",
-        '<p class="wrong" role="alert">{{ error_msg }}</p><p>The provider said: {{ error }}.</p>'
-        f'<p class="more"><a href="{esc(home)}">Try again</a></p>',
+        html(
+            '<p class="wrong" role="alert">{{{{ error_msg }}}}</p>'
+            "<p>The provider said: {{{{ error }}}}.</p>"
+            '<p class="more"><a href="{}">Try again</a></p>',
+            home,
+        ),
     )
 
 
-def _page(title: str, inner: str) -> str:
+def _page(title: str, inner: str) -> Markup:
     dark = f"@media (prefers-color-scheme: dark){{{render_tokens(DARK, ':root')}}}"
-    return (
+    return html(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{esc(title)} \N{MIDDLE DOT} Delta Explorer</title>"
-        f"<style>{render_tokens(LIGHT, ':root')}{dark}{_STYLE}</style></head>"
-        f"<body><main><header><p>Delta Explorer</p><h1>{esc(title)}</h1></header>"
-        f"{inner}</main></body></html>"
+        "<title>{} \N{MIDDLE DOT} Delta Explorer</title>"
+        "{}</head>"
+        "<body><main><header><p>Delta Explorer</p><h1>{}</h1></header>"
+        "{}</main></body></html>",
+        title,
+        style_sheet(render_tokens(LIGHT, ":root") + dark + _STYLE),
+        title,
+        inner,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from tornado.web import RequestHandler
 
+from widgets.markup import Markup, html
 from widgets.state import parse_address, render_address
 
 UNLOCK = "/unlock"
@@ -80,7 +81,7 @@ class Unlock(RequestHandler):
         key = self._gate.exchange(self.get_query_argument("token", ""))
         if key is None:
             self.set_status(403)
-            self.finish(_SPENT.replace('href="/"', f'href="{self._gate.home}"'))
+            self.finish(_render_spent(self._gate.home))
             return
         # No page of another site sends it, and no script reads it.
         home = self._gate.home
@@ -92,12 +93,16 @@ class Unlock(RequestHandler):
         """Nothing: the address of such a request holds a token."""
 
 
-_SPENT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Delta Explorer</title>
+def _render_spent(home: str) -> Markup:
+    return html(
+        """<!doctype html><html lang="en"><meta charset="utf-8"><title>Delta Explorer</title>
 <body style="font:16px/1.5 sans-serif;max-width:34em;margin:12vh auto;padding:0 1em">
 <h1 style="font-size:1.3em">This link does not unlock maintenance.</h1>
 <p>It was opened before, or belongs to a server that has been stopped. The browser that opened it
-first keeps the right to change tables.</p><p><a href="/">Open the page read-only</a>, or start the
-server again for a new link.</p>"""
+first keeps the right to change tables.</p><p><a href="{}">Open the page read-only</a>, or start the
+server again for a new link.</p>""",
+        home,
+    )
 
 
 def _same(given: str, wanted: str) -> bool:

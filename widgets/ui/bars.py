@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from widgets.text import esc
+from widgets.markup import NOTHING, Markup, html, join
 
 HEIGHT = 96
 
@@ -23,28 +23,42 @@ class Bar:
 
 def render_bars(
     label: str, bars: Sequence[Bar], first: str = "", last: str = "", *, top: float | None = None
-) -> str:
+) -> Markup:
     """Bars as wide as the card; `label` is what a screen reader says, `first` and `last`
     stand below the ends; `top` is the value of the full height, else the greatest."""
     full = top or max((bar.value for bar in bars), default=0) or 1
     width = 1000 / max(len(bars), 1)
-    drawn = "".join(_render_bar(bar, at * width, width, full) for at, bar in enumerate(bars))
-    ends = f"<div class='dx-ends'><span>{esc(first)}</span><span>{esc(last)}</span></div>"
-    return (
-        f'<figure class="dx-bars"><svg viewBox="0 0 1000 {HEIGHT}" preserveAspectRatio="none" '
-        f'role="img" aria-label="{esc(label)}">{drawn}</svg>{ends}</figure>'
+    drawn = join(_render_bar(bar, at * width, width, full) for at, bar in enumerate(bars))
+    ends = html("<div class='dx-ends'><span>{}</span><span>{}</span></div>", first, last)
+    return html(
+        '<figure class="dx-bars"><svg viewBox="0 0 1000 {}" preserveAspectRatio="none" '
+        'role="img" aria-label="{}">{}</svg>{}</figure>',
+        HEIGHT,
+        label,
+        drawn,
+        ends,
     )
 
 
-def _render_bar(bar: Bar, left: float, width: float, full: float) -> str:
+def _render_bar(bar: Bar, left: float, width: float, full: float) -> Markup:
     # what is there is seen, however little it is
     height = max(HEIGHT * bar.value / full, 2 if bar.value else 0)
-    does = f' data-do="{esc(bar.action)}" data-value="{esc(bar.target)}"' if bar.action else ""
-    marked = ' class="dx-marked"' if bar.marked else ""
+    does = html(' data-do="{}" data-value="{}"', bar.action, bar.target) if bar.action else NOTHING
+    marked = html(' class="dx-marked"') if bar.marked else NOTHING
     gap = min(2.0, width * 0.15)
-    return (
-        f"<g{does}{marked}><title>{esc(bar.title)}</title>"
-        f'<rect class="dx-ground" x="{left:.2f}" y="0" width="{width:.2f}" height="{HEIGHT}"/>'
-        f'<rect x="{left:.2f}" y="{HEIGHT - height:.2f}" width="{width - gap:.2f}" '
-        f'height="{height:.2f}"/></g>'
+    return html(
+        "<g{}{}><title>{}</title>"
+        '<rect class="dx-ground" x="{:.2f}" y="0" width="{:.2f}" height="{}"/>'
+        '<rect x="{:.2f}" y="{:.2f}" width="{:.2f}" '
+        'height="{:.2f}"/></g>',
+        does,
+        marked,
+        bar.title,
+        left,
+        width,
+        HEIGHT,
+        left,
+        HEIGHT - height,
+        width - gap,
+        height,
     )

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from explorer.progress import Watch
 from explorer.storage.parquet.writer import ParquetOutput, WriterSettings
+from widgets.markup import html
 from widgets.text import csv_cell
 from widgets.ui.records import read_records
 
@@ -25,7 +26,7 @@ Kind = Literal["csv", "parquet"]
 PART_ROWS = 8192
 """Rows that are Python values at once."""
 
-EXPORT_BUTTONS = (
+EXPORT_BUTTONS = html(
     '<span class="dx-exports" role="group" aria-label="Save this table">'
     '<button type="button" data-do="export" data-value="csv" '
     'title="Save as CSV; cells that a spreadsheet would run are made inert">CSV</button>'

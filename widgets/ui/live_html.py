@@ -1,7 +1,6 @@
 """The one component that shows HTML and tells what a person does in it.
 
-The HTML is built by the other modules of this package, which pass every string
-of a table through `widgets.text.esc`.
+The HTML is built by `widgets.markup`, which escapes every string of a table.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from uuid import uuid4
 import panel as pn
 import param
 
+from widgets.markup import NOTHING, Markup
 from widgets.theme import read_script, read_style
 
 LOG = logging.getLogger(__name__)
@@ -47,11 +47,11 @@ class LiveHtml(pn.custom.JSComponent):
     handler is ignored, and handlers check the value, which is text.
     """
 
-    html = param.String(default="", doc="HTML with every foreign string escaped.")
+    html: Markup = param.String(default=NOTHING, doc="HTML with every foreign string escaped.")  # type: ignore[assignment]
 
     _esm = read_script()
 
-    def __init__(self, html: str = "", **params: Any) -> None:
+    def __init__(self, html: Markup = NOTHING, **params: Any) -> None:
         params.setdefault("sizing_mode", "stretch_width")
         params.setdefault("stylesheets", [read_style()])
         super().__init__(html=html, **params)

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from widgets.markup import Markup
 from widgets.state import parse_version
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.table import PAGE_ROWS, render_pager
 
 
 class Pages:
-    """The page of a table in `html`, turned by the buttons of its pager.
+    """The page of a table in `part`, turned by the buttons of its pager.
 
     `draw` is called after each turn; it asks for the `span` that it has to show.
     """
 
     def __init__(
-        self, html: LiveHtml, noun: str, draw: Callable[[], None], limit: int = PAGE_ROWS
+        self, part: LiveHtml, noun: str, draw: Callable[[], None], limit: int = PAGE_ROWS
     ) -> None:
         self.limit = limit
         self._noun = noun
         self._draw = draw
         self._offset = 0
-        html.on("page", self._turn)
+        part.on("page", self._turn)
 
     def rewind(self) -> None:
         """Go back to the first page."""
@@ -37,7 +38,7 @@ class Pages:
         self._offset = min(self._offset, max(0, total - 1) // self.limit * self.limit)
         return self._offset, self.limit
 
-    def render(self, total: int) -> str:
+    def render(self, total: int) -> Markup:
         """The pager below the table."""
         return render_pager(self._noun, self.span(total)[0], total, self.limit)
 

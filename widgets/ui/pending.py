@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 from explorer.errors import Problem
 from explorer.progress import Progress, Watch
+from widgets.markup import NOTHING, Markup, html
 from widgets.session.asking import Question
 from widgets.session.desk import Desk
-from widgets.text import esc, visible
+from widgets.text import visible
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem
 from widgets.ui.progress import render_progress
@@ -47,7 +48,7 @@ class Pending:
         self._keeps = keeps
         self._runner = desk.runner
         self._question = Question(desk.runner)
-        self._head = self._known = ""
+        self._head = self._known = NOTHING
         self._progress: Progress | None = None
         self._is_quiet = False
         self._waiting: Callable[[], None] | None = None
@@ -63,8 +64,8 @@ class Pending:
         work: Callable[[Watch, Tell], T],
         done: Callable[[T], None],
         *,
-        head: str = "",
-        failed: Callable[[Problem], str] = render_problem,
+        head: Markup = NOTHING,
+        failed: Callable[[Problem], Markup] = render_problem,
         stopped: Callable[[], None] | None = None,
     ) -> None:
         """Run `work` beside the page, below `head`, which is HTML.
@@ -77,7 +78,7 @@ class Pending:
             self.ask, words, work, done, head=head, failed=failed, stopped=stopped
         )
         self._stopped = stopped
-        self._head, self._known, self._words = head, "", words
+        self._head, self._known, self._words = head, NOTHING, words
         self._is_quiet = self._keeps and bool(self._part.html) and self._runner.is_background
         self._report(Progress(done=0, total=None, label=words.label))
         if self._is_quiet:
@@ -114,14 +115,18 @@ class Pending:
             self._stopped()
             return
         words = self._words
-        self._part.html = (
-            f'{self._head}{self._known}<p class="dx-muted" role="status">{esc(words.stopped)}</p>'
+        self._part.html = html(
+            '{}{}<p class="dx-muted" role="status">{}</p>'
             '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="again" '
-            f'data-value="">{esc(words.again)}</button></div>'
+            'data-value="">{}</button></div>',
+            self._head,
+            self._known,
+            words.stopped,
+            words.again,
         )
 
     def _tell(self, sentence: str) -> None:
-        self._known = f'<p class="dx-lead">{esc(visible(sentence))}</p>'
+        self._known = html('<p class="dx-lead">{}</p>', visible(sentence))
         self._draw()
 
     def _report(self, progress: Progress) -> None:
@@ -132,7 +137,7 @@ class Pending:
         if self._progress is not None and not self._is_quiet:
             self._part.html = self._head + self._known + render_progress(self._progress)
 
-    def _fail(self, failed: Callable[[Problem], str], problem: Problem) -> None:
+    def _fail(self, failed: Callable[[Problem], Markup], problem: Problem) -> None:
         self._waiting = None
         self._part.html = self._head + failed(problem)
 

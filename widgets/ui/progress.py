@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from explorer.progress import Progress
-from widgets.text import cut, esc, format_count
+from widgets.markup import NOTHING, Markup, esc, html
+from widgets.text import cut, format_count
 
 
-def render_progress(progress: Progress) -> str:
+def render_progress(progress: Progress) -> Markup:
     """A bar where the total is known, and a button that does `cancel`."""
     label = esc(cut(progress.label, 200))
-    bar = ""
+    bar = NOTHING
     if progress.total:
         done = min(progress.done, progress.total)
-        bar = (
-            f"<span>{format_count(done)} of {format_count(progress.total)}</span>"
-            f'<progress max="{progress.total}" value="{done}" aria-label="{label}"></progress>'
+        bar = html(
+            '<span>{} of {}</span><progress max="{}" value="{}" aria-label="{}"></progress>',
+            format_count(done),
+            format_count(progress.total),
+            progress.total,
+            done,
+            label,
         )
-    return (
-        f'<div class="dx-foot" role="status"><span class="dx-waiting">{label}</span>{bar}'
-        '<button type="button" data-do="cancel" data-value="">Cancel</button></div>'
+    return html(
+        '<div class="dx-foot" role="status"><span class="dx-waiting">{}</span>{}'
+        '<button type="button" data-do="cancel" data-value="">Cancel</button></div>',
+        label,
+        bar,
     )

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from widgets.text import esc, format_count
+from widgets.markup import NOTHING, Markup, esc, html, join
+from widgets.text import format_count, format_many
 
 PAGE_ROWS = 25
 """Rows a page: more are scrolled past, and every row costs the browser time."""
@@ -57,22 +58,25 @@ def render_table(
     *,
     sort: tuple[str, bool] | None = None,
     empty: str = "Nothing to show.",
-) -> str:
+) -> Markup:
     """The table; `sort` is the key of the sorted column and whether it descends."""
-    head = "".join(_render_header(column, sort) for column in columns)
-    body = "".join(_render_row(columns, row) for row in rows)
+    head = join(_render_header(column, sort) for column in columns)
+    body = join(_render_row(columns, row) for row in rows)
     if not rows:
-        body = f'<tr><td class="dx-empty" colspan="{len(columns)}">{esc(empty)}</td></tr>'
-    return (
-        f'<div class="dx-scroll"><table><caption>{esc(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        body = html('<tr><td class="dx-empty" colspan="{}">{}</td></tr>', len(columns), empty)
+    return html(
+        '<div class="dx-scroll"><table><caption>{}</caption>'
+        "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>",
+        caption,
+        head,
+        body,
     )
 
 
-def render_pager(noun: str, offset: int, total: int, limit: int = PAGE_ROWS) -> str:
+def render_pager(noun: str, offset: int, total: int, limit: int = PAGE_ROWS) -> Markup:
     """`1-25 of 8,412 files` and the buttons to move."""
     if total == 0:
-        return ""
+        return NOTHING
     last = min(offset + limit, total)
     newest = (total - 1) // limit * limit
     buttons = (
@@ -81,53 +85,68 @@ def render_pager(noun: str, offset: int, total: int, limit: int = PAGE_ROWS) -> 
         ("next", "Next page", offset + limit, last < total),
         ("last", "Last page", newest, last < total),
     )
-    drawn = "".join(
-        f'<button type="button" class="dx-icon dx-{name}" data-do="page" data-as="{name}"'
-        f' data-value="{to}" aria-label="{label}" title="{label}"{"" if enabled else " disabled"}>'
-        "</button>"
+    drawn = join(
+        html(
+            '<button type="button" class="dx-icon dx-{}" data-do="page" data-as="{}"'
+            ' data-value="{}" aria-label="{}" title="{}"{}>'
+            "</button>",
+            name,
+            name,
+            to,
+            label,
+            label,
+            "" if enabled else " disabled",
+        )
         for name, label, to, enabled in buttons
     )
-    text = (
-        f"{format_count(offset + 1)}\N{EN DASH}{format_count(last)} of {format_count(total)} {noun}"
-    )
-    return f'<nav class="dx-pager" aria-label="Pages"><span>{esc(text)}</span>{drawn}</nav>'
+    shown = f"{format_count(offset + 1)}\N{EN DASH}{format_count(last)}"
+    text = f"{shown} of {format_many(total, noun.removesuffix('s'))}"
+    return html('<nav class="dx-pager" aria-label="Pages"><span>{}</span>{}</nav>', text, drawn)
 
 
-def _render_header(column: Column, sort: tuple[str, bool] | None) -> str:
+def _render_header(column: Column, sort: tuple[str, bool] | None) -> Markup:
     sorted_here = sort is not None and sort[0] == column.key
     order = ("descending" if sort and sort[1] else "ascending") if sorted_here else "none"
     label = esc(column.label)
     if column.sortable:
-        label = (
-            f'<button type="button" class="dx-sort" data-do="sort" '
-            f'data-value="{esc(column.key)}">{label}</button>'
+        label = html(
+            '<button type="button" class="dx-sort" data-do="sort" data-value="{}">{}</button>',
+            column.key,
+            label,
         )
-        return f'<th scope="col" class="{_classes(column)}" aria-sort="{order}">{label}</th>'
-    return f'<th scope="col" class="{_classes(column)}">{label}</th>'
+        return html(
+            '<th scope="col" class="{}" aria-sort="{}">{}</th>', _classes(column), order, label
+        )
+    return html('<th scope="col" class="{}">{}</th>', _classes(column), label)
 
 
-def _render_row(columns: Sequence[Column], row: Row) -> str:
-    cells = "".join(
+def _render_row(columns: Sequence[Column], row: Row) -> Markup:
+    cells = join(
         _render_cell(column, cell) for column, cell in zip(columns, row.cells, strict=True)
     )
     if row.action is None:
-        return f"<tr>{cells}</tr>"
-    current = ' aria-current="true"' if row.selected else ""
-    return (
-        f'<tr tabindex="0" data-do="{esc(row.action)}" data-value="{esc(row.value)}"{current}>'
-        f"{cells}</tr>"
+        return html("<tr>{}</tr>", cells)
+    current = html(' aria-current="true"') if row.selected else NOTHING
+    return html(
+        '<tr tabindex="0" data-do="{}" data-value="{}"{}>{}</tr>',
+        row.action,
+        row.value,
+        current,
+        cells,
     )
 
 
-def _render_cell(column: Column, cell: Cell) -> str:
-    title = f' title="{esc(cell.title)}"' if cell.title else ""
-    dot = f'<i class="dx-dot dx-{esc(cell.lane.lower())}"></i>' if cell.lane else ""
+def _render_cell(column: Column, cell: Cell) -> Markup:
+    title = html(' title="{}"', cell.title) if cell.title else NOTHING
+    dot = html('<i class="dx-dot dx-{}"></i>', cell.lane.lower()) if cell.lane else NOTHING
     muted = " dx-muted" if cell.muted else ""
-    bar = f'<i class="dx-dot dx-tone-{esc(cell.tone)}"></i>' if cell.tone else ""
+    bar = html('<i class="dx-dot dx-tone-{}"></i>', cell.tone) if cell.tone else NOTHING
     if cell.share is not None:
         share = min(max(cell.share, 0.0), 1.0)
-        bar = f'<i class="dx-share" style="--share:{share:.1%}"></i>'
-    return f'<td class="{_classes(column)}{muted}"{title}>{dot}{bar}{esc(cell.text)}</td>'
+        bar = html('<i class="dx-share" style="--share:{:.1%}"></i>', share)
+    return html(
+        '<td class="{}{}"{}>{}{}{}</td>', _classes(column), muted, title, dot, bar, cell.text
+    )
 
 
 def _classes(column: Column) -> str:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from widgets.markup import Markup, html, join
 from widgets.text import shell_word
 from widgets.ui.pieces import render_snippet
 
 
-def render_ways(identity: str, ways: Mapping[str, str]) -> str:
+def render_ways(identity: str, ways: Mapping[str, str]) -> Markup:
     """Snippets by their labels, folded; `identity` tells those of one view apart."""
-    snippets = "".join(
+    snippets = join(
         render_snippet(f"dx-{identity}-{at}", text, label)
         for at, (label, text) in enumerate(ways.items())
     )
     names = ", ".join(ways)
-    return f"<details><summary>The same as {names}</summary><div>{snippets}</div></details>"
+    return html(
+        "<details><summary>The same as {}</summary><div>{}</div></details>", names, snippets
+    )
 
 
 def python_line(uri: str, call: str) -> str:

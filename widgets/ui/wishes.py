@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from widgets.text import cut, esc
+from widgets.markup import Markup, html
+from widgets.text import cut
 
 Wish = tuple[str, dict[str, str]]
 """The name of an operation, and the answers to its form."""
 
 
-def render_wish(label: str, operation: str, answers: Mapping[str, str] | None = None) -> str:
+def render_wish(label: str, operation: str, answers: Mapping[str, str] | None = None) -> Markup:
     """A button that does `wish`; the label may hold text of a table."""
     value = json.dumps([operation, dict(answers or {})])
-    return (
-        f'<button type="button" class="dx-outlined" data-do="wish" data-value="{esc(value)}">'
-        f"{esc(cut(label, 120))}</button>"
+    return html(
+        '<button type="button" class="dx-outlined" data-do="wish" data-value="{}">{}</button>',
+        value,
+        cut(label, 120),
     )
 
 

@@ -219,7 +219,7 @@ def test_files_of_a_plan_are_sorted_filtered_turned_and_exported(
     page.do("sort", "bytes")
     assert 'aria-sort="descending"' in page.html
     page.do("filter", "gone-0003")
-    assert "1\N{EN DASH}1 of 1 files" in page.html
+    assert "1\N{EN DASH}1 of 1 file" in page.html
     sent: list[dict[str, Any]] = []
     monkeypatch.setattr(LiveHtml, "_send_msg", lambda _, message: sent.append(message))
     page.do("filter", "")

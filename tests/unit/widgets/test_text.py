@@ -18,7 +18,6 @@ from widgets.text import (
     csv_cell,
     cut,
     cut_middle,
-    esc,
     format_age,
     format_bytes,
     format_change,
@@ -35,15 +34,6 @@ from widgets.text import (
 )
 
 NOON = datetime(2026, 10, 20, 12, 0, tzinfo=UTC)
-
-
-@given(st.text())
-def test_escaped_text_holds_no_markup(text: str) -> None:
-    assert not set(esc(text)) & set("<>\"'")
-
-
-def test_escaping_survives_a_lone_surrogate() -> None:
-    assert esc("a\ud800b").encode("utf-8") == b"a?b"
 
 
 @pytest.mark.parametrize(

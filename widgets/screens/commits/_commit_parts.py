@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from widgets.markup import NOTHING, Markup, html
 from widgets.text import (
     UNKNOWN,
     cut,
-    esc,
     format_bytes,
     format_count,
     format_signed,
@@ -45,47 +45,55 @@ class CommitFigures:
     size_after: int | None = None
 
 
-def render_commit_head(version: int, latest: int) -> str:
+def render_commit_head(version: int, latest: int) -> Markup:
     """The title with the buttons to older and newer commits."""
     older = "" if version > 0 else " disabled"
     newer = "" if version < latest else " disabled"
-    return (
+    return html(
         '<header class="dx-commit-head"><span>Selected commit</span><span class="dx-steps">'
-        f'<button type="button" class="dx-icon dx-previous" data-do="step" data-value="-1" '
-        f'data-key="ArrowLeft" aria-label="Older commit" title="Older (left arrow key)"{older}>'
+        '<button type="button" class="dx-icon dx-previous" data-do="step" data-value="-1" '
+        'data-key="ArrowLeft" aria-label="Older commit" title="Older (left arrow key)"{}>'
         "</button>"
-        f'<button type="button" class="dx-icon dx-next" data-do="step" data-value="1" '
-        f'data-key="ArrowRight" aria-label="Newer commit" title="Newer (right arrow key)"{newer}>'
-        "</button></span></header>"
+        '<button type="button" class="dx-icon dx-next" data-do="step" data-value="1" '
+        'data-key="ArrowRight" aria-label="Newer commit" title="Newer (right arrow key)"{}>'
+        "</button></span></header>",
+        older,
+        newer,
     )
 
 
-def render_commit(info: Mapping[str, Any], figures: CommitFigures | None, uri: str) -> str:
+def render_commit(info: Mapping[str, Any], figures: CommitFigures | None, uri: str) -> Markup:
     """Everything below the head, without the buttons."""
     version = int(info["version"])
-    return (
-        f"{render_commit_title(version, info)}{render_commit_figures(figures)}"
-        f"{render_section('Operation', _render_operation(info))}"
-        f"{_render_metrics(info.get('metrics'))}{_render_snippets(uri, version)}"
+    return html(
+        "{}{}{}{}{}",
+        render_commit_title(version, info),
+        render_commit_figures(figures),
+        render_section("Operation", _render_operation(info)),
+        _render_metrics(info.get("metrics")),
+        _render_snippets(uri, version),
     )
 
 
-def render_commit_title(version: int, info: Mapping[str, Any]) -> str:
+def render_commit_title(version: int, info: Mapping[str, Any]) -> Markup:
     """Version, operation, time and user; `info` has them under these names."""
     operation = _text(info.get("operation"))
     badge = render_badge(cut(operation or "operation not recorded", 40), lane_of(operation))
     who = _text(info.get("user")) or "user not recorded"
     when = info.get("timestamp")
     at = format_time(when if isinstance(when, datetime) else None)
-    return (
-        f'<h3 class="dx-version">Version {format_count(version)} {badge}</h3>'
-        f'<p class="dx-muted">{esc(at)} \N{MIDDLE DOT} {esc(cut(who, 120))}</p>'
+    return html(
+        '<h3 class="dx-version">Version {} {}</h3><p class="dx-muted">{} \N{MIDDLE DOT} {}</p>',
+        format_count(version),
+        badge,
+        at,
+        cut(who, 120),
     )
 
 
-def render_commit_buttons(evidence: str) -> str:
+def render_commit_buttons(evidence: str) -> Markup:
     """The ways on from a commit; `evidence` names the log file."""
-    return (
+    return html(
         '<div class="dx-buttons">'
         '<button type="button" class="dx-primary" data-do="actions" data-value="">Show actions'
         "</button>"
@@ -94,7 +102,8 @@ def render_commit_buttons(evidence: str) -> str:
         '<button type="button" data-do="compare" data-value="latest">Compare with latest</button>'
         '<button type="button" class="dx-outlined" data-do="files" data-value="">Files</button>'
         '<button type="button" data-do="raw" data-value="">Raw JSON</button></div>'
-        f'<p class="dx-evidence">Recorded in <code>{esc(evidence)}</code></p>'
+        '<p class="dx-evidence">Recorded in <code>{}</code></p>',
+        evidence,
     )
 
 
@@ -108,24 +117,27 @@ def python_snippet(uri: str, version: int) -> str:
     return f"import explorer\nexplorer.open_table({uri!r}).snapshot(version={version})"
 
 
-def render_commit_figures(figures: CommitFigures | None) -> str:
+def render_commit_figures(figures: CommitFigures | None) -> Markup:
     """What the commit changed, as four small cards."""
     if figures is None:
-        return '<p class="dx-muted">Files, rows and bytes of this commit are not read yet.</p>'
+        return html(
+            '<p class="dx-muted">Files, rows and bytes of this commit are not read yet.</p>'
+        )
     change = None
     if figures.bytes_added is not None and figures.bytes_removed is not None:
         change = figures.bytes_added - figures.bytes_removed
-    return (
-        '<div class="dx-small-figures">'
-        f"{_render_change('Files', figures.files_added, figures.files_removed)}"
-        f"{_render_change('Rows', figures.rows_added, figures.rows_removed)}"
-        f"{_render_single('Size change', format_signed_bytes(change), format_signed(change))}"
-        f"{_render_single('Table size after', format_bytes(figures.size_after), format_count(figures.size_after))}"  # noqa: E501
-        "</div>"
+    return html(
+        '<div class="dx-small-figures">{}{}{}{}</div>',
+        _render_change("Files", figures.files_added, figures.files_removed),
+        _render_change("Rows", figures.rows_added, figures.rows_removed),
+        _render_single("Size change", format_signed_bytes(change), format_signed(change)),
+        _render_single(
+            "Table size after", format_bytes(figures.size_after), format_count(figures.size_after)
+        ),
     )
 
 
-def _render_change(name: str, added: int | None, removed: int | None) -> str:
+def _render_change(name: str, added: int | None, removed: int | None) -> Markup:
     if added is None and removed is None:
         return _render_single(name, UNKNOWN, "not recorded in this commit")
     plus = "+?" if added is None else f"+{added:,}"
@@ -133,21 +145,29 @@ def _render_change(name: str, added: int | None, removed: int | None) -> str:
     total = (added or 0) + (removed or 0)
     share = round(100 * (added or 0) / total) if total else 0
     bar = "" if total else " dx-nothing"
-    return (
-        f'<div class="dx-small-figure"><span>{esc(name)}</span><strong>{plus} '
-        f'<em>{minus}</em></strong><i class="dx-bar{bar}" style="--share:{share}%"></i></div>'
+    return html(
+        '<div class="dx-small-figure"><span>{}</span><strong>{} '
+        '<em>{}</em></strong><i class="dx-bar{}" style="--share:{}%"></i></div>',
+        name,
+        plus,
+        minus,
+        bar,
+        share,
     )
 
 
-def _render_single(name: str, value: str, exact: str) -> str:
-    quiet = ' class="dx-unknown"' if value == UNKNOWN else ""
-    return (
-        f'<div class="dx-small-figure"><span>{esc(name)}</span>'
-        f'<strong{quiet} title="{esc(exact)}">{esc(value)}</strong></div>'
+def _render_single(name: str, value: str, exact: str) -> Markup:
+    quiet = html(' class="dx-unknown"') if value == UNKNOWN else NOTHING
+    return html(
+        '<div class="dx-small-figure"><span>{}</span><strong{} title="{}">{}</strong></div>',
+        name,
+        quiet,
+        exact,
+        value,
     )
 
 
-def _render_operation(info: Mapping[str, Any]) -> str:
+def _render_operation(info: Mapping[str, Any]) -> Markup:
     pairs: list[tuple[str, str]] = []
     code: list[str] = []
     parameters = info.get("parameters")
@@ -172,19 +192,19 @@ def _render_operation(info: Mapping[str, Any]) -> str:
     if isinstance(blind, bool):
         pairs.append(("Blind append", "yes" if blind else "no"))
     if not pairs:
-        return '<p class="dx-muted">The commit says nothing about its operation.</p>'
+        return html('<p class="dx-muted">The commit says nothing about its operation.</p>')
     return render_definitions(pairs, code=code)
 
 
-def _render_metrics(metrics: object) -> str:
+def _render_metrics(metrics: object) -> Markup:
     if not isinstance(metrics, Mapping) or not metrics:
-        return ""
+        return NOTHING
     pairs = [(cut(str(key), 80), _metric(value)) for key, value in metrics.items()]
-    inner = f'<div class="dx-metrics">{render_definitions(pairs)}</div>'
-    return f"<details><summary>Metrics ({len(pairs)})</summary>{inner}</details>"
+    inner = html('<div class="dx-metrics">{}</div>', render_definitions(pairs))
+    return html("<details><summary>Metrics ({})</summary>{}</details>", len(pairs), inner)
 
 
-def _render_snippets(uri: str, version: int) -> str:
+def _render_snippets(uri: str, version: int) -> Markup:
     return render_section(
         "Read this version",
         render_snippet("dx-sql", sql_snippet(uri, version), "Spark SQL")

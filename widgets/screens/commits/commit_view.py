@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from explorer.errors import Problem
 from widgets.figures.commits import Commits
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.commits._commit_parts import (
     CommitFigures,
     render_commit,
@@ -26,7 +27,6 @@ from widgets.text import (
     UNKNOWN,
     cut,
     cut_middle,
-    esc,
     format_bytes,
     format_count,
 )
@@ -113,7 +113,7 @@ class CommitView:
 
         self._desk.runner.run(lambda: service.read_commit(version), done, failed)
 
-    def _render_early(self, version: int) -> str:
+    def _render_early(self, version: int) -> Markup:
         """What the timeline knows already, while the commit itself is read."""
         waiting = render_waiting(f"Reading version {format_count(version)}")
         entry = _entry(self._history, version)
@@ -132,11 +132,10 @@ class CommitView:
         if self._service is None or self._state.version is None:
             return
         if self._failure is not None:
-            self._body.html = (
-                f'<h3 class="dx-version">Version {format_count(self._state.version)}</h3>'
-                + render_problem(self._failure)
-            )
-            self._buttons.html = ""
+            self._body.html = html(
+                '<h3 class="dx-version">Version {}</h3>', format_count(self._state.version)
+            ) + render_problem(self._failure)
+            self._buttons.html = NOTHING
         elif self._info is None:
             self._body.html = self._render_early(self._state.version)
         else:
@@ -238,23 +237,28 @@ class ActionsView:
         body = _render_raw(page) if self._mode == "raw" else self._render_rows(page)
         self._html.html = self._render_head(version) + body + self._pages.render(frame.num_rows)
 
-    def _render_head(self, version: int) -> str:
+    def _render_head(self, version: int) -> Markup:
         other, label = ("raw", "Raw JSON") if self._mode == "table" else ("table", "As a table")
-        return (
-            f'<div class="dx-head" data-reveal="{version}">'
-            f"<h3>Actions of version {format_count(version)}</h3>"
+        return html(
+            '<div class="dx-head" data-reveal="{}">'
+            "<h3>Actions of version {}</h3>"
             '<span class="dx-hint">one line of the log file each; click one for its JSON</span>'
-            f'<button type="button" data-do="mode" data-value="{other}">{label}</button>'
-            f"{EXPORT_BUTTONS}"
+            '<button type="button" data-do="mode" data-value="{}">{}</button>'
+            "{}"
             '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-            'aria-label="Close" title="Close"></button></div>'
+            'aria-label="Close" title="Close"></button></div>',
+            version,
+            format_count(version),
+            other,
+            label,
+            EXPORT_BUTTONS,
         )
 
-    def _render_rows(self, page: list[dict[str, Any]]) -> str:
+    def _render_rows(self, page: list[dict[str, Any]]) -> Markup:
         rows = [_action_row(entry, self._line) for entry in page]
         table = render_table("Actions of the commit", ACTION_COLUMNS, rows)
         chosen = next((entry for entry in page if entry["line"] == self._line), None)
-        return table + (_render_line(chosen) if chosen else "")
+        return table + (_render_line(chosen) if chosen else NOTHING)
 
     def _chosen(self) -> Export | None:
         if self._frame is None:
@@ -285,20 +289,23 @@ def _number_cell(value: int | None, text: str) -> Cell:
     return Cell(text=text, title=format_count(value))
 
 
-def _render_line(entry: Mapping[str, Any]) -> str:
+def _render_line(entry: Mapping[str, Any]) -> Markup:
     pretty = _pretty(str(entry["json"]))
     place = f"{entry['file']}, line {entry['line']}"
-    return (
-        f'<p class="dx-evidence" data-reveal="{esc(place)}"><code>{esc(place)}</code></p>'
-        f'<pre tabindex="0" aria-label="JSON of the action">{esc(pretty)}</pre>'
+    return html(
+        '<p class="dx-evidence" data-reveal="{}"><code>{}</code></p>'
+        '<pre tabindex="0" aria-label="JSON of the action">{}</pre>',
+        place,
+        place,
+        pretty,
     )
 
 
-def _render_raw(page: list[dict[str, Any]]) -> str:
+def _render_raw(page: list[dict[str, Any]]) -> Markup:
     if not page:
         return render_notice(Notice(level="info", problem="The commit holds no line."))
     lines = "\n".join(str(entry["json"]) for entry in page)
-    return f'<pre tabindex="0" aria-label="Raw lines of the log file">{esc(lines)}</pre>'
+    return html('<pre tabindex="0" aria-label="Raw lines of the log file">{}</pre>', lines)
 
 
 def _pretty(text: str) -> str:

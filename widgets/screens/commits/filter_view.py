@@ -7,8 +7,9 @@ from functools import partial
 from explorer.log.plain_arrays import Flags
 from widgets.figures.commits import Commits
 from widgets.figures.filters import FIELDS, TEXT, build_shown, list_values
+from widgets.markup import NOTHING, Markup, esc, html, join
 from widgets.state import HistoryState, PageState, parse_filter, parse_version, render_filter
-from widgets.text import cut, esc, format_count
+from widgets.text import cut, format_count
 from widgets.ui.live_html import LiveHtml
 
 LONGEST = 500
@@ -64,29 +65,37 @@ class CommitFilter:
         selects = (
             ""
             if commits is None
-            else "".join(
+            else join(
                 _render_select(name, list_values(commits, name), wanted.get(name))
                 for name in FIELDS
             )
         )
-        clear = '<button type="button" data-do="clear" data-value="">Show all</button>'
-        self.panel.html = (
+        clear = html('<button type="button" data-do="clear" data-value="">Show all</button>')
+        self.panel.html = html(
             '<div class="dx-head dx-filter"><input type="search" data-do="filter" '
-            f'aria-label="Filter commits" value="{esc(wanted.get(TEXT, ""))}" '
+            'aria-label="Filter commits" value="{}" '
             'placeholder="Filter by version, user, operation or engine">'
-            f"{selects}{clear if wanted else ''}</div>"
-        )  # fmt: skip
+            "{}{}</div>",
+            wanted.get(TEXT, ""),
+            selects,
+            clear if wanted else NOTHING,
+        )
 
 
-def _render_select(name: str, values: list[tuple[str, int]], wanted: str | None) -> str:
+def _render_select(name: str, values: list[tuple[str, int]], wanted: str | None) -> Markup:
     label = _LABELS[name]
-    options = f'<option value="{_ANY}">All {label}</option>'
+    options = html('<option value="{}">All {}</option>', _ANY, label)
     if wanted is not None and wanted not in dict(values):
         values = [*values, (wanted, 0)]
     for value, count in values:
         chosen = " selected" if value == wanted else ""
         shown = esc(cut(value, 60) or "not recorded")
-        options += (
-            f'<option value="{_MARK}{esc(value)}"{chosen}>{shown} ({format_count(count)})</option>'
+        options += html(
+            '<option value="{}{}"{}>{} ({})</option>',
+            _MARK,
+            value,
+            chosen,
+            shown,
+            format_count(count),
         )
-    return f'<select data-do="{name}" aria-label="Show {label}">{options}</select>'
+    return html('<select data-do="{}" aria-label="Show {}">{}</select>', name, label, options)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from widgets.figures.commits import Commits, Ints
+from widgets.markup import NOTHING, html
 from widgets.screens.commits.filter_view import CommitFilter, read_shown
 from widgets.session.desk import Desk
 from widgets.state import HistoryState, PageState, parse_version
@@ -54,8 +55,10 @@ class CommitsView:
         self._history = history
         self._filter = CommitFilter(state, history)
         self._head = LiveHtml(
-            f'<div class="dx-head"><h3>Commits</h3><span class="dx-hint"></span>{EXPORT_BUTTONS}'
-            "</div>",
+            html(
+                '<div class="dx-head"><h3>Commits</h3><span class="dx-hint"></span>{}</div>',
+                EXPORT_BUTTONS,
+            ),
             margin=0,
         )
         self._table, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
@@ -98,7 +101,7 @@ class CommitsView:
     def _draw(self) -> None:
         commits: Commits | None = self._history.commits
         if commits is None:
-            self._table.html = self._ways.html = ""
+            self._table.html = self._ways.html = NOTHING
             return
         shown = self._found(commits)
         offset, limit = self._pages.span(len(shown))

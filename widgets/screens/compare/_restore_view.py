@@ -5,12 +5,13 @@ from __future__ import annotations
 from explorer.errors import Problem
 from explorer.maintenance import Plan, Verdict
 from explorer.progress import Progress
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.compare._ask import plan_restore
 from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import Notice
-from widgets.text import cut, cut_middle, esc, format_bytes, format_count, visible
+from widgets.text import cut, cut_middle, format_bytes, format_count, visible
 from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
@@ -56,15 +57,18 @@ class RestorePart:
 
     def _offer(self) -> None:
         self._question.drop()
-        self._plan, self._files.html = None, ""
-        self._html.html = (
-            f"{self._head()}<p>Whether each file of that version is still there is looked up; "
+        self._plan, self._files.html = None, NOTHING
+        self._html.html = html(
+            "{}<p>Whether each file of that version is still there is looked up; "
             'nothing is changed.</p><div class="dx-buttons"><button type="button" '
-            'class="dx-outlined" data-do="plan" data-value="">Show what it would do</button></div>'
+            'class="dx-outlined" data-do="plan" data-value="">Show what it would do</button></div>',
+            self._head(),
         )
 
-    def _head(self) -> str:
-        return f"<h3>What restoring version {format_count(max(self._version, 0))} would do</h3>"
+    def _head(self) -> Markup:
+        return html(
+            "<h3>What restoring version {} would do</h3>", format_count(max(self._version, 0))
+        )
 
     def _ask(self) -> None:
         service, version = self._service, self._version
@@ -89,7 +93,7 @@ class RestorePart:
         self._plan = plan
         self._pages.rewind()
         version, effect = self._version, plan.effect
-        refused = "".join(_render_verdict(verdict) for verdict in plan.verdicts)
+        refused = join(_render_verdict(verdict) for verdict in plan.verdicts)
         pairs = [
             ("Rows removed", _rows(effect["rows_removed"], at_most=effect["rows_at_most"])),
             ("Rows returned", _rows(effect["rows_returned"], at_most=effect["rows_at_most"])),
@@ -117,11 +121,14 @@ class RestorePart:
             "Spark SQL": f"RESTORE TABLE {sql_name(service.uri)} TO VERSION AS OF {version}",
         }
         guards = [(verdict.guard, verdict.message) for verdict in plan.verdicts]
-        self._html.html = (
-            f'{self._head()}<p class="dx-lead">{esc(visible(plan.summary))}</p>{refused}'
-            f"{render_definitions(pairs)}"
-            f"{render_section('What was looked at', render_definitions(guards))}"
-            f"{render_ways('restore', ways)}"
+        self._html.html = html(
+            '{}<p class="dx-lead">{}</p>{}{}{}{}',
+            self._head(),
+            visible(plan.summary),
+            refused,
+            render_definitions(pairs),
+            render_section("What was looked at", render_definitions(guards)),
+            render_ways("restore", ways),
         )
         self._draw_files()
 
@@ -136,10 +143,10 @@ class RestorePart:
         self._files.html = table + self._pages.render(total)
 
 
-def _render_verdict(verdict: Verdict) -> str:
+def _render_verdict(verdict: Verdict) -> Markup:
     """What keeps the plan from being carried out, or should be known before."""
     if verdict.outcome == "allow":
-        return ""
+        return NOTHING
     level = "error" if verdict.outcome == "refuse" else "warning"
     word = "It is refused" if verdict.outcome == "refuse" else "Take note"
     return render_notice(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.errors import Problem
 from explorer.progress import Progress
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.rows.ask_spark import ExactRows, count_rows_exactly
 from widgets.screens.rows.spark_parts import render_exact_rows
 from widgets.session.asking import Question
@@ -22,7 +23,7 @@ class RowPart:
     def __init__(self, desk: Desk) -> None:
         self._question = Question(desk.runner)
         self._asked: tuple[TableService, int, int] | None = None
-        self._estimate = ""
+        self._estimate = NOTHING
         self._html = LiveHtml(margin=0)
         self.panel = build_filled_card(self._html)
         self._html.on("exact", lambda _: self._ask())
@@ -31,16 +32,16 @@ class RowPart:
     def clear(self) -> None:
         """Other versions are compared."""
         self._question.drop()
-        self._asked, self._html.html = None, ""
+        self._asked, self._html.html = None, NOTHING
 
-    def show(self, service: TableService, older: int, newer: int, estimate: str) -> None:
-        """The rows by statistics, as HTML that is escaped."""
+    def show(self, service: TableService, older: int, newer: int, estimate: Markup) -> None:
+        """The rows by statistics."""
         self._asked, self._estimate = (service, older, newer), estimate
         self._offer()
 
     def _offer(self) -> None:
         self._question.drop()
-        self._html.html = f"<h3>Rows</h3>{self._estimate}{_OFFER}"
+        self._html.html = html("<h3>Rows</h3>{}{}", self._estimate, _OFFER)
 
     def _ask(self) -> None:
         if self._asked is None:
@@ -48,7 +49,7 @@ class RowPart:
         service, older, newer = self._asked
 
         def report(progress: Progress) -> None:
-            self._html.html = f"<h3>Rows</h3>{self._estimate}{render_progress(progress)}"
+            self._html.html = html("<h3>Rows</h3>{}{}", self._estimate, render_progress(progress))
 
         report(Progress(done=0, total=None, label="Starting Spark"))
         self._question.ask(
@@ -57,7 +58,9 @@ class RowPart:
         )  # fmt: skip
 
     def _fail(self, problem: Problem) -> None:
-        self._html.html = f"<h3>Rows</h3>{self._estimate}{render_problem(problem)}{_OFFER}"
+        self._html.html = html(
+            "<h3>Rows</h3>{}{}{}", self._estimate, render_problem(problem), _OFFER
+        )
 
     def _draw(self, found: ExactRows) -> None:
         if self._asked is None:
@@ -71,13 +74,15 @@ class RowPart:
                 f"table.snapshot(version={newer}))\nfound.inserted, found.deleted, found.updated",
             ),
         }
-        self._html.html = (
-            f"<h3>Rows</h3>{render_exact_rows(found)}<h4>By statistics</h4>{self._estimate}"
-            f"{render_ways('exact-rows', ways)}"
+        self._html.html = html(
+            "<h3>Rows</h3>{}<h4>By statistics</h4>{}{}",
+            render_exact_rows(found),
+            self._estimate,
+            render_ways("exact-rows", ways),
         )
 
 
-_OFFER = (
+_OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="exact" '
     'data-value="">Count the rows that differ, and show some</button></div>'
     '<p class="dx-muted">Files that only one version has are read, on Spark in this machine.</p>'

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from explorer.errors import Problem
 from explorer.progress import Watch
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.compare._ask import (
     FILE_KINDS,
     FREE_STATISTICS,
@@ -40,7 +41,7 @@ from widgets.screens.compare._rows_view import RowPart
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import cut, esc, format_count
+from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS, convert
@@ -112,7 +113,7 @@ class CompareView:
         for question in (self._opening, self._comparing, self._reading):
             question.drop()
         for part in self._layers:
-            part.html = ""
+            part.html = NOTHING
         self._restore.panel.visible = False
         if older in {newer, -1}:
             self._answer.html = _render_nothing(older)
@@ -172,7 +173,7 @@ class CompareView:
             return
         older, newer = self._shown
         lead = compare_sentence(older, newer, settings, files)
-        notes = "".join(f'<p class="dx-muted">{esc(note)}</p>' for note in settings.notes)
+        notes = join(html('<p class="dx-muted">{}</p>', note) for note in settings.notes)
         ways = {
             "a command": command_line("diff", service.uri, [str(older), str(newer)]),
             "Python": python_line(
@@ -181,9 +182,12 @@ class CompareView:
                 f"table.snapshot(version={newer}))\nfound.files, found.rows, found.schema",
             ),
         }
-        self._answer.html = (
-            f'<p class="dx-lead">{esc(lead)}</p>{notes}'
-            f"{render_key_figures(compare_figures(settings, files))}{render_ways('compare', ways)}"
+        self._answer.html = html(
+            '<p class="dx-lead">{}</p>{}{}{}',
+            lead,
+            notes,
+            render_key_figures(compare_figures(settings, files)),
+            render_ways("compare", ways),
         )
 
     def _draw_files(self) -> None:
@@ -200,22 +204,30 @@ class CompareView:
         table = render_table("Files that differ", FILE_COLUMNS, rows, empty="No file differs.")
         self._file_part.html = self._render_file_head(files) + table + self._pages.render(total)
 
-    def _render_file_head(self, files: Files) -> str:
+    def _render_file_head(self, files: Files) -> Markup:
         shown = {"": "All", "added": "Came", "removed": "Went", "changed": "Changed"}
         current = self._kinds[0] if len(self._kinds) == 1 else ""
-        buttons = "".join(
-            f'<button type="button" data-do="kind" data-value="{kind}" '
-            f'aria-pressed="{str(kind == current).lower()}">{label}</button>'
+        buttons = join(
+            html(
+                '<button type="button" data-do="kind" data-value="{}" '
+                'aria-pressed="{}">{}</button>',
+                kind,
+                str(kind == current).lower(),
+                label,
+            )
             for kind, label in shown.items()
         )
         route = {
             "log": "found in the commits between",
             "shared checkpoint": "found in the commits after a checkpoint that both rest on",
         }.get(files.changes.route, "found by comparing all files of both versions")
-        return (
-            f'<div class="dx-head"><h3>Files</h3><span class="dx-hint">{esc(route)}</span>'
-            f'<span class="dx-segments" role="group" aria-label="Which files">{buttons}</span>'
-            f"{EXPORT_BUTTONS}</div>"
+        return html(
+            '<div class="dx-head"><h3>Files</h3><span class="dx-hint">{}</span>'
+            '<span class="dx-segments" role="group" aria-label="Which files">{}</span>'
+            "{}</div>",
+            route,
+            buttons,
+            EXPORT_BUTTONS,
         )
 
     def _choose(self, kind: str) -> None:
@@ -248,8 +260,8 @@ class CompareView:
         self._reading.ask(_STATISTICS_WORDS, work, done, head=_STATISTICS_HEAD)
 
 
-_FILES_HEAD = "<h3>Files</h3>"
-_STATISTICS_HEAD = "<h3>Statistics</h3>"
+_FILES_HEAD = html("<h3>Files</h3>")
+_STATISTICS_HEAD = html("<h3>Statistics</h3>")
 _FILES_WORDS = Words(
     label="Looking for the files that differ",
     stopped="Stopped before the files were compared.",
@@ -260,39 +272,42 @@ _STATISTICS_WORDS = Words(
     stopped="Stopped before the statistics of both versions were read.",
     again="Read the statistics",
 )
-_STATISTICS_OFFER = (
+_STATISTICS_OFFER = html(
     '<p class="dx-muted">The statistics of all files of both versions are read for it.</p>'
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="statistics" '
     'data-value="">Read the statistics</button></div>'
 )
 
 
-def _render_pickers(older: int, newer: int, wrong: str = "") -> str:
-    said = f'<p class="dx-wrong" role="alert">{esc(wrong)}</p>' if wrong else ""
-    return (
+def _render_pickers(older: int, newer: int, wrong: str = "") -> Markup:
+    said = html('<p class="dx-wrong" role="alert">{}</p>', wrong) if wrong else NOTHING
+    return html(
         '<div class="dx-head"><h3>Compare</h3>'
         '<label class="dx-picker">from version <input type="text" inputmode="numeric" '
-        f'data-do="older" data-when="enter" value="{older}" aria-label="From version"></label>'
+        'data-do="older" data-when="enter" value="{}" aria-label="From version"></label>'
         '<label class="dx-picker">to version <input type="text" inputmode="numeric" '
-        f'data-do="version" data-when="enter" value="{newer}" aria-label="To version"></label>'
+        'data-do="version" data-when="enter" value="{}" aria-label="To version"></label>'
         '<button type="button" data-do="swap" data-value="">Swap</button>'
-        f'<span class="dx-hint">type a version and press Enter</span></div>{said}'
+        '<span class="dx-hint">type a version and press Enter</span></div>{}',
+        older,
+        newer,
+        said,
     )
 
 
-def _render_nothing(older: int) -> str:
+def _render_nothing(older: int) -> Markup:
     text = "Both are the same version: choose another one to compare it with."
     if older < 0:
         text = "Version 0 is the first one: there is none before it to compare it with."
-    return f'<p class="dx-lead">{text}</p>'
+    return html('<p class="dx-lead">{}</p>', text)
 
 
-def _render_layer(title: str, columns: Any, layer: Any, build: Any, same: str) -> str:
-    head = f"<h3>{title}</h3>"
+def _render_layer(title: str, columns: Any, layer: Any, build: Any, same: str) -> Markup:
+    head = html("<h3>{}</h3>", title)
     if isinstance(layer, Problem):
         return head + render_problem(layer)
     if not layer:
-        return f'{head}<p class="dx-muted">{same}</p>'
+        return html('{}<p class="dx-muted">{}</p>', head, same)
     return (
         head
         + render_table(title, columns, [build(one) for one in layer[:LISTED]])
@@ -300,33 +315,37 @@ def _render_layer(title: str, columns: Any, layer: Any, build: Any, same: str) -
     )
 
 
-def _render_settings(settings: Settings) -> str:
-    head = "<h3>Properties and protocol</h3>"
+def _render_settings(settings: Settings) -> Markup:
+    head = html("<h3>Properties and protocol</h3>")
     problems = [
         layer for layer in (settings.properties, settings.protocol) if isinstance(layer, Problem)
     ]
     properties = () if isinstance(settings.properties, Problem) else settings.properties
     protocol = None if isinstance(settings.protocol, Problem) else settings.protocol
     rows: list[Row] = build_setting_rows(properties, protocol)
-    said = "".join(map(render_problem, problems))
+    said = join(map(render_problem, problems))
     if not rows:
-        same = "" if problems else '<p class="dx-muted">They are the same.</p>'
+        same = NOTHING if problems else html('<p class="dx-muted">They are the same.</p>')
         return head + said + same
     table = render_table("Properties and protocol", SETTING_COLUMNS, rows[:LISTED])
     return head + said + table + _more(len(rows))
 
 
-def _render_statistics(frame: pa.Table) -> str:
+def _render_statistics(frame: pa.Table) -> Markup:
     entries = read_records(frame.slice(0, LISTED))
     rows = [build_statistics_row(entry) for entry in entries]
     table = render_table(
         "Statistics by column", STATISTICS_COLUMNS, rows, empty="No column has statistics."
     )
-    note = '<p class="dx-muted">One value where both versions say the same.</p>' if rows else ""
+    note = (
+        html('<p class="dx-muted">One value where both versions say the same.</p>')
+        if rows
+        else NOTHING
+    )
     return _STATISTICS_HEAD + note + table + _more(frame.num_rows)
 
 
-def _more(count: int) -> str:
+def _more(count: int) -> Markup:
     if count <= LISTED:
-        return ""
-    return f'<p class="dx-muted">{count - LISTED:,} more are not listed.</p>'
+        return NOTHING
+    return html('<p class="dx-muted">{:,} more are not listed.</p>', count - LISTED)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.conflicts._ask import ConflictAnswers, read_conflicts
 from widgets.screens.conflicts._parts import CONFLICT_COLUMNS, build_conflict_row
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState, parse_version
-from widgets.text import cut, esc, visible
+from widgets.text import cut, visible
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -101,7 +102,11 @@ class ConflictsView:
                     [build_conflict_row(row) for row in rows],
                 )
                 + self._pages.render(total)
-                + (f'<p class="dx-muted">{more:,} more are not listed.</p>' if more else "")
+                + (
+                    html('<p class="dx-muted">{:,} more are not listed.</p>', more)
+                    if more
+                    else NOTHING
+                )
             )
         arguments = ["--read-version", str(version), *(["--where", where] if where else [])]
         ways = {
@@ -112,20 +117,25 @@ class ConflictsView:
                 f"look.check_conflicts(table, {version}, where={where!r}).frame",
             ),
         }
-        self._answer.html = (
-            f'<div class="dx-head"><p class="dx-lead">{esc(visible(change.sentence))}</p>'
-            f'<span class="dx-hint"></span>{EXPORT_BUTTONS if total else ""}</div>'
-            f"{self._render_append(found)}{listed}{render_ways('conflicts', ways)}"
+        self._answer.html = html(
+            '<div class="dx-head"><p class="dx-lead">{}</p>'
+            '<span class="dx-hint"></span>{}</div>'
+            "{}{}{}",
+            visible(change.sentence),
+            EXPORT_BUTTONS if total else NOTHING,
+            self._render_append(found),
+            listed,
+            render_ways("conflicts", ways),
         )
 
-    def _render_append(self, found: ConflictAnswers) -> str:
+    def _render_append(self, found: ConflictAnswers) -> Markup:
         if found.change.newest_version <= found.change.read_version:
-            return (
+            return html(
                 '<p class="dx-muted">Give the version that your transaction read above: the one '
                 "that was the newest when it began.</p>"
             )
         said = found.append.sentence
-        return f'<p class="dx-muted">Had it only added rows and read none: {esc(said)}</p>'
+        return html('<p class="dx-muted">Had it only added rows and read none: {}</p>', said)
 
     def _compare(self, version: str) -> None:
         chosen = parse_version(version)
@@ -146,14 +156,19 @@ _WORDS = Words(
 )
 
 
-def _render_input(version: int, where: str, wrong: str = "") -> str:
-    note = f'<div class="dx-wrong" role="alert">{esc(wrong)}</div>' if wrong else ""
+def _render_input(version: int, where: str, wrong: str = "") -> Markup:
+    note = html('<div class="dx-wrong" role="alert">{}</div>', wrong) if wrong else NOTHING
     return (
-        '<div class="dx-head"><h3>Which transaction conflicted with mine?</h3>'
-        '<label class="dx-picker">mine read version <input type="text" inputmode="numeric" '
-        f'data-do="read" data-when="enter" value="{version}" '
-        'aria-label="The version that was read"></label>'
-        '<input type="search" class="dx-code" data-do="where" data-when="enter" '
-        f'value="{esc(where)}" aria-label="Condition on the rows that were read" '
-        "placeholder=\"region = 'emea', then Enter; empty for all rows\"></div>" + note
+        html(
+            '<div class="dx-head"><h3>Which transaction conflicted with mine?</h3>'
+            '<label class="dx-picker">mine read version <input type="text" inputmode="numeric" '
+            'data-do="read" data-when="enter" value="{}" '
+            'aria-label="The version that was read"></label>'
+            '<input type="search" class="dx-code" data-do="where" data-when="enter" '
+            'value="{}" aria-label="Condition on the rows that were read" '
+            "placeholder=\"region = 'emea', then Enter; empty for all rows\"></div>",
+            version,
+            where,
+        )
+        + note
     )

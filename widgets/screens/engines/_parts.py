@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from widgets.text import UNKNOWN, cut, esc, format_count
+from widgets.markup import NOTHING, Markup, html, join
+from widgets.text import UNKNOWN, cut, format_count
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.pieces import render_definitions, render_section
 from widgets.ui.table import Cell, Column, Row
@@ -53,21 +54,26 @@ _MOST = 8
 
 def render_engines_head(
     rows: Sequence[Mapping[str, Any]], verb: Verb, verdict: str, sentence: str
-) -> str:
+) -> Markup:
     """The answer first, then what to look at; `verdict` is empty for all."""
     counts = Counter(row[f"can_{verb}"] for row in rows)
     verbs = _segments(
         "verb", verb, [("read", "Reading", None), ("write", "Writing", None)], "Reading or writing"
     )
     shown = [("", "all", len(rows)), *((key, _TITLES[key], counts[key]) for key in VERDICTS)]
-    return (
-        f'<p class="dx-lead dx-answer">{esc(cut(sentence, 600))}</p>'
-        f'<p class="dx-muted">{esc(_writers(rows))} Verdicts follow the protocol, the properties '
+    return html(
+        '<p class="dx-lead dx-answer">{}</p>'
+        '<p class="dx-muted">{} Verdicts follow the protocol, the properties '
         "and the schema: that an engine has no reason to refuse, not that it makes no mistake.</p>"
-        f'<div class="dx-head">{verbs}{_segments("verdict", verdict, shown, "Verdict")}'
+        '<div class="dx-head">{}{}'
         '<input type="search" data-do="filter" aria-label="Filter engines" '
         'placeholder="Filter by engine or feature">'
-        f"{EXPORT_BUTTONS}</div>"
+        "{}</div>",
+        cut(sentence, 600),
+        _writers(rows),
+        verbs,
+        _segments("verdict", verdict, shown, "Verdict"),
+        EXPORT_BUTTONS,
     )
 
 
@@ -82,14 +88,19 @@ def _writers(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _segments(
     action: str, current: str, options: Sequence[tuple[str, str, int | None]], label: str
-) -> str:
-    buttons = "".join(
-        f'<button type="button" data-do="{action}" data-value="{esc(key)}" '
-        f'aria-pressed="{"true" if key == current else "false"}">{esc(title)}'
-        f"{'' if count is None else f' {format_count(count)}'}</button>"
+) -> Markup:
+    buttons = join(
+        html(
+            '<button type="button" data-do="{}" data-value="{}" aria-pressed="{}">{}{}</button>',
+            action,
+            key,
+            "true" if key == current else "false",
+            title,
+            "" if count is None else f" {format_count(count)}",
+        )
         for key, title, count in options
     )
-    return f'<span class="dx-segments" role="group" aria-label="{label}">{buttons}</span>'
+    return html('<span class="dx-segments" role="group" aria-label="{}">{}</span>', label, buttons)
 
 
 def build_engine_row(row: Mapping[str, Any], verb: Verb, selected: str | None) -> Row:
@@ -158,12 +169,12 @@ def build_export_row(row: Mapping[str, Any]) -> list[object]:
     ]
 
 
-def render_engine(releases: Sequence[Mapping[str, Any]]) -> str:
+def render_engine(releases: Sequence[Mapping[str, Any]]) -> Markup:
     """All that is known of one engine; the first release is the newest."""
     newest = releases[0]
     parts = [
-        f'<h3 class="dx-version">{esc(newest["name"])}</h3>',
-        f'<p class="dx-muted">{esc(_release(newest))}</p>',
+        html('<h3 class="dx-version">{}</h3>', newest["name"]),
+        html('<p class="dx-muted">{}</p>', _release(newest)),
         _render_verb(newest, "read", "Reading"),
         _render_verb(newest, "write", "Writing"),
         _render_removal(newest),
@@ -171,24 +182,28 @@ def render_engine(releases: Sequence[Mapping[str, Any]]) -> str:
         _render_notes(newest["notes"]),
     ]
     parts += [
-        f"<details><summary>{esc(_release(older))}</summary><div>"
-        f"{_render_verb(older, 'read', 'Reading')}{_render_verb(older, 'write', 'Writing')}"
-        f"{_render_source(older)}</div></details>"
+        html(
+            "<details><summary>{}</summary><div>{}{}{}</div></details>",
+            _release(older),
+            _render_verb(older, "read", "Reading"),
+            _render_verb(older, "write", "Writing"),
+            _render_source(older),
+        )
         for older in releases[1:]
     ]
-    return "".join(parts)
+    return join(parts)
 
 
-def _render_removal(row: Mapping[str, Any]) -> str:
+def _render_removal(row: Mapping[str, Any]) -> Markup:
     """A plan for each feature that stops the engine: it says whether the feature can go."""
     names = dict.fromkeys([*row["read_blockers"], *row["write_blockers"]])
     features = [name for name in names if " " not in name][:_MOST]
     if not features:
-        return ""
-    buttons = "".join(
+        return NOTHING
+    buttons = join(
         render_wish(f"Plan dropping {name}", "drop-feature", {"feature": name}) for name in features
     )
-    return render_section("What would let it in", f'<div class="dx-buttons">{buttons}</div>')
+    return render_section("What would let it in", html('<div class="dx-buttons">{}</div>', buttons))
 
 
 def _release(row: Mapping[str, Any]) -> str:
@@ -199,7 +214,7 @@ def _release(row: Mapping[str, Any]) -> str:
     return f"{row['kind']}, release {release}{when}"
 
 
-def _render_verb(row: Mapping[str, Any], verb: Verb, title: str) -> str:
+def _render_verb(row: Mapping[str, Any], verb: Verb, title: str) -> Markup:
     verdict = row[f"can_{verb}"]
     pairs = [("Verdict", _TITLES[verdict]), ("Evidence", row[f"{verb}_evidence"])]
     for label, key in (
@@ -214,24 +229,26 @@ def _render_verb(row: Mapping[str, Any], verb: Verb, title: str) -> str:
     return render_section(title, render_definitions(pairs))
 
 
-def _render_source(row: Mapping[str, Any]) -> str:
+def _render_source(row: Mapping[str, Any]) -> Markup:
     source, day = row["source"], row["as_of"]
     if not source:
-        return ""
-    shown = f"<code>{esc(source)}</code>"
+        return NOTHING
+    shown = html("<code>{}</code>", source)
     if str(source).startswith("https://"):
-        shown = (
-            f'<a href="{esc(source)}" target="_blank" rel="noopener noreferrer">{esc(source)}</a>'
+        shown = html(
+            '<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>', source, source
         )
-    when = f" As of {esc(day)}." if day else ""
-    return render_section("Source", f'<p class="dx-source">{shown}.{when}</p>')
+    when = html(" As of {}.", day) if day else NOTHING
+    return render_section("Source", html('<p class="dx-source">{}.{}</p>', shown, when))
 
 
-def _render_notes(notes: Sequence[str]) -> str:
+def _render_notes(notes: Sequence[str]) -> Markup:
     if not notes:
-        return ""
-    items = "".join(f"<li>{esc(cut(note, 1000))}</li>" for note in notes)
-    return (
-        f"<details><summary>Notes of the sources ({len(notes)})</summary>"
-        f'<div><ul class="dx-notes">{items}</ul></div></details>'
+        return NOTHING
+    items = join(html("<li>{}</li>", cut(note, 1000)) for note in notes)
+    return html(
+        "<details><summary>Notes of the sources ({})</summary>"
+        '<div><ul class="dx-notes">{}</ul></div></details>',
+        len(notes),
+        items,
     )

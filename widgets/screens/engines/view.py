@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from explorer.errors import Problem
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.engines._parts import (
     COLUMNS,
     EXPORTED,
@@ -21,12 +22,12 @@ from widgets.screens.engines.ask import EngineAnswer, read_engines
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, format_count
+from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_split, close_side, open_side
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import build_frame
 from widgets.ui.live_html import LiveHtml
-from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.pieces import render_problem_below, render_waiting
 from widgets.ui.table import render_pager, render_table
 from widgets.ui.ways import render_ways, view_ways
 from widgets.ui.wishing import follow_wish
@@ -81,8 +82,8 @@ class EnginesView:
         if self._shown == version:
             return
         self._shown = version
-        self._title.html = f"<h3>Engines and version {format_count(version)}</h3>"
-        self._head.html = ""
+        self._title.html = html("<h3>Engines and version {}</h3>", format_count(version))
+        self._head.html = NOTHING
         self._table.html = render_waiting("Asking what each engine is known to do")
 
         def done(answer: EngineAnswer) -> None:
@@ -95,7 +96,7 @@ class EnginesView:
         def failed(problem: Problem) -> None:
             if service is self._service and version == self._shown:
                 self._answer = None
-                self._table.html = render_problem(problem)
+                self._table.html = render_problem_below(problem)
 
         self._desk.runner.run(lambda: read_engines(service, version), done, failed)
 
@@ -145,8 +146,8 @@ class EnginesView:
         table = render_table("Engines", COLUMNS, rows, empty="No engine matches.")
         pager = render_pager("engines", self._offset, len(found), PAGE)
         ways = view_ways("engines", self._state.table, self._shown or 0)
-        self._table.html = (
-            f'<div class="dx-engines">{table}</div>{pager}{render_ways("engines", ways)}'
+        self._table.html = html(
+            '<div class="dx-engines">{}</div>{}{}', table, pager, render_ways("engines", ways)
         )
 
     def _open(self, engine: str) -> None:
@@ -176,10 +177,11 @@ class EnginesView:
         return Export.of("engines", build_frame(EXPORTED, rows))
 
 
-def _render_detail_head(engine: str) -> str:
-    return (
-        f'<div class="dx-head" data-reveal="{esc(engine)}"><h4>What it rests on</h4>'
+def _render_detail_head(engine: str) -> Markup:
+    return html(
+        '<div class="dx-head" data-reveal="{}"><h4>What it rests on</h4>'
         '<span class="dx-hint"></span>'
         '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-        'aria-label="Close" title="Close"></button></div>'
+        'aria-label="Close" title="Close"></button></div>',
+        engine,
     )

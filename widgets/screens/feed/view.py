@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.errors import Problem
 from explorer.inspect import ChangeTotals
 from explorer.progress import Progress
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.feed._ask import NEW_VERSIONS, count_changes, read_changed_rows
 from widgets.screens.feed._parts import TOTAL_COLUMNS, build_total_row
 from widgets.screens.rows.ask import PREVIEW_ROWS, Rows
@@ -13,7 +14,7 @@ from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import cut, esc, format_count, visible
+from widgets.text import cut, format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS, build_frame
@@ -70,7 +71,7 @@ class FeedView:
             return
         self._asked = (service, first, last)
         self._input.html = _render_input(first, last)
-        self._rows.html = ""
+        self._rows.html = NOTHING
         self._count()
 
     def _pick(self, name: str, text: str) -> None:
@@ -101,19 +102,19 @@ class FeedView:
 
     def _stop(self) -> None:
         self._question.drop()
-        self._answer.html = (
+        self._answer.html = html(
             '<p class="dx-muted">Stopped before every version was counted.</p>'
             '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="again" '
             'data-value="">Count the changes</button></div>'
         )
 
     def _fail(self, problem: Problem) -> None:
-        button = (
+        button = html(
             '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="reach" '
             'data-value="">How far the change feed reaches</button></div>'
         )
         can_explain = problem.kind == "change_feed_unavailable"
-        self._answer.html = render_problem(problem) + (button if can_explain else "")
+        self._answer.html = render_problem(problem) + (button if can_explain else NOTHING)
 
     def _explain(self) -> None:
         self._state.view = "reach"
@@ -136,7 +137,7 @@ class FeedView:
         offset, limit = self._pages.span(total)
         rows = [build_total_row(row) for row in read_records(totals.versions.slice(offset, limit))]
         span = [str(totals.first), str(totals.last)]
-        table = render_table("Changes by version", TOTAL_COLUMNS, rows) if rows else ""
+        table = render_table("Changes by version", TOTAL_COLUMNS, rows) if rows else NOTHING
         ways = {
             "a command": command_line("changes", service.uri, [*span, "--count"]),
             "Python": python_line(
@@ -145,12 +146,19 @@ class FeedView:
                 f"look.change_totals(table, {', '.join(span)}).versions",
             ),
         }
-        self._answer.html = (
-            f'<div class="dx-head"><p class="dx-lead">{esc(visible(totals.sentence))}</p>'
-            f'<span class="dx-hint">{"click a version for its rows" if rows else ""}</span>'
-            f"{EXPORT_BUTTONS if rows else ''}</div>"
-            f"{render_problems(totals.problems)}"
-            f"{table}{self._pages.render(total)}{render_ways('feed', ways)}"
+        self._answer.html = html(
+            '<div class="dx-head"><p class="dx-lead">{}</p>'
+            '<span class="dx-hint">{}</span>'
+            "{}</div>"
+            "{}"
+            "{}{}{}",
+            visible(totals.sentence),
+            "click a version for its rows" if rows else "",
+            EXPORT_BUTTONS if rows else NOTHING,
+            render_problems(totals.problems),
+            table,
+            self._pages.render(total),
+            render_ways("feed", ways),
         )
 
     def _choose(self, version: str) -> None:
@@ -160,10 +168,12 @@ class FeedView:
 
     def _offer_rows(self) -> None:
         self._row_question.drop()
-        self._rows.html = (
-            f'{_ROWS}<div class="dx-buttons"><button type="button" class="dx-outlined" '
-            f'data-do="rows" data-value="">Show the first {format_count(PREVIEW_ROWS)} changed '
-            "rows</button></div>"
+        self._rows.html = html(
+            '{}<div class="dx-buttons"><button type="button" class="dx-outlined" '
+            'data-do="rows" data-value="">Show the first {} changed '
+            "rows</button></div>",
+            _ROWS,
+            format_count(PREVIEW_ROWS),
         )
 
     def _read_rows(self) -> None:
@@ -201,14 +211,22 @@ class FeedView:
             "Python": python_line(service.uri, f"explorer.read_changes(table, {first}, {last})"),
         }
         more = (
-            f'<p class="dx-muted">These are the first {format_count(total)}; there are more.</p>'
+            html(
+                '<p class="dx-muted">These are the first {}; there are more.</p>',
+                format_count(total),
+            )
             if found.is_cut
-            else ""
+            else NOTHING
         )
-        self._rows.html = (
+        self._rows.html = html(
             '<div class="dx-head"><h3>The changed rows</h3><span class="dx-hint"></span>'
-            f"{EXPORT_BUTTONS}</div>{table}{self._row_pages.render(total)}{more}"
-            f"{render_ways('changed-rows', ways)}"
+            "{}</div>{}{}{}"
+            "{}",
+            EXPORT_BUTTONS,
+            table,
+            self._row_pages.render(total),
+            more,
+            render_ways("changed-rows", ways),
         )
 
     def _chosen(self) -> Export | None:
@@ -225,16 +243,19 @@ class FeedView:
         return Export.of(f"changed-rows-{asked[1]}-to-{asked[2]}", frame)
 
 
-_ROWS = "<h3>The changed rows</h3>"
+_ROWS = html("<h3>The changed rows</h3>")
 
 
-def _render_input(first: int, last: int, wrong: str = "") -> str:
-    note = f'<div class="dx-wrong" role="alert">{esc(wrong)}</div>' if wrong else ""
-    return (
+def _render_input(first: int, last: int, wrong: str = "") -> Markup:
+    note = html('<div class="dx-wrong" role="alert">{}</div>', wrong) if wrong else NOTHING
+    return html(
         '<div class="dx-head"><h3>Change feed</h3>'
         '<label class="dx-picker">from version <input type="text" inputmode="numeric" '
-        f'data-do="older" data-when="enter" value="{first}" aria-label="From version"></label>'
+        'data-do="older" data-when="enter" value="{}" aria-label="From version"></label>'
         '<label class="dx-picker">to version <input type="text" inputmode="numeric" '
-        f'data-do="version" data-when="enter" value="{last}" aria-label="To version"></label>'
-        f'<span class="dx-hint">both inclusive; press Enter</span></div>{note}'
+        'data-do="version" data-when="enter" value="{}" aria-label="To version"></label>'
+        '<span class="dx-hint">both inclusive; press Enter</span></div>{}',
+        first,
+        last,
+        note,
     )

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.protocol.schema_walk import render_path
+from widgets.markup import Markup, html, join
 from widgets.session.tables import FieldNames, FileDetails
 from widgets.text import (
     UNKNOWN,
     cut,
     cut_middle,
-    esc,
     format_bytes,
     format_count,
     format_minute,
@@ -106,7 +106,7 @@ def render_partition(values: object) -> str:
     return ", ".join(f"{name}={'null' if value is None else value}" for name, value in pairs)
 
 
-def render_file(entry: Mapping[str, Any], details: FileDetails) -> str:
+def render_file(entry: Mapping[str, Any], details: FileDetails) -> Markup:
     """Everything the log says of one file."""
     rows, deleted = entry["num_records"], deleted_rows(entry)
     live = rows - deleted if isinstance(rows, int) and isinstance(deleted, int) else None
@@ -121,21 +121,22 @@ def render_file(entry: Mapping[str, Any], details: FileDetails) -> str:
     ]
     if details.tags:
         pairs.append(("Tags", render_partition(details.tags)))
-    items = "".join(render_definition(name, cut(value, 2000)) for name, value in pairs)
-    return f"<dl>{items}</dl>{_render_statistics(details)}"
+    items = join(render_definition(name, cut(value, 2000)) for name, value in pairs)
+    return html("<dl>{}</dl>{}", items, _render_statistics(details))
 
 
-def _render_statistics(details: FileDetails) -> str:
+def _render_statistics(details: FileDetails) -> Markup:
     stats = details.stats
     if not stats:
-        return '<p class="dx-muted">The log holds no statistics for this file.</p>'
+        return html('<p class="dx-muted">The log holds no statistics for this file.</p>')
     parsed = _parse(stats)
-    raw = (
-        f"<details><summary>Statistics as stored</summary><div><pre tabindex='0'>"
-        f"{esc(cut(stats, 16384))}</pre></div></details>"
+    raw = html(
+        "<details><summary>Statistics as stored</summary><div><pre tabindex='0'>"
+        "{}</pre></div></details>",
+        cut(stats, 16384),
     )
     if parsed is None:
-        return f'<p class="dx-muted">The statistics are not readable as JSON.</p>{raw}'
+        return html('<p class="dx-muted">The statistics are not readable as JSON.</p>{}', raw)
     rows, hidden = _statistics_rows(parsed, details.columns)
     table = render_table(
         "Statistics of the file", _STATISTICS, rows, empty="No column has statistics."
@@ -145,8 +146,8 @@ def _render_statistics(details: FileDetails) -> str:
         notes.append("The bounds are wide: rows were deleted since they were taken.")
     if hidden:
         notes.append(f"{hidden:,} more columns are not listed.")
-    said = "".join(f'<p class="dx-muted">{esc(note)}</p>' for note in notes)
-    return f'<div class="dx-fixed">{table}</div>{said}{raw}'
+    said = join(html('<p class="dx-muted">{}</p>', note) for note in notes)
+    return html('<div class="dx-fixed">{}</div>{}{}', table, said, raw)
 
 
 def _statistics_rows(

@@ -10,6 +10,7 @@ import pyarrow as pa
 import explorer.inspect as look
 from explorer.errors import Problem
 from explorer.progress import Watch
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.files.parts import (
     COLUMNS,
     EXPORTED,
@@ -20,13 +21,13 @@ from widgets.screens.files.parts import (
 from widgets.session.desk import Desk
 from widgets.session.tables import FileQuery, TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, format_count
+from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_split, close_side, open_side
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pending import Pending, Words, untold
-from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.pieces import render_problem, render_problem_below, render_waiting
 from widgets.ui.records import read_records
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
 from widgets.ui.ways import render_ways, view_ways
@@ -73,7 +74,7 @@ class FilesView:
             return
         if self._query is None or self._query.version != version:
             self._head.html = _render_head(version)
-            self._page, self._table.html = None, ""
+            self._page, self._table.html = None, NOTHING
             self._close()
             self._ask(FileQuery(version=version))
             self._ways.html = render_ways("files", view_ways("files", self._service.uri, version))
@@ -106,9 +107,9 @@ class FilesView:
             self._page = page
             self._draw()
 
-        def failed(problem: Problem) -> str:
+        def failed(problem: Problem) -> Markup:
             self._page = None
-            return render_problem(problem)
+            return render_problem_below(problem)
 
         work = untold(lambda watch: service.read_files(query, watch))
         self._question.ask(_words(query.version), work, done, failed=failed)
@@ -142,14 +143,14 @@ class FilesView:
         open_side(self.panel, self._side)
         self._detail.html = _render_detail_head(path) + render_waiting("Reading statistics")
 
-        def work() -> str:
+        def work() -> Markup:
             rows = read_records(service.read_files(_query_of(version, path)).rows)
             entry = next((row for row in rows if row["path"] == path), None)
             if entry is None:
                 return _NOT_THERE
             return render_file(entry, service.read_file(version, path))
 
-        def done(about: str) -> None:
+        def done(about: Markup) -> None:
             if self._path == (version, path):
                 self._detail.html = _render_detail_head(path) + about
 
@@ -176,7 +177,7 @@ class FilesView:
         return Export(stem=f"files-{query.version}", read=read)
 
 
-_NOT_THERE = '<p class="dx-muted">This version does not hold the file.</p>'
+_NOT_THERE = html('<p class="dx-muted">This version does not hold the file.</p>')
 
 
 def _words(version: int) -> Words:
@@ -191,19 +192,22 @@ def _query_of(version: int, path: str) -> FileQuery:
     return FileQuery(version=version, contains=path, limit=PAGE_ROWS)
 
 
-def _render_head(version: int) -> str:
-    return (
-        f'<div class="dx-head"><h3>Files of version {format_count(version)}</h3>'
+def _render_head(version: int) -> Markup:
+    return html(
+        '<div class="dx-head"><h3>Files of version {}</h3>'
         '<input type="search" data-do="filter" aria-label="Filter files" '
         'placeholder="Filter by path or partition value">'
-        f"{EXPORT_BUTTONS}</div>"
+        "{}</div>",
+        format_count(version),
+        EXPORT_BUTTONS,
     )
 
 
-def _render_detail_head(path: str) -> str:
-    return (
-        f'<div class="dx-head" data-reveal="{esc(path)}"><h3>File</h3>'
+def _render_detail_head(path: str) -> Markup:
+    return html(
+        '<div class="dx-head" data-reveal="{}"><h3>File</h3>'
         '<span class="dx-hint"></span>'
         '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-        'aria-label="Close" title="Close"></button></div>'
+        'aria-label="Close" title="Close"></button></div>',
+        path,
     )

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from explorer.table.counts import count
+from widgets.markup import NOTHING, Markup, html
 from widgets.text import (
     UNKNOWN,
     cut,
     cut_middle,
-    esc,
     format_age,
     format_bytes,
     format_count,
@@ -85,21 +85,33 @@ def _checkpoint_read(cost: Mapping[str, Any]) -> str:
     return f"of its files, {count(cost['sidecars'], 'sidecar')} among them"
 
 
-def render_finding(row: Mapping[str, Any]) -> str:
+def render_finding(row: Mapping[str, Any]) -> Markup:
     """One finding: what, why, where that stands, and what mends it."""
     severity = str(row["severity"])
-    evidence = f"<code>{esc(cut(str(row['evidence']), 300))}</code>" if row["evidence"] else ""
-    spec = f" Specification: {esc(row['spec'])}." if row["spec"] else ""
-    repair = f' <span class="dx-chip">{esc(row["repair"])}</span>' if row["repair"] else ""
+    evidence = (
+        html("<code>{}</code>", cut(str(row["evidence"]), 300)) if row["evidence"] else NOTHING
+    )
+    spec = html(" Specification: {}.", row["spec"]) if row["spec"] else NOTHING
+    repair = html(' <span class="dx-chip">{}</span>', row["repair"]) if row["repair"] else NOTHING
     wish = wish_of_repair(str(row["repair"] or ""))
-    plan = "" if wish is None else render_wish(f"Plan {row['repair']}", *wish)
-    return (
-        f'<li><p><i class="dx-dot dx-tone-{_TONES.get(severity, "none")}"></i>'
-        f"<strong>{esc(cut(str(row['problem']), 600))}</strong> "
-        f'<span class="dx-muted">{esc(severity)}: {esc(row["finding"])}</span></p>'
-        f"<p>{esc(cut(str(row['reason'] or ''), 1000))}</p>"
-        f"<p>{esc(cut(str(row['remedy'] or ''), 600))}{repair}</p>"
-        f'<p class="dx-evidence">{evidence}{spec}</p>{plan}</li>'
+    plan = NOTHING if wish is None else render_wish(f"Plan {row['repair']}", *wish)
+    return html(
+        '<li><p><i class="dx-dot dx-tone-{}"></i>'
+        "<strong>{}</strong> "
+        '<span class="dx-muted">{}: {}</span></p>'
+        "<p>{}</p>"
+        "<p>{}{}</p>"
+        '<p class="dx-evidence">{}{}</p>{}</li>',
+        _TONES.get(severity, "none"),
+        cut(str(row["problem"]), 600),
+        severity,
+        row["finding"],
+        cut(str(row["reason"] or ""), 1000),
+        cut(str(row["remedy"] or ""), 600),
+        repair,
+        evidence,
+        spec,
+        plan,
     )
 
 
@@ -141,11 +153,11 @@ GROWTH_COLUMNS = (
 GROWTH_LISTED = 200
 
 
-def render_growth(rows: Sequence[Mapping[str, Any]]) -> str:
+def render_growth(rows: Sequence[Mapping[str, Any]]) -> Markup:
     """The bytes of the log that came in each span of time, and a table of them by kind."""
     rows = [row for row in rows if row["from"] is not None]
     if len({row["from"] for row in rows}) < 2:
-        return ""
+        return NOTHING
     spans: dict[Any, list[Mapping[str, Any]]] = {}
     for row in rows:
         spans.setdefault(row["from"], []).append(row)
@@ -170,8 +182,10 @@ def render_growth(rows: Sequence[Mapping[str, Any]]) -> str:
     ]  # fmt: skip
     table = render_table("Bytes of the log that came, by kind", GROWTH_COLUMNS, listed)
     ends = (format_minute(moments[0]), format_minute(moments[-1]))
-    return (
+    return html(
         "<h4>Bytes of the log that is left, by the time at which they came</h4>"
-        f"{render_bars('Bytes of the log over time', bars, *ends)}"
-        f"<details><summary>As a table</summary><div>{table}</div></details>"
+        "{}"
+        "<details><summary>As a table</summary><div>{}</div></details>",
+        render_bars("Bytes of the log over time", bars, *ends),
+        table,
     )

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from explorer.inspect import Health
+from widgets.markup import NOTHING, html, join
 from widgets.screens.health._ask import read_health, read_health_of_files
 from widgets.screens.health._parts import (
     BYTES_COLUMNS,
@@ -19,7 +20,7 @@ from widgets.screens.health._parts import (
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import esc, visible
+from widgets.text import visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -77,7 +78,7 @@ class HealthView:
         if service is None:
             return
         self._found = None
-        self._missing.html = self._bytes.html = ""
+        self._missing.html = self._bytes.html = NOTHING
         work = partial(read_health, service)
         self._question.ask(_LOG, work, self._tell, head=_HEAD)
 
@@ -90,7 +91,7 @@ class HealthView:
             _FILES,
             untold(lambda watch: read_health_of_files(service, watch)),
             self._tell,
-            head=f'{_HEAD}<p class="dx-lead">{esc(visible(known.sentence))}</p>',
+            head=html('{}<p class="dx-lead">{}</p>', _HEAD, visible(known.sentence)),
             stopped=lambda: self._tell(known),
         )
 
@@ -101,8 +102,8 @@ class HealthView:
         self._found = found
         self._pages.rewind()
         findings = read_records(found.findings.slice(0, FINDINGS_SHOWN))
-        items = "".join(map(render_finding, findings))
-        listed = f'<ul class="dx-findings">{items}</ul>' if items else ""
+        items = join(map(render_finding, findings))
+        listed = html('<ul class="dx-findings">{}</ul>', items) if items else NOTHING
         more = found.findings.num_rows - FINDINGS_SHOWN
         flags = ["--files"] if found.has_listed else []
         call = "look.files_health(table)" if found.has_listed else "look.log_health(table)"
@@ -111,32 +112,44 @@ class HealthView:
             "Python": python_line(service.uri, f"import explorer.inspect as look\n{call}.findings"),
         }
         self._answer.html = (
-            f'{_HEAD}<p class="dx-lead">{esc(visible(found.sentence))}</p>'
-            f"{render_key_figures(health_figures(found, datetime.now(UTC)))}"
-            + ("" if found.is_checkpoint_read or not found.opens else _CHECKPOINT_LEFT)
+            html(
+                '{}<p class="dx-lead">{}</p>{}',
+                _HEAD,
+                visible(found.sentence),
+                render_key_figures(health_figures(found, datetime.now(UTC))),
+            )
+            + (NOTHING if found.is_checkpoint_read or not found.opens else _CHECKPOINT_LEFT)
             + listed
-            + (f'<p class="dx-muted">{more:,} more are not listed.</p>' if more > 0 else "")
-            + ("" if found.has_listed else _OFFER)
+            + (
+                html('<p class="dx-muted">{:,} more are not listed.</p>', more)
+                if more > 0
+                else NOTHING
+            )
+            + (NOTHING if found.has_listed else _OFFER)
             + render_ways("health", ways)
         )
         total = sum(found.log_bytes.column("bytes").to_pylist())
         rows = [build_bytes_row(row, total) for row in read_records(found.log_bytes)]
         table = render_table("Log files by kind", BYTES_COLUMNS, rows, empty="The log is empty.")
         growth = render_growth(read_records(found.log_growth))
-        self._bytes.html = f"<h3>Bytes of the log by kind</h3>{table}{growth}"
+        self._bytes.html = html("<h3>Bytes of the log by kind</h3>{}{}", table, growth)
         self._draw_missing()
 
     def _draw_missing(self) -> None:
         missing = None if self._found is None else self._found.missing
         if missing is None or not missing.num_rows:
-            self._missing.html = ""
+            self._missing.html = NOTHING
             return
         offset, limit = self._pages.span(missing.num_rows)
         rows = [build_missing_row(row) for row in read_records(missing.slice(offset, limit))]
         self._missing.html = (
-            '<div class="dx-head"><h3>Files that the latest version needs and that are gone</h3>'
-            '<span class="dx-hint">click one to ask why</span>'
-            f"{EXPORT_BUTTONS}</div>"
+            html(
+                '<div class="dx-head">'
+                "<h3>Files that the latest version needs and that are gone</h3>"
+                '<span class="dx-hint">click one to ask why</span>'
+                "{}</div>",
+                EXPORT_BUTTONS,
+            )
             + render_table("Missing files", MISSING_COLUMNS, rows)
             + self._pages.render(missing.num_rows)
         )
@@ -162,14 +175,14 @@ _FILES = Words(
     stopped="Stopped before every file was looked for.",
     again="Look at the files",
 )
-_HEAD = (
-    f'<div class="dx-head"><h3>Log health</h3><span class="dx-hint"></span>{EXPORT_BUTTONS}</div>'
+_HEAD = html(
+    '<div class="dx-head"><h3>Log health</h3><span class="dx-hint"></span>{}</div>', EXPORT_BUTTONS
 )
-_CHECKPOINT_LEFT = (
+_CHECKPOINT_LEFT = html(
     '<p class="dx-muted">The checkpoint is large, and its content was not read to see whether it '
     "can be.</p>"
 )
-_OFFER = (
+_OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '
     'data-value="">Look at the files too</button></div>'
 )

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from explorer.inspect import Layout
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.files.parts import render_partition
 from widgets.screens.layout._treemap import Area, render_treemap
 from widgets.text import (
@@ -74,10 +75,11 @@ def layout_figures(layout: Layout) -> list[KeyFigure]:
     saved = sum(partitions.column("files_saved").to_pylist())
     worth = zip(*(partitions.column(name).to_pylist() for name in _WORTH), strict=True)
     rewritten = sum(size for size, gained in worth if gained)
+    is_partitioned = any(partitions.column("partition").slice(0, 1).to_pylist())
     return [
         KeyFigure(name="Files", value=format_count(layout.num_files),
-                  remark=f"in {format_count(partitions.num_rows)} partitions"
-                  if partitions.num_rows > 1 else "not partitioned"),
+                  remark=f"in {format_many(partitions.num_rows, 'partition')}"
+                  if is_partitioned else "not partitioned"),
         KeyFigure(name="Median size", value=format_bytes(layout.median),
                   remark="half of the files are smaller", exact=format_count(layout.median)),
         KeyFigure(name="Target size", value=format_bytes(layout.target),
@@ -90,10 +92,10 @@ def layout_figures(layout: Layout) -> list[KeyFigure]:
     ]  # fmt: skip
 
 
-def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> str:
+def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> Markup:
     """Files by size; every class between the least and the greatest has its bar."""
     if not rows:
-        return ""
+        return NOTHING
     known = {row["from_bytes"]: row for row in rows}
     bars = []
     start, last = rows[0]["from_bytes"], rows[-1]["from_bytes"]
@@ -120,15 +122,17 @@ def render_sizes(rows: Sequence[Mapping[str, Any]], target: int) -> str:
         for row in rows
     ]  # fmt: skip
     table = render_table("Files by size", SIZE_COLUMNS, listed)
-    return (
-        f"{render_bars(label, bars, format_bytes(rows[0]['from_bytes']), format_bytes(start))}"
+    return html(
+        "{}"
         '<p class="dx-legend"><i class="dx-tone-small"></i>below the target<i '
         'class="dx-tone-window"></i>large enough</p>'
-        f"<details><summary>As a table</summary><div>{table}</div></details>"
+        "<details><summary>As a table</summary><div>{}</div></details>",
+        render_bars(label, bars, format_bytes(rows[0]["from_bytes"]), format_bytes(start)),
+        table,
     )
 
 
-def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Layout) -> str:
+def render_partition_map(rows: Sequence[Mapping[str, Any]], layout: Layout) -> Markup:
     """Bytes by partition; the more of them lie in small files, the warmer. The partitions that
     are not among `rows` are one area."""
     areas = [_build_area(partition_text(row), row) for row in rows]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from widgets.text import cut, esc
+from widgets.markup import NOTHING, Markup, html, join
+from widgets.text import cut
 
 _SHAPE = 3.2
 """Width by height of the map, as the style sheet draws it in a wide card."""
@@ -31,24 +32,34 @@ class Rectangle:
     height: float
 
 
-def render_treemap(label: str, areas: Sequence[Area]) -> str:
+def render_treemap(label: str, areas: Sequence[Area]) -> Markup:
     """The map; areas without a value are left out."""
     shown = sorted((area for area in areas if area.value > 0), key=lambda area: -area.value)
     places = build_rectangles([area.value for area in shown])
-    drawn = "".join(
-        f'<div style="left:{place.left:.3%};top:{place.top:.3%};width:{place.width:.3%};'
-        f'height:{place.height:.3%};--heat:{area.heat:.0%}" '
-        f'title="{esc(area.name)}: {esc(area.note)}">{_render_name(area, place)}</div>'
+    drawn = join(
+        html(
+            '<div style="left:{:.3%};top:{:.3%};width:{:.3%};'
+            'height:{:.3%};--heat:{:.0%}" '
+            'title="{}: {}">{}</div>',
+            place.left,
+            place.top,
+            place.width,
+            place.height,
+            area.heat,
+            area.name,
+            area.note,
+            _render_name(area, place),
+        )
         for area, place in zip(shown, places, strict=True)
     )
-    return f'<div class="dx-map" role="img" aria-label="{esc(label)}">{drawn}</div>'
+    return html('<div class="dx-map" role="img" aria-label="{}">{}</div>', label, drawn)
 
 
-def _render_name(area: Area, place: Rectangle) -> str:
+def _render_name(area: Area, place: Rectangle) -> Markup:
     # what would not fit stands in the table and on hover
     if place.width < 0.06 or place.height < 0.16:
-        return ""
-    return f"<span>{esc(cut(area.name, 60))}</span><small>{esc(area.note)}</small>"
+        return NOTHING
+    return html("<span>{}</span><small>{}</small>", cut(area.name, 60), area.note)
 
 
 def build_rectangles(values: Sequence[float]) -> list[Rectangle]:

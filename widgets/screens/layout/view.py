@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.inspect import Layout
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.files.parts import render_partition
 from widgets.screens.layout._ask import (
     FREE_COMMITS,
@@ -31,7 +32,7 @@ from widgets.screens.layout._parts import (
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, format_count, visible
+from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS, convert
@@ -72,7 +73,7 @@ class LayoutView:
     def show(self, service: TableService) -> None:
         """A table has been opened."""
         self._service, self._version = service, None
-        self._effects.html = ""
+        self._effects.html = NOTHING
         self._refresh()
 
     def _refresh(self) -> None:
@@ -83,7 +84,7 @@ class LayoutView:
             return
         self._version, self._layout = version, None
         self._pages.rewind()
-        self._partitions.html = self._depth.html = ""
+        self._partitions.html = self._depth.html = NOTHING
         work = untold(lambda watch: read_layout(service, version, watch))
         self._sizes_question.ask(_SIZES_WORDS, work, self._tell, head=_render_head(version))
         self._read_depth(service, version)
@@ -107,11 +108,13 @@ class LayoutView:
             "Spark SQL": f"OPTIMIZE {sql_name(service.uri)}",
         }
         rows = read_records(layout.sizes)
-        self._answer.html = (
-            f'{_render_head(layout.version)}<p class="dx-lead">{esc(visible(layout.sentence))}</p>'
-            f"{render_key_figures(layout_figures(layout))}"
-            f"{render_section('Files by size', render_sizes(rows, layout.target))}"
-            f"{render_ways('layout', ways)}"
+        self._answer.html = html(
+            '{}<p class="dx-lead">{}</p>{}{}{}',
+            _render_head(layout.version),
+            visible(layout.sentence),
+            render_key_figures(layout_figures(layout)),
+            render_section("Files by size", render_sizes(rows, layout.target)),
+            render_ways("layout", ways),
         )
         self._draw_partitions()
 
@@ -129,11 +132,15 @@ class LayoutView:
             build_partition_row(row) for row in read_records(layout.partitions.slice(offset, limit))
         ]
         table = render_table("Partitions, best gain first", PARTITION_COLUMNS, rows)
-        self._partitions.html = (
+        self._partitions.html = html(
             '<div class="dx-head"><h3>Bytes by partition</h3>'
             '<span class="dx-hint">those first that gain most per byte written again</span>'
-            f"{EXPORT_BUTTONS}</div>"
-            f"{drawn}{table}{self._pages.render(total)}"
+            "{}</div>"
+            "{}{}{}",
+            EXPORT_BUTTONS,
+            drawn,
+            table,
+            self._pages.render(total),
         )
 
     def _read_depth(self, service: TableService, version: int) -> None:
@@ -148,10 +155,11 @@ class LayoutView:
 
     def _offer_effects(self) -> None:
         self._effects_question.drop()
-        self._effects.html = (
-            f'{_EFFECTS}<p class="dx-muted">The whole history is read for it.</p>'
+        self._effects.html = html(
+            '{}<p class="dx-muted">The whole history is read for it.</p>'
             '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="effects" '
-            'data-value="">Find every OPTIMIZE of the log</button></div>'
+            'data-value="">Find every OPTIMIZE of the log</button></div>',
+            _EFFECTS,
         )
 
     def _read_effects(self) -> None:
@@ -163,13 +171,15 @@ class LayoutView:
             rows = [build_effect_row(row) for row in read_records(frame.slice(0, EFFECTS_SHOWN))]
             more = frame.num_rows - EFFECTS_SHOWN
             note = (
-                f'<p class="dx-muted">{more:,} older ones are not listed.</p>' if more > 0 else ""
+                html('<p class="dx-muted">{:,} older ones are not listed.</p>', more)
+                if more > 0
+                else NOTHING
             )
             table = render_table(
                 "What each OPTIMIZE did, newest first", EFFECT_COLUMNS, rows,
                 empty="The log that is left knows no OPTIMIZE.",
             )  # fmt: skip
-            self._effects.html = _EFFECTS + (_CLICK if rows else "") + table + note
+            self._effects.html = _EFFECTS + (_CLICK if rows else NOTHING) + table + note
 
         work = untold(lambda watch: read_effects(service, watch))
         self._effects_question.ask(_EFFECTS_WORDS, work, done, head=_EFFECTS)
@@ -209,17 +219,17 @@ _EFFECTS_WORDS = Words(
     stopped="Stopped before the whole history was read.",
     again="Find every OPTIMIZE of the log",
 )
-_DEPTH = (
+_DEPTH = html(
     '<div class="dx-head"><h3>Overlap by column</h3><span class="dx-hint">among the files of one '
     "partition; one file for one value where they do not overlap</span></div>"
 )
-_EFFECTS = "<h3>What each OPTIMIZE did</h3>"
-_CLICK = '<p class="dx-muted">Click one to compare it with the version before.</p>'
-_LEGEND = (
+_EFFECTS = html("<h3>What each OPTIMIZE did</h3>")
+_CLICK = html('<p class="dx-muted">Click one to compare it with the version before.</p>')
+_LEGEND = html(
     '<p class="dx-legend"><i class="dx-heat-none"></i>in files that are large enough'
     '<i class="dx-heat-full"></i>in small files</p>'
 )
 
 
-def _render_head(version: int) -> str:
-    return f'<div class="dx-head"><h3>Layout of version {format_count(version)}</h3></div>'
+def _render_head(version: int) -> Markup:
+    return html('<div class="dx-head"><h3>Layout of version {}</h3></div>', format_count(version))

@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 
 from explorer.errors import Problem
 from explorer.log.plain_arrays import read_flags
+from widgets.markup import NOTHING, Markup, html
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import (
     cut,
     cut_middle,
-    esc,
     format_bytes,
     format_count,
     format_minute,
@@ -27,7 +27,7 @@ from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem, render_waiting
+from widgets.ui.pieces import render_problem_below, render_waiting
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
 from widgets.ui.ways import render_ways, view_ways
@@ -86,7 +86,7 @@ class LogView:
 
         def failed(problem: Problem) -> None:
             if service is self._service:
-                self._table.html = render_problem(problem)
+                self._table.html = render_problem_below(problem)
 
         self._desk.runner.run(service.read_log_files, done, failed)
 
@@ -127,21 +127,25 @@ class LogView:
         return None if self._frame is None else Export.of("log-files", self._found(self._frame))
 
 
-def _render_head(frame: pa.Table | None) -> str:
-    lead = ""
+def _render_head(frame: pa.Table | None) -> Markup:
+    lead = NOTHING
     if frame is not None:
         size = format_bytes(pc.sum(frame["size"]).as_py() or 0)
         kinds = Counter(frame["kind"].to_pylist()).most_common()
         counted = f" {_DOT} ".join(f"{kind} {format_count(count)}" for kind, count in kinds)
-        lead = (
-            f'<p class="dx-lead">{format_count(frame.num_rows)} files, {size}</p>'
-            f'<p class="dx-muted">{esc(counted)}</p>'
+        lead = html(
+            '<p class="dx-lead">{} files, {}</p><p class="dx-muted">{}</p>',
+            format_count(frame.num_rows),
+            size,
+            counted,
         )
-    return (
+    return html(
         '<div class="dx-head"><h3>Log files</h3>'
         '<input type="search" data-do="filter" aria-label="Filter log files" '
         'placeholder="Filter by name, kind or note">'
-        f"{EXPORT_BUTTONS}</div>{lead}"
+        "{}</div>{}",
+        EXPORT_BUTTONS,
+        lead,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from weakref import WeakSet
 
 from explorer.errors import Problem
+from widgets.markup import Markup, html, join
 from widgets.screens.maintenance._receipt_parts import (
     PLAN_COLUMNS,
     RECEIPT_COLUMNS,
@@ -20,7 +21,7 @@ from widgets.session.operations import find_operation
 from widgets.session.runs import Run
 from widgets.session.tables import TableService
 from widgets.state import parse_version
-from widgets.text import cut, esc, format_count
+from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import render_problem, render_waiting
@@ -114,33 +115,45 @@ class DocumentsView:
             + render_pager(self._list, self._offset, total, ROWS)
         )
 
-    def _render_head(self, found: Documents) -> str:
-        buttons = "".join(
-            f'<button type="button" data-do="list" data-value="{name}" '
-            f'aria-pressed="{"true" if name == self._list else "false"}">{label} '
-            f"{format_count(number)}</button>"
+    def _render_head(self, found: Documents) -> Markup:
+        buttons = join(
+            html(
+                '<button type="button" data-do="list" data-value="{}" '
+                'aria-pressed="{}">{} '
+                "{}</button>",
+                name,
+                "true" if name == self._list else "false",
+                label,
+                format_count(number),
+            )
             for name, label, number in (
                 ("receipts", "Receipts", len(found.receipts)),
                 ("plans", "Plans", len(found.plans)),
             )
         )
-        return (
+        return html(
             '<div class="dx-head"><h3>Kept of this table</h3><span class="dx-hint">outside of '
             'it, in the state folder of whoever runs this page</span><span class="dx-segments" '
-            f'role="group" aria-label="Which documents">{buttons}</span></div>'
+            'role="group" aria-label="Which documents">{}</span></div>',
+            buttons,
         )
 
-    def _render_running(self, uri: str) -> str:
-        return "".join(
-            '<div class="dx-underway" role="status"><span><strong>Under way: '
-            f"{esc(_title(run.plan.operation))}.</strong> {esc(cut(run.plan.summary, 160))}</span>"
-            f'<button type="button" class="dx-outlined" data-do="run" '
-            f'data-value="{esc(run.plan.digest)}">Show</button></div>'
+    def _render_running(self, uri: str) -> Markup:
+        return join(
+            html(
+                '<div class="dx-underway" role="status"><span><strong>Under way: '
+                "{}.</strong> {}</span>"
+                '<button type="button" class="dx-outlined" data-do="run" '
+                'data-value="{}">Show</button></div>',
+                _title(run.plan.operation),
+                cut(run.plan.summary, 160),
+                run.plan.digest,
+            )
             for run in self._desk.maintenance.running(uri)
             if run is not self._watcher.run  # which is shown above
         )
 
-    def _render_list(self, found: Documents) -> str:
+    def _render_list(self, found: Documents) -> Markup:
         part = slice(self._offset, self._offset + ROWS)
         rows: list[Row]
         if self._list == "plans":

@@ -11,6 +11,7 @@ import pyarrow as pa
 from explorer.errors import Problem
 from explorer.maintenance.plan.plan import Plan
 from explorer.progress import Watch
+from widgets.markup import NOTHING, html
 from widgets.screens.maintenance._ask_files import (
     SORTABLE,
     ActionCount,
@@ -88,7 +89,7 @@ class PlanFilesView:
         self.panel.visible = False
         self._question.drop()
         self._files, self._counts = None, ()
-        self._head.html = self._table.html = ""
+        self._head.html = self._table.html = NOTHING
 
     def _choose(self, action: str) -> None:
         known = {count.action for count in self._counts}
@@ -140,7 +141,7 @@ class PlanFilesView:
             empty="No file matches the filter.",
         )
         pager = render_pager("files", query.offset, page.total, query.limit)
-        self._table.html = f'<div class="dx-plan-table">{table}</div>{pager}'
+        self._table.html = html('<div class="dx-plan-table">{}</div>{}', table, pager)
 
     def _chosen(self) -> Export | None:
         files, name = self._files, self._name

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from widgets.text import esc, shell_word
+from widgets.markup import NOTHING, Markup, esc, html, join
+from widgets.text import shell_word
 from widgets.ui.pieces import render_snippet
 
 _LONGEST_ANSWERS = 200_000
@@ -63,49 +64,66 @@ def parse_answers(text: str) -> dict[str, str]:
     return {name: value for name, value in found.items() if isinstance(value, str)}
 
 
-def render_head(title: str, stage: Stage, *, back: str) -> str:
+def render_head(title: str, stage: Stage, *, back: str) -> Markup:
     """The heading with the steps of the way; `back` says where the way back leads. Before there
     is a plan the heading is where the keyboard goes on when the stage is new."""
     position = _POSITION[stage]
-    steps = "".join(
-        f'<li{_stage(at, position)}><i aria-hidden="true">{at + 1}</i>{name}</li>'
+    steps = join(
+        html('<li{}><i aria-hidden="true">{}</i>{}</li>', _stage(at, position), at + 1, name)
         for at, name in enumerate(_WAY)
     )
     button = (
-        '<button type="button" class="dx-icon dx-previous" data-do="back" data-value="" '
-        f'aria-label="{esc(back)}" title="{esc(back)}"></button>'
+        html(
+            '<button type="button" class="dx-icon dx-previous" data-do="back" data-value="" '
+            'aria-label="{}" title="{}"></button>',
+            back,
+            back,
+        )
         if stage != "choose"
-        else ""
+        else NOTHING
     )
-    landing = f' tabindex="-1" data-land="{stage}"' if stage in {"choose", "form"} else ""
-    return (
-        f'<div class="dx-head dx-way" data-reveal="{esc(title)}{position}">{button}'
-        f"<h3{landing}>{esc(title)}</h3>"
-        f'<span class="dx-hint"></span><ol class="dx-stages" aria-label="Steps">{steps}</ol></div>'
+    landing = (
+        html(' tabindex="-1" data-land="{}"', stage) if stage in {"choose", "form"} else NOTHING
+    )
+    return html(
+        '<div class="dx-head dx-way" data-reveal="{}{}">{}'
+        "<h3{}>{}</h3>"
+        '<span class="dx-hint"></span><ol class="dx-stages" aria-label="Steps">{}</ol></div>',
+        title,
+        position,
+        button,
+        landing,
+        title,
+        steps,
     )
 
 
-def _stage(at: int, stage: int) -> str:
+def _stage(at: int, stage: int) -> Markup:
     if at == stage:
-        return ' aria-current="step"'
-    return ' class="dx-past"' if at < stage else ""
+        return html(' aria-current="step"')
+    return html(' class="dx-past"') if at < stage else NOTHING
 
 
-def render_choices(groups: Sequence[tuple[str, Sequence[Choice]]]) -> str:
+def render_choices(groups: Sequence[tuple[str, Sequence[Choice]]]) -> Markup:
     """The operations by what they are about."""
     parts = []
     for title, choices in groups:
-        buttons = "".join(
-            f'<li><button type="button" class="dx-choice" data-do="choose" '
-            f'data-value="{esc(choice.name)}"><strong>{esc(choice.title)}</strong>'
-            f"<span>{esc(choice.does)}</span></button></li>"
+        buttons = join(
+            html(
+                '<li><button type="button" class="dx-choice" data-do="choose" '
+                'data-value="{}"><strong>{}</strong>'
+                "<span>{}</span></button></li>",
+                choice.name,
+                choice.title,
+                choice.does,
+            )
             for choice in choices
         )
-        parts.append(f'<h4>{esc(title)}</h4><ul class="dx-choices">{buttons}</ul>')
-    return "".join(parts)
+        parts.append(html('<h4>{}</h4><ul class="dx-choices">{}</ul>', title, buttons))
+    return join(parts)
 
 
-def render_lock(uri: str, *, is_notebook: bool) -> str:
+def render_lock(uri: str, *, is_notebook: bool) -> Markup:
     """What a page that may not change anything says of itself."""
     if is_notebook:
         call = f"TableExplorer({uri!r}, maintenance=True)"
@@ -115,65 +133,91 @@ def render_lock(uri: str, *, is_notebook: bool) -> str:
         how = (
             "To carry plans out, start the page with maintenance and open the link that it prints:"
         )
-    return (
+    return html(
         '<div class="dx-lock" role="note"><strong>This page is read-only.</strong> '
         "Every operation can be planned and looked at here; nothing can be changed, "
-        f"for a plan holds no way to write.<p>{how}</p>"
-        f"{render_snippet('dx-start-line', call, 'How to start with maintenance')}</div>"
+        "for a plan holds no way to write.<p>{}</p>"
+        "{}</div>",
+        how,
+        render_snippet("dx-start-line", call, "How to start with maintenance"),
     )
 
 
-def render_form(name: str, does: str, fields: Sequence[FormField], button: str) -> str:
+def render_form(name: str, does: str, fields: Sequence[FormField], button: str) -> Markup:
     """What an operation asks for; planning changes nothing, so that Enter plans."""
-    drawn = "".join(_render_field(field) for field in fields)
-    return (
-        f'<p class="dx-lead">{esc(does)}</p>'
+    drawn = join(_render_field(field) for field in fields)
+    return html(
+        '<p class="dx-lead">{}</p>'
         # what was filled in stays as long as it is this form, however it is drawn
-        f'<div class="dx-form" id="dx-form-{esc(name)}" data-form="">{drawn}'
+        '<div class="dx-form" id="dx-form-{}" data-form="">{}'
         '<div class="dx-buttons"><button type="button" class="dx-primary" data-do="plan" '
-        f'data-value="" data-submit="" data-enter="">{esc(button)}</button></div>'
-        '<p class="dx-muted">Planning only looks: nothing is changed by it.</p></div>'
+        'data-value="" data-submit="" data-enter="">{}</button></div>'
+        '<p class="dx-muted">Planning only looks: nothing is changed by it.</p></div>',
+        does,
+        name,
+        drawn,
+        button,
     )
 
 
-def _render_field(field: FormField) -> str:
+def _render_field(field: FormField) -> Markup:
     name, required = esc(field.name), " required" if field.is_required else ""
     # Named by its label alone: the hint within would be read out as part of the name.
-    common = (
-        f'name="{name}" aria-label="{esc(field.label)}" aria-describedby="dx-hint-{name}"{required}'
+    common = html(
+        'name="{}" aria-label="{}" aria-describedby="dx-hint-{}"{}',
+        name,
+        field.label,
+        name,
+        required,
     )
     if field.kind == "choice":
-        options = "".join(
-            f'<option value="{esc(value)}"{" selected" if value == field.value else ""}>'
-            f"{esc(label)}</option>"
+        options = join(
+            html(
+                '<option value="{}"{}>{}</option>',
+                value,
+                " selected" if value == field.value else "",
+                label,
+            )
             for value, label in field.choices
         )
-        control = f"<select {common}>{options}</select>"
+        control = html("<select {}>{}</select>", common, options)
     elif field.kind == "lines":
-        control = (
-            f'<textarea {common} rows="3" spellcheck="false" '
-            f'placeholder="{esc(field.placeholder)}">{esc(field.value)}</textarea>'
+        control = html(
+            '<textarea {} rows="3" spellcheck="false" placeholder="{}">{}</textarea>',
+            common,
+            field.placeholder,
+            field.value,
         )
     else:
-        offers = "".join(f'<option value="{esc(one)}"></option>' for one in field.offers)
-        listed = f' list="dx-list-{name}"' if offers else ""
+        offers = join(html('<option value="{}"></option>', one) for one in field.offers)
+        listed = html(' list="dx-list-{}"', name) if offers else NOTHING
         example = f"such as {field.offers[0]}" if field.offers else field.placeholder
-        control = (
-            f'<input type="text" {common} value="{esc(field.value)}" autocomplete="off" '
-            f'spellcheck="false" placeholder="{esc(example)}"{listed}>'
+        control = html(
+            '<input type="text" {} value="{}" autocomplete="off" '
+            'spellcheck="false" placeholder="{}"{}>',
+            common,
+            field.value,
+            example,
+            listed,
         )
-        control += f'<datalist id="dx-list-{name}">{offers}</datalist>' if offers else ""
+        control += (
+            html('<datalist id="dx-list-{}">{}</datalist>', name, offers) if offers else NOTHING
+        )
     # those who see no list, and those who name several, read them
     told = f" There are {', '.join(field.offers)}." if field.offers else ""
-    hint = f'<small id="dx-hint-{name}">{esc((field.hint + told).strip())}</small>'
-    return f"<label><span>{esc(field.label)}</span>{control}{hint}</label>"
+    hint = html('<small id="dx-hint-{}">{}</small>', name, (field.hint + told).strip())
+    return html("<label><span>{}</span>{}{}</label>", field.label, control, hint)
 
 
-def render_buttons(*buttons: tuple[str, str, str]) -> str:
+def render_buttons(*buttons: tuple[str, str, str]) -> Markup:
     """Ways on, each with its action, its value and its label."""
-    drawn = "".join(
-        f'<button type="button" class="dx-outlined" data-do="{esc(action)}" '
-        f'data-value="{esc(value)}">{esc(label)}</button>'
+    drawn = join(
+        html(
+            '<button type="button" class="dx-outlined" data-do="{}" data-value="{}">{}</button>',
+            action,
+            value,
+            label,
+        )
         for action, value, label in buttons
     )
-    return f'<div class="dx-buttons">{drawn}</div>' if buttons else ""
+    return html('<div class="dx-buttons">{}</div>', drawn) if buttons else NOTHING

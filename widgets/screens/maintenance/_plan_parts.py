@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.step_types import Step
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.maintenance._facts import list_facts
 from widgets.text import (
     cut,
     cut_middle,
-    esc,
     format_bytes,
     format_count,
     format_many,
@@ -73,73 +73,88 @@ _TOGETHER = {
 _LONGEST = 20
 
 
-def render_consequence(plan: Plan, *, is_grave: bool) -> str:
+def render_consequence(plan: Plan, *, is_grave: bool) -> Markup:
     """The first sentence of a review: what blocks the plan; else what is done, and what becomes
     impossible."""
     kind = "dx-destroys" if is_grave and plan.steps else "dx-harmless"
-    summary, planned = esc(cut(plan.summary, 2000)), ""
+    shown, planned = html("{}", cut(plan.summary, 2000)), NOTHING
     if plan.refusals:
-        kind, planned = "dx-refused", f'<p class="dx-muted">Planned was: {summary}</p>'
-        summary = " ".join(map(_render_block, plan.refusals))
-    return (
-        f'<p class="dx-consequence {kind}" tabindex="-1" data-land="{esc(plan.digest[:12])}">'
-        f"{summary}</p>{planned}"
+        kind, planned = "dx-refused", html('<p class="dx-muted">Planned was: {}</p>', shown)
+        shown = html(" ").join(map(_render_block, plan.refusals))
+    return html(
+        '<p class="dx-consequence {}" tabindex="-1" data-land="{}">{}</p>{}',
+        kind,
+        plan.digest[:12],
+        shown,
+        planned,
     )
 
 
-def _render_block(verdict: Verdict) -> str:
-    remedy = f" {esc(cut(verdict.remedy, 600))}" if verdict.remedy else ""
-    name = esc(cut(verdict.guard, 60))
-    return f"<strong>Blocked by {name}:</strong> {esc(cut(verdict.message, 1200))}{remedy}"
+def _render_block(verdict: Verdict) -> Markup:
+    remedy = html(" {}", cut(verdict.remedy, 600)) if verdict.remedy else NOTHING
+    return html(
+        "<strong>Blocked by {}:</strong> {}{}",
+        cut(verdict.guard, 60),
+        cut(verdict.message, 1200),
+        remedy,
+    )
 
 
-def render_guards(plan: Plan) -> str:
+def render_guards(plan: Plan) -> Markup:
     """What the guards say that do not block it: those that warn in full, the others on demand."""
     return _render_verdicts([one for one in plan.verdicts if one.outcome != "refuse"])
 
 
-def render_grounds(plan: Plan) -> str:
+def render_grounds(plan: Plan) -> Markup:
     """The facts and the steps of a plan."""
-    facts = "".join(
-        f"<div><dt>{esc(name)}</dt><dd>{esc(value)}</dd></div>" for name, value in list_facts(plan)
+    facts = join(
+        html("<div><dt>{}</dt><dd>{}</dd></div>", name, value) for name, value in list_facts(plan)
     )
-    facts = f'<dl class="dx-facts">{facts}</dl>'
-    return f"{render_section('What it rests on', facts)}{_render_steps(plan.steps)}"
+    facts = html('<dl class="dx-facts">{}</dl>', facts)
+    return html("{}{}", render_section("What it rests on", facts), _render_steps(plan.steps))
 
 
-def _render_verdicts(verdicts: Sequence[Verdict]) -> str:
+def _render_verdicts(verdicts: Sequence[Verdict]) -> Markup:
     loud = [one for one in verdicts if one.outcome != "allow"]
     quiet = [one for one in verdicts if one.outcome == "allow"]
-    html = ""
+    shown = NOTHING
     if loud:
-        html += f'<ul class="dx-guards">{"".join(map(_render_verdict, loud))}</ul>'
+        shown += html('<ul class="dx-guards">{}</ul>', join(map(_render_verdict, loud)))
     if quiet:
         title = f"{format_many(len(quiet), 'guard')} let it pass"
-        items = "".join(map(_render_verdict, quiet))
-        html += f'<details><summary>{title}</summary><ul class="dx-guards">{items}</ul></details>'
-    return html
+        items = join(map(_render_verdict, quiet))
+        shown += html(
+            '<details><summary>{}</summary><ul class="dx-guards">{}</ul></details>', title, items
+        )
+    return shown
 
 
 _OUTCOMES = {"allow": "passes", "warn": "warns"}
 
 
-def _render_verdict(verdict: Verdict) -> str:
-    remedy = f" <em>{esc(cut(verdict.remedy, 600))}</em>" if verdict.remedy else ""
-    return (
-        f'<li class="dx-{verdict.outcome}"><strong>{esc(cut(verdict.guard, 60))} '
-        f"{_OUTCOMES[verdict.outcome]}</strong> {esc(cut(verdict.message, 1200))}{remedy}</li>"
+def _render_verdict(verdict: Verdict) -> Markup:
+    remedy = html(" <em>{}</em>", cut(verdict.remedy, 600)) if verdict.remedy else NOTHING
+    return html(
+        '<li class="dx-{}"><strong>{} {}</strong> {}{}</li>',
+        verdict.outcome,
+        cut(verdict.guard, 60),
+        _OUTCOMES[verdict.outcome],
+        cut(verdict.message, 1200),
+        remedy,
     )
 
 
-def _render_steps(steps: Sequence[Step]) -> str:
+def _render_steps(steps: Sequence[Step]) -> Markup:
     if not steps:
-        return ""
+        return NOTHING
     rows = [_step_row(number, step) for number, step in enumerate(steps, start=1)]
     names = ", ".join(name_step(step) for step in steps[:_LONGEST])
     title = "1 step" if len(steps) == 1 else f"{format_count(len(steps))} steps, in this order"
-    return (
-        f"<details><summary>{title}: {esc(cut(names, 200))}</summary><div>"
-        f"{render_table('Steps of the plan', STEP_COLUMNS, rows)}</div></details>"
+    return html(
+        "<details><summary>{}: {}</summary><div>{}</div></details>",
+        title,
+        cut(names, 200),
+        render_table("Steps of the plan", STEP_COLUMNS, rows),
     )
 
 
@@ -160,32 +175,43 @@ def _step_row(number: int, step: Step) -> Row:
     )
 
 
-def render_files_head(counts: Sequence[tuple[str, int, int | None]], action: str | None) -> str:
+def render_files_head(counts: Sequence[tuple[str, int, int | None]], action: str | None) -> Markup:
     """What to look at: files by what happens to them, a filter, the export. `counts` has
     actions with their files and bytes."""
     total = sum(number for _, number, _ in counts)
     options = [(name, _TOGETHER.get(name, name), number, size) for name, number, size in counts]
     options.append(("", "all", total, None))
-    buttons = "".join(
-        f'<button type="button" data-do="action" data-value="{esc(name)}" '
-        f'aria-pressed="{"true" if name == (action or "") else "false"}"'
-        f'{_title(size)}>{esc(label)} {format_count(number)}</button>'
+    buttons = join(
+        html(
+            '<button type="button" data-do="action" data-value="{}" '
+            'aria-pressed="{}"'
+            "{}>{} {}</button>",
+            name,
+            "true" if name == (action or "") else "false",
+            _title(size),
+            label,
+            format_count(number),
+        )
         for name, label, number, size in options
-    )  # fmt: skip
-    which = f'<span class="dx-segments" role="group" aria-label="Which files">{buttons}</span>'
+    )
+    which = html(
+        '<span class="dx-segments" role="group" aria-label="Which files">{}</span>', buttons
+    )
     if len(counts) == 1:
         _, label, number, _ = options[0]
-        which = f"<span>{format_count(number)} {esc(label)}</span>"
-    return (
-        f'<div class="dx-head dx-plan-files"><h3>Every file, with its reason</h3>{which}'
+        which = html("<span>{} {}</span>", format_count(number), label)
+    return html(
+        '<div class="dx-head dx-plan-files"><h3>Every file, with its reason</h3>{}'
         '<input type="search" data-do="filter" aria-label="Filter the files of the plan" '
         'placeholder="Filter by path or reason">'
-        f"{EXPORT_BUTTONS}</div>"
+        "{}</div>",
+        which,
+        EXPORT_BUTTONS,
     )
 
 
-def _title(size: int | None) -> str:
-    return "" if size is None else f' title="{format_bytes(size)}"'
+def _title(size: int | None) -> Markup:
+    return NOTHING if size is None else html(' title="{}"', format_bytes(size))
 
 
 def build_file_row(entry: Mapping[str, Any], *, with_action: bool, with_time: bool) -> Row:
@@ -219,34 +245,47 @@ def build_export_row(entry: Mapping[str, Any]) -> list[object]:
     return [entry[name] for name in EXPORTED]
 
 
-def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: bool) -> str:
+def render_approval(plan: Plan, button: str, *, asks_for_name: bool, is_final: bool) -> Markup:
     """What a person types, and the button that names what it does. The digest goes with it."""
     kind = "dx-danger" if asks_for_name else "dx-primary"
     warning = "This cannot be undone. " if is_final else ""
-    name = _render_name(plan.subject.name, warning) if asks_for_name else ""
+    name = _render_name(plan.subject.name, warning) if asks_for_name else NOTHING
     reason = (
-        '<label><span>The reason, which the receipt keeps</span><input type="text" name="reason" '
-        'required autocomplete="off" maxlength="2000"></label>'
+        html(
+            "<label><span>The reason, which the receipt keeps</span>"
+            '<input type="text" name="reason" required autocomplete="off" maxlength="2000"></label>'
+        )
         if plan.asks_for_name
-        else ""
+        else NOTHING
     )
     return (
         # what was typed for one plan approves no other
-        f'<div class="dx-form dx-approval" id="dx-approve-{esc(plan.digest[:12])}" data-form="">'
-        f"{name}{reason}"
-        f'<input type="hidden" name="digest" value="{esc(plan.digest)}">'
-        '<div class="dx-buttons">'
-        f'<button type="button" class="{kind}" data-do="approve" data-value="" data-submit="">'
-        f"{esc(button)}</button>"
-        '<button type="button" data-do="back" data-value="">Do nothing</button></div></div>'
+        html(
+            '<div class="dx-form dx-approval" id="dx-approve-{}" data-form="">'
+            "{}{}"
+            '<input type="hidden" name="digest" value="{}">'
+            '<div class="dx-buttons">'
+            '<button type="button" class="{}" data-do="approve" data-value="" data-submit="">'
+            "{}</button>"
+            '<button type="button" data-do="back" data-value="">Do nothing</button></div></div>',
+            plan.digest[:12],
+            name,
+            reason,
+            plan.digest,
+            kind,
+            button,
+        )
     )
 
 
-def _render_name(name: str, warning: str) -> str:
-    return (
-        f"<label><span>{esc(warning)}To approve it, type the table's name: "
-        f'<code>{esc(name)}</code></span><input type="text" name="table_name" '
-        f'data-expected="{esc(name)}" autocomplete="off" spellcheck="false"></label>'
+def _render_name(name: str, warning: str) -> Markup:
+    return html(
+        "<label><span>{}To approve it, type the table's name: "
+        '<code>{}</code></span><input type="text" name="table_name" '
+        'data-expected="{}" autocomplete="off" spellcheck="false"></label>',
+        warning,
+        name,
+        name,
     )
 
 
@@ -255,14 +294,15 @@ def is_typeable(name: str) -> bool:
     return name.isprintable() and bool(name)
 
 
-def render_digest(plan: Plan) -> str:
+def render_digest(plan: Plan) -> Markup:
     """What tells this plan from every other."""
-    return (
-        f'<p class="dx-evidence">Plan <code>{esc(plan.digest[:12])}</code>, '
-        f"of the table with id <code>{esc(cut(plan.subject.id, 80))}</code></p>"
+    return html(
+        '<p class="dx-evidence">Plan <code>{}</code>, of the table with id <code>{}</code></p>',
+        plan.digest[:12],
+        cut(plan.subject.id, 80),
     )
 
 
-def render_sentence(text: str, *, kind: str = "dx-muted") -> str:
+def render_sentence(text: str, *, kind: str = "dx-muted") -> Markup:
     """Why there is nothing to approve."""
-    return f'<p class="{esc(kind)}">{esc(text)}</p>'
+    return html('<p class="{}">{}</p>', kind, text)

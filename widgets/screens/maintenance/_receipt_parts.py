@@ -10,11 +10,11 @@ from explorer.maintenance.documents.leftovers import Leftovers, leftovers_of
 from explorer.maintenance.documents.receipt import Check, FileException, Receipt, StepReceipt
 from explorer.maintenance.documents.step_words import words_of_steps
 from explorer.maintenance.plan.plan import sentence_of
+from widgets.markup import NOTHING, Markup, html
 from widgets.state import Notice
 from widgets.text import (
     cut,
     cut_middle,
-    esc,
     format_bytes,
     format_count,
     format_minute,
@@ -91,21 +91,32 @@ def undo_version(receipt: Receipt) -> int | None:
     return int(found[1]) if found else None
 
 
-def render_receipt(receipt: Receipt) -> str:
+def render_receipt(receipt: Receipt) -> Markup:
     """Everything that a receipt says."""
     word, meaning = STATUSES[receipt.status]
     is_good = receipt.status == "completed"
     kind = "dx-good" if is_good else "dx-bad"
     meaning = _sentence(receipt, meaning)
-    return (
-        f'<div class="dx-outcome {kind}" role="status" tabindex="-1" data-land="{esc(receipt.id)}">'
-        f"<strong>{esc(word.capitalize())}</strong> "
-        f"{esc(meaning)}</div>{_render_problem(receipt)}"
-        f'<p class="dx-muted">{esc(cut(receipt.summary, 2000))}</p>'
-        f"{_render_steps(receipt)}{_render_exceptions(receipt.steps)}"
-        f"{_render_leftovers(leftovers_of(receipt))}"
-        f"{_render_checks(receipt.checks)}"
-        f"{render_section('Receipt', render_definitions(_facts(receipt), code=('Plan', 'Id')))}"
+    return html(
+        '<div class="dx-outcome {}" role="status" tabindex="-1" data-land="{}">'
+        "<strong>{}</strong> "
+        "{}</div>{}"
+        '<p class="dx-muted">{}</p>'
+        "{}{}"
+        "{}"
+        "{}"
+        "{}",
+        kind,
+        receipt.id,
+        word.capitalize(),
+        meaning,
+        _render_problem(receipt),
+        cut(receipt.summary, 2000),
+        _render_steps(receipt),
+        _render_exceptions(receipt.steps),
+        _render_leftovers(leftovers_of(receipt)),
+        _render_checks(receipt.checks),
+        render_section("Receipt", render_definitions(_facts(receipt), code=("Plan", "Id"))),
     )
 
 
@@ -123,10 +134,10 @@ def _sentence(receipt: Receipt, meaning: str) -> str:
     return " ".join([*parts, left.sentence]).rstrip()
 
 
-def _render_problem(receipt: Receipt) -> str:
+def _render_problem(receipt: Receipt) -> Markup:
     problem = receipt.problem
     if problem is None:
-        return ""
+        return NOTHING
     level = Notice(
         level="error" if receipt.status in {"failed", "partly"} else "warning",
         problem=cut(problem.problem, 600),
@@ -150,14 +161,14 @@ def _facts(receipt: Receipt) -> list[tuple[str, str]]:
     return [*pairs, ("Plan", receipt.digest[:12]), ("Id", receipt.id)]
 
 
-def _render_steps(receipt: Receipt) -> str:
+def _render_steps(receipt: Receipt) -> Markup:
     steps = receipt.steps
     seldom = {name: any(getattr(step, field) for step in steps) for name, field in _SELDOM.items()}
     shown = [column for column in _STEPS if seldom.get(column.key, True)]
     told = zip(steps, words_of_steps(receipt), strict=True)
     rows = [_step_row(number, *each, shown) for number, each in enumerate(told, start=1)]
     table = render_table("Steps of the run", shown, rows, empty="No step was begun.")
-    return f'<div class="dx-steps">{table}</div>'
+    return html('<div class="dx-steps">{}</div>', table)
 
 
 def _step_row(number: int, step: StepReceipt, words: str, shown: Sequence[Column]) -> Row:
@@ -181,21 +192,28 @@ def _count_cell(step: StepReceipt, count: int) -> Cell:
     return Cell(text=format_count(count) if counts else "\N{EN DASH}", muted=not count)
 
 
-def _render_exceptions(steps: Sequence[StepReceipt]) -> str:
+def _render_exceptions(steps: Sequence[StepReceipt]) -> Markup:
     found = [one for step in steps for one in step.exceptions]
     if not found:
-        return ""
+        return NOTHING
     rows = [_exception_row(one) for one in found[:EXCEPTIONS_SHOWN]]
     table = render_table("Files that were not changed", _EXCEPTIONS, rows)
     more = len(found) - EXCEPTIONS_SHOWN
-    note = f'<p class="dx-muted">{more:,} more stand in the document.</p>' if more > 0 else ""
-    return (
-        f"<details><summary>{format_count(len(found))} files were planned and not changed"
-        f"</summary><div>{table}{note}</div></details>"
+    note = (
+        html('<p class="dx-muted">{:,} more stand in the document.</p>', more)
+        if more > 0
+        else NOTHING
+    )
+    return html(
+        "<details><summary>{} files were planned and not changed"
+        "</summary><div>{}{}</div></details>",
+        format_count(len(found)),
+        table,
+        note,
     )
 
 
-def _render_leftovers(left: Leftovers) -> str:
+def _render_leftovers(left: Leftovers) -> Markup:
     """The files that a run wrote in vain and that are still there, by their names."""
     rows = [
         Row(cells=(Cell(text=cut_middle(path, 70), title=cut(path, 1000)), Cell(text=word)))
@@ -203,15 +221,22 @@ def _render_leftovers(left: Leftovers) -> str:
         for path in paths[:EXCEPTIONS_SHOWN]
     ]
     if not rows:
-        return ""
+        return NOTHING
     table = render_table("Files that were written in vain", _LEFTOVERS, rows)
     more = left.num_left + left.num_unlisted - len(rows)
-    note = f'<p class="dx-muted">{more:,} more are not listed here.</p>' if more > 0 else ""
+    note = (
+        html('<p class="dx-muted">{:,} more are not listed here.</p>', more)
+        if more > 0
+        else NOTHING
+    )
     what = "1 file was" if left.num_left == 1 else f"{format_count(left.num_left)} files were"
     perhaps = ", and perhaps more" if left.num_unlisted else ""
-    return (
-        f"<details><summary>{what} written in vain and left{perhaps}</summary>"
-        f"<div>{table}{note}</div></details>"
+    return html(
+        "<details><summary>{} written in vain and left{}</summary><div>{}{}</div></details>",
+        what,
+        perhaps,
+        table,
+        note,
     )
 
 
@@ -225,9 +250,9 @@ def _exception_row(one: FileException) -> Row:
     )
 
 
-def _render_checks(checks: Sequence[Check]) -> str:
+def _render_checks(checks: Sequence[Check]) -> Markup:
     if not checks:
-        return ""
+        return NOTHING
     rows = [
         Row(
             cells=(

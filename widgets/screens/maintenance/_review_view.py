@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from explorer.maintenance.documents.receipt import Receipt
 from explorer.maintenance.plan.plan import Plan
+from widgets.markup import NOTHING, Markup
 from widgets.screens.maintenance._offers import Offers
 from widgets.screens.maintenance._parts import (
     Choice,
@@ -41,7 +42,7 @@ from widgets.text import cut, format_count, format_time, read_moment
 from widgets.ui.pieces import render_notice
 
 
-def render_start(desk: Desk, uri: str) -> str:
+def render_start(desk: Desk, uri: str) -> Markup:
     """What there is to choose from, with what happens to a choice."""
     lead = render_sentence(
         "Every change is planned first. You see what becomes impossible, and every file with "
@@ -83,7 +84,7 @@ def _list_choices() -> list[tuple[str, list[Choice]]]:
     ]
 
 
-def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> str:
+def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> Markup:
     """What an operation asks for, with what was answered and what the table offers."""
     fields = [
         FormField(
@@ -102,7 +103,7 @@ def render_form_of(operation: Operation, answers: Answers, offers: Offers) -> st
     return render_form(operation.name, operation.does, fields, "Make the plan")
 
 
-def render_run_of(desk: Desk, run: Run) -> str:
+def render_run_of(desk: Desk, run: Run) -> Markup:
     """How far a run is; whoever may approve plans here may stop it. In a notebook only the
     kernel can be interrupted: it hears of a click when the run has ended."""
     return render_run(
@@ -114,49 +115,49 @@ def render_run_of(desk: Desk, run: Run) -> str:
     )
 
 
-def render_lock_of(desk: Desk, uri: str) -> str:
+def render_lock_of(desk: Desk, uri: str) -> Markup:
     """What a locked page says of itself; nothing where it is unlocked."""
     if desk.maintenance.is_unlocked:
-        return ""
+        return NOTHING
     return render_lock(uri, is_notebook=not desk.runner.is_background)
 
 
 def render_decision(
     desk: Desk, plan: Plan, carried_out: Receipt | None, *, can_repeat: bool
-) -> str:
+) -> Markup:
     """The approval of a plan, and what it rests on; a locked page has no button for it.
     `can_repeat` says whether the page knows what was asked for."""
     uri = plan.subject.uri
-    again = render_buttons(("again", "", "Plan again")) if can_repeat else ""
+    again = render_buttons(("again", "", "Plan again")) if can_repeat else NOTHING
     if carried_out is not None:
-        html = render_sentence("This plan was carried out already; a plan is used once.")
-        html += render_buttons(("receipt", carried_out.id, "Show its receipt"))
+        shown = render_sentence("This plan was carried out already; a plan is used once.")
+        shown += render_buttons(("receipt", carried_out.id, "Show its receipt"))
     elif plan.refusals:
-        html = render_sentence("This plan is blocked: it cannot be carried out.") + again
+        shown = render_sentence("This plan is blocked: it cannot be carried out.") + again
     elif not plan.steps:
-        html = render_sentence("There is nothing to do, and nothing to approve.") + again
+        shown = render_sentence("There is nothing to do, and nothing to approve.") + again
     elif not desk.maintenance.is_unlocked:
-        html = render_lock_of(desk, uri)
+        shown = render_lock_of(desk, uri)
     elif needs_name(plan) and not is_typeable(plan.subject.name):
-        html = render_sentence(
+        shown = render_sentence(
             "The table's name holds characters that cannot be typed here; carry the plan out on "
             "the command line, with --confirm."
         )
     elif any(run.plan.digest == plan.digest for run in desk.maintenance.running(uri)):
-        html = render_sentence("This plan is being carried out; a plan is used once.")
-        html += render_buttons(("run", plan.digest, "Show how far it is"))
+        shown = render_sentence("This plan is being carried out; a plan is used once.")
+        shown += render_buttons(("run", plan.digest, "Show how far it is"))
     else:
-        html = _render_others(desk.maintenance.running(uri))
-        html += render_approval(
+        shown = _render_others(desk.maintenance.running(uri))
+        shown += render_approval(
             plan, name_button(plan), asks_for_name=needs_name(plan), is_final=destroys(plan)
         )
-    return html + render_digest(plan) + render_grounds(plan)
+    return shown + render_digest(plan) + render_grounds(plan)
 
 
-def _render_others(running: Sequence[Run]) -> str:
+def _render_others(running: Sequence[Run]) -> Markup:
     """What is being done to the table already, for whoever is about to approve more."""
     if not running:
-        return ""
+        return NOTHING
     found = find_operation(running[-1].plan.operation)
     begun = format_time(read_moment(running[-1].begun_at * 1000))
     return render_notice(
@@ -169,7 +170,7 @@ def _render_others(running: Sequence[Run]) -> str:
     )
 
 
-def render_ways_on(desk: Desk, receipt: Receipt, *, can_repeat: bool) -> str:
+def render_ways_on(desk: Desk, receipt: Receipt, *, can_repeat: bool) -> Markup:
     """What can be done after a run: the way back where there is one, or the plan anew."""
     buttons, version = [], undo_version(receipt)
     if version is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from explorer.maintenance.plan.plan import Plan
 from explorer.progress import Progress
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.maintenance._plan_parts import name_step
-from widgets.text import cut, esc, format_count, format_many, format_time, read_moment
+from widgets.text import cut, format_count, format_many, format_time, read_moment
 
 _LABEL = 200
 
 
-def render_planning(progress: Progress | None, *, can_stop: bool) -> str:
+def render_planning(progress: Progress | None, *, can_stop: bool) -> Markup:
     """A plan that is being made."""
     count, label = _count_of(progress), _label_of(progress)
     button = "Stop planning" if can_stop else None
@@ -19,7 +20,7 @@ def render_planning(progress: Progress | None, *, can_stop: bool) -> str:
 
 def render_run(
     plan: Plan, begun_at: float, progress: Progress | None, *, is_stopping: bool, can_stop: bool
-) -> str:
+) -> Markup:
     """A plan that is being carried out since `begun_at`, in seconds since the epoch."""
     begun = format_time(read_moment(begun_at * 1000))
     lead = (
@@ -27,7 +28,7 @@ def render_run(
     )
     count, label = describe_progress(plan, progress)
     button = "Stop between two changes" if can_stop and not is_stopping else None
-    summary = f'<p class="dx-muted">{esc(cut(plan.summary, 2000))}</p>'
+    summary = html('<p class="dx-muted">{}</p>', cut(plan.summary, 2000))
     return summary + _render(lead, progress, count, label, button)
 
 
@@ -63,20 +64,31 @@ def _label_of(progress: Progress | None) -> str:
 
 def _render(
     lead: str, progress: Progress | None, count: str, label: str, button: str | None
-) -> str:
-    bar = '<progress aria-label="Progress"></progress>'
+) -> Markup:
+    bar = html('<progress aria-label="Progress"></progress>')
     if progress is not None and progress.total:
         done = min(progress.done, progress.total)
-        bar = f'<progress max="{progress.total}" value="{done}" aria-label="Progress"></progress>'
+        bar = html(
+            '<progress max="{}" value="{}" aria-label="Progress"></progress>', progress.total, done
+        )
     stop = (
-        ""
+        NOTHING
         if button is None
-        else f'<button type="button" class="dx-outlined" data-do="stop" data-value="">{esc(button)}'
-        "</button>"
+        else html(
+            '<button type="button" class="dx-outlined" data-do="stop" data-value="">{}</button>',
+            button,
+        )
     )
     return (
         # what is read out is what is going on, and not each of its numbers
-        '<div class="dx-run" tabindex="-1" data-land="run">'
-        f'<strong role="status">{esc(lead)}</strong><div>{bar}<span>{count}</span></div>'
-        f"<p>{esc(cut(label, _LABEL))}&nbsp;</p>{stop}</div>"
+        html(
+            '<div class="dx-run" tabindex="-1" data-land="run">'
+            '<strong role="status">{}</strong><div>{}<span>{}</span></div>'
+            "<p>{}&nbsp;</p>{}</div>",
+            lead,
+            bar,
+            count,
+            cut(label, _LABEL),
+            stop,
+        )
     )

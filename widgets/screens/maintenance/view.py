@@ -9,6 +9,7 @@ from explorer.errors import DeltaError, Problem
 from explorer.maintenance.documents.receipt import Receipt
 from explorer.maintenance.plan.plan import Plan
 from explorer.progress import Progress, Watch
+from widgets.markup import NOTHING, Markup
 from widgets.screens.maintenance._documents_view import DocumentsView
 from widgets.screens.maintenance._files_view import PlanFilesView
 from widgets.screens.maintenance._offers import Offers, read_offers
@@ -184,9 +185,9 @@ class MaintenanceView:
             self._plan = None
             self._desk.maintenance.show(None)
             self._files.clear()
-            self._bottom.html = ""
+            self._bottom.html = NOTHING
 
-    def _head(self) -> str:
+    def _head(self) -> Markup:
         title = "Maintenance" if self._operation is None else self._operation.title
         back = "Back to the form" if self._has_form else "All operations"
         return render_head(title, self._stage, back=back)
@@ -219,7 +220,7 @@ class MaintenanceView:
         if operation is None:
             return
         self._go("form")
-        self._wrong = "" if problem is None else render_problem(problem)
+        self._wrong = NOTHING if problem is None else render_problem(problem)
         self._offer(operation, {})
         if self._service is not None:
             work = partial(read_offers, self._service, operation)
@@ -297,7 +298,7 @@ class MaintenanceView:
         self._bottom.html = self._render_decision(plan, carried_out)
         self._look()
 
-    def _render_decision(self, plan: Plan, carried_out: Receipt | None) -> str:
+    def _render_decision(self, plan: Plan, carried_out: Receipt | None) -> Markup:
         can_repeat = self._asked == plan.digest
         return render_decision(self._desk, plan, carried_out, can_repeat=can_repeat)
 

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from explorer.errors import DeltaError, Problem
 from explorer.protocol.actions import Metadata, Protocol
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.engines.ask import EngineAnswer, read_engines
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import UNKNOWN, cut, esc, format_count, format_many, format_time
+from widgets.text import UNKNOWN, cut, format_count, format_many, format_time
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pieces import (
@@ -36,7 +37,7 @@ FEATURE_COLUMNS = (
     Column(key="kind", label="Needed by", wide=True),
     Column(key="description", label="What it is", wide=True, wraps=True),
 )
-NOTHING = "\N{EN DASH}"
+_DASH = "\N{EN DASH}"
 LISTED = 200
 """Transactions and domains that are listed."""
 
@@ -86,7 +87,7 @@ class ProtocolView:
 
     def _wait(self, version: int) -> None:
         waiting = render_waiting(f"Reading version {format_count(version)}")
-        self._engines.html = ""
+        self._engines.html = NOTHING
         for part in (self._protocol, self._state_html):
             part.html = waiting
         self._features.html = _FEATURES_HEAD + render_waiting(
@@ -132,13 +133,15 @@ class ProtocolView:
 
     def _draw(self, facts: _Facts, version: int) -> None:
         self._protocol.html = _render_protocol(facts, version)
-        self._state_html.html = (
-            f"{_render_properties(facts.metadata)}"
-            f"{_render_transactions(facts.transactions)}{_render_domains(facts.domains)}"
+        self._state_html.html = html(
+            "{}{}{}",
+            _render_properties(facts.metadata),
+            _render_transactions(facts.transactions),
+            _render_domains(facts.domains),
         )
 
 
-_FEATURES_HEAD = "<h3>Table features</h3>"
+_FEATURES_HEAD = html("<h3>Table features</h3>")
 
 
 def _read_facts(service: TableService, version: int) -> _Facts:
@@ -156,8 +159,8 @@ def _read_facts(service: TableService, version: int) -> _Facts:
     )
 
 
-def _render_protocol(facts: _Facts, version: int) -> str:
-    head = f"<h3>Protocol of version {format_count(version)}</h3>"
+def _render_protocol(facts: _Facts, version: int) -> Markup:
+    head = html("<h3>Protocol of version {}</h3>", format_count(version))
     if isinstance(facts.protocol, Problem):
         return head + render_problem(facts.protocol)
     protocol = facts.protocol
@@ -169,20 +172,23 @@ def _render_protocol(facts: _Facts, version: int) -> str:
     sentence += (
         f", and {len(names)} named feature{'s' if len(names) != 1 else ''}." if names else "."
     )
-    chips = render_chips([cut(name, 60) for name in names]) if names else ""
-    return f'{head}<p class="dx-lead">{esc(sentence)}</p>{chips}{_render_identity(facts.metadata)}'
+    chips = render_chips([cut(name, 60) for name in names]) if names else NOTHING
+    return html(
+        '{}<p class="dx-lead">{}</p>{}{}', head, sentence, chips, _render_identity(facts.metadata)
+    )
 
 
-def _render_engines(answer: EngineAnswer) -> str:
-    inner = (
-        f"<p>{esc(cut(answer.sentence, 600))}</p>"
+def _render_engines(answer: EngineAnswer) -> Markup:
+    inner = html(
+        "<p>{}</p>"
         '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="engines" '
-        'data-value="">Every engine</button></div>'
+        'data-value="">Every engine</button></div>',
+        cut(answer.sentence, 600),
     )
     return render_section("Who can read and write it", inner)
 
 
-def _render_identity(metadata: Metadata | Problem) -> str:
+def _render_identity(metadata: Metadata | Problem) -> Markup:
     if isinstance(metadata, Problem):
         return render_problem(metadata)
     pairs = [
@@ -196,7 +202,7 @@ def _render_identity(metadata: Metadata | Problem) -> str:
     return render_section("Metadata", render_definitions(pairs, code=("Table id",)))
 
 
-def _render_features(frame: pa.Table) -> str:
+def _render_features(frame: pa.Table) -> Markup:
     entries = read_records(frame)
     supported = [entry for entry in entries if entry["supported"]]
     asked = [entry for entry in entries if not entry["supported"] and entry["note"]]
@@ -214,14 +220,16 @@ def _render_features(frame: pa.Table) -> str:
     table = render_table(
         "Supported table features", FEATURE_COLUMNS, rows, empty="The table needs no feature."
     )
-    others = ""
+    others = NOTHING
     if rest:
         names = ", ".join(str(entry["name"]) for entry in rest)
-        others = (
-            f"<details><summary>{len(rest)} known features are not supported by this table"
-            f"</summary><div>{esc(names)}</div></details>"
+        others = html(
+            "<details><summary>{} known features are not supported by this table"
+            "</summary><div>{}</div></details>",
+            len(rest),
+            names,
         )
-    return f'{_FEATURES_HEAD}<p class="dx-lead">{esc(lead)}</p>{table}{others}'
+    return html('{}<p class="dx-lead">{}</p>{}{}', _FEATURES_HEAD, lead, table, others)
 
 
 def _feature_row(entry: Mapping[str, Any]) -> Row:
@@ -263,7 +271,7 @@ def _who(entry: Mapping[str, Any], state: str) -> list[str]:
 def _since(entry: Mapping[str, Any], state: str, *, is_so: bool) -> Cell:
     """Since when a feature is supported or active; a hover says where that stands."""
     if not is_so:
-        return Cell(text=NOTHING, muted=True)
+        return Cell(text=_DASH, muted=True)
     version, place = entry[f"{state}_since"], entry[f"{state}_log_file"]
     if version is None:
         return Cell(text=UNKNOWN, muted=True)
@@ -275,8 +283,8 @@ def _since(entry: Mapping[str, Any], state: str, *, is_so: bool) -> Cell:
     return Cell(text=text, title=cut(f"{evidence}: {by}" if by else evidence, 400))
 
 
-def _render_properties(metadata: Metadata | Problem) -> str:
-    head = "<h3>Properties</h3>"
+def _render_properties(metadata: Metadata | Problem) -> Markup:
+    head = html("<h3>Properties</h3>")
     if isinstance(metadata, Problem):
         return head + render_problem(metadata)
     columns = (
@@ -291,7 +299,7 @@ def _render_properties(metadata: Metadata | Problem) -> str:
     return head + render_table("Table properties", columns, rows, empty="No property is set.")
 
 
-def _render_transactions(frame: pa.Table | Problem) -> str:
+def _render_transactions(frame: pa.Table | Problem) -> Markup:
     title = "Application transactions"
     if isinstance(frame, Problem):
         return render_section(title, _render_missing(frame))
@@ -309,7 +317,7 @@ def _render_transactions(frame: pa.Table | Problem) -> str:
     return render_section(title, render_table(title, columns, rows, empty="None is recorded."))
 
 
-def _render_domains(frame: pa.Table | Problem) -> str:
+def _render_domains(frame: pa.Table | Problem) -> Markup:
     title = "Metadata domains"
     if isinstance(frame, Problem):
         return render_section(title, _render_missing(frame))
@@ -326,5 +334,5 @@ def _render_domains(frame: pa.Table | Problem) -> str:
     return render_section(title, render_table(title, columns, rows, empty="None is in force."))
 
 
-def _render_missing(problem: Problem) -> str:
-    return f'<p class="dx-muted">Not readable: {esc(cut(problem.problem, 300))}</p>'
+def _render_missing(problem: Problem) -> Markup:
+    return html('<p class="dx-muted">Not readable: {}</p>', cut(problem.problem, 300))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.errors import Problem
 from explorer.inspect import FileReason, Folder
 from explorer.progress import Progress
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.reach._ask import read_file_reason, read_folder
 from widgets.screens.reach._parts import (
     EVIDENCE_COLUMNS,
@@ -19,7 +20,7 @@ from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
-from widgets.text import esc, visible
+from widgets.text import visible
 from widgets.ui.boxes import build_card
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -77,7 +78,7 @@ class ReasonPart:
 
     def _stop(self) -> None:
         self._question.drop()
-        self._answer.html = (
+        self._answer.html = html(
             '<p class="dx-muted">The path of any file below the table, as it lies there or as the '
             "log has it: which versions need it, and from when on it may be deleted.</p>"
         )
@@ -97,17 +98,25 @@ class ReasonPart:
             empty="No commit that is left names it.",
         )  # fmt: skip
         more = found.evidence.num_rows - EVIDENCE_SHOWN
-        note = f'<p class="dx-muted">{more:,} more lines are not listed.</p>' if more > 0 else ""
+        note = (
+            html('<p class="dx-muted">{:,} more lines are not listed.</p>', more)
+            if more > 0
+            else NOTHING
+        )
         ways = {
             "a command": command_line("why", service.uri, [file]),
             "Python": python_line(
                 service.uri, f"import explorer.inspect as look\nlook.why_here(table, {file!r})"
             ),
         }
-        self._answer.html = (
-            f'<p class="dx-lead" data-reveal="{esc(file)}">{esc(found.sentence)}</p>'
-            f"{render_definitions(reason_facts(found), code=('Path',))}"
-            f"{render_section('Where that is recorded', evidence)}{note}{render_ways('why', ways)}"
+        self._answer.html = html(
+            '<p class="dx-lead" data-reveal="{}">{}</p>{}{}{}{}',
+            file,
+            found.sentence,
+            render_definitions(reason_facts(found), code=("Path",)),
+            render_section("Where that is recorded", evidence),
+            note,
+            render_ways("why", ways),
         )
 
 
@@ -135,12 +144,13 @@ class FolderPart:
 
     def _offer(self) -> None:
         self._question.drop()
-        self._folder, self._files.html = None, ""
-        self._answer.html = (
-            f"{_FOLDER}<p>Where the bytes of the folder go, what a vacuum would find, and what "
+        self._folder, self._files.html = None, NOTHING
+        self._answer.html = html(
+            "{}<p>Where the bytes of the folder go, what a vacuum would find, and what "
             "Delta does not manage. Every commit is read and the folder is listed for it.</p>"
             '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="folder" '
-            'data-value="">List the folder</button></div>'
+            'data-value="">List the folder</button></div>',
+            _FOLDER,
         )
 
     def _ask(self) -> None:
@@ -174,11 +184,15 @@ class FolderPart:
                 service.uri, "import explorer.inspect as look\nlook.foreign_files(table).files"
             ),
         }
-        self._answer.html = (
-            f'{_FOLDER}<p class="dx-lead">{esc(visible(folder.sentence))}</p>{table}'
+        self._answer.html = html(
+            '{}<p class="dx-lead">{}</p>{}'
             '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="maintain" '
             'data-value="">Plan a vacuum in Maintenance</button></div>'
-            f"{render_ways('folder', ways)}"
+            "{}",
+            _FOLDER,
+            visible(folder.sentence),
+            table,
+            render_ways("folder", ways),
         )
         self._draw_files()
 
@@ -194,9 +208,14 @@ class FolderPart:
             empty="Every file in the folder belongs to the table.",
         )  # fmt: skip
         self._files.html = (
-            '<div class="dx-head dx-below"><h4>Files that no version knows</h4>'
-            '<span class="dx-hint">click one to ask why it is here</span>'
-            f"{EXPORT_BUTTONS}</div>" + table + self._pages.render(total)
+            html(
+                '<div class="dx-head dx-below"><h4>Files that no version knows</h4>'
+                '<span class="dx-hint">click one to ask why it is here</span>'
+                "{}</div>",
+                EXPORT_BUTTONS,
+            )
+            + table
+            + self._pages.render(total)
         )
 
     def _maintain(self, _: str) -> None:
@@ -209,13 +228,14 @@ class FolderPart:
         return None if self._folder is None else Export.of("foreign-files", self._folder.files)
 
 
-_FOLDER = "<h3>What lies in the folder</h3>"
+_FOLDER = html("<h3>What lies in the folder</h3>")
 
 
-def _render_input(file: str) -> str:
-    return (
+def _render_input(file: str) -> Markup:
+    return html(
         '<div class="dx-head"><h3>Why is this file still here?</h3>'
         '<input type="search" class="dx-code" data-do="file" data-when="enter" '
-        f'value="{esc(file)}" aria-label="Path of a file" '
-        'placeholder="part-00000.parquet, then Enter"></div>'
+        'value="{}" aria-label="Path of a file" '
+        'placeholder="part-00000.parquet, then Enter"></div>',
+        file,
     )

@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.text import (
     cut,
     cut_middle,
-    esc,
     format_bytes,
     format_count,
     format_minute,
@@ -133,13 +133,13 @@ class _Axis:
         return self.start(version + 1) if version + 1 < len(self._times) else 1.0
 
 
-def render_axis(found: Any, now: datetime, selected: int | None) -> str:
+def render_axis(found: Any, now: datetime, selected: int | None) -> Markup:
     """Time travel, change feed and both retention windows above one axis of time."""
     windows = [row for row in read_records(found.windows) if row["cutoff"] is not None]
     cutoffs = [row["cutoff"] for row in windows]
     axis = _Axis(found.versions.column("timestamp"), cutoffs, now)
     if not axis.is_known.any():
-        return ""
+        return NOTHING
     ranges = read_records(found.ranges.slice(0, DRAWN))
     lines = [
         (label, [_stretch(row, axis) for row in ranges if row["what"] == what])
@@ -149,13 +149,17 @@ def render_axis(found: Any, now: datetime, selected: int | None) -> str:
     mark = None
     if selected is not None and selected < len(axis.is_known) and axis.is_known[selected]:
         mark = axis.start(selected)
-    drawn = "".join(_render_line(label, stretches, mark) for label, stretches in lines)
+    drawn = join(_render_line(label, stretches, mark) for label, stretches in lines)
     begin = read_moment(axis.begin)
-    return (
-        f'<div class="dx-axis" role="img" aria-label="Time travel, change feed and retention '
-        f'windows from {esc(format_time(begin))} to now">{drawn}<span></span>'
-        f'<div class="dx-ends"><span>{esc(format_minute(begin))}</span><span>now</span></div>'
-        f"</div>{_LEGEND}"
+    return html(
+        '<div class="dx-axis" role="img" aria-label="Time travel, change feed and retention '
+        'windows from {} to now">{}<span></span>'
+        '<div class="dx-ends"><span>{}</span><span>now</span></div>'
+        "</div>{}",
+        format_time(begin),
+        drawn,
+        format_minute(begin),
+        _LEGEND,
     )
 
 
@@ -177,7 +181,7 @@ def _window(row: Mapping[str, Any], axis: _Axis) -> Stretch:
     )
 
 
-_LEGEND = (
+_LEGEND = html(
     '<p class="dx-legend"><i class="dx-tone-good"></i>can be read<i class="dx-tone-risk"></i>'
     'only until the next vacuum, or not looked at<i class="dx-tone-gone"></i>gone'
     '<i class="dx-tone-none"></i>not enabled, not supported or not known'
@@ -185,16 +189,21 @@ _LEGEND = (
 )
 
 
-def _render_line(label: str, stretches: Sequence[Stretch], mark: float | None) -> str:
+def _render_line(label: str, stretches: Sequence[Stretch], mark: float | None) -> Markup:
     # what is gone is seen, however short it was: it lies above its neighbours
     drawn = sorted(stretches, key=lambda stretch: stretch.tone == "gone")
-    parts = "".join(
-        f'<i class="dx-tone-{stretch.tone}" title="{esc(stretch.title)}" '
-        f'style="left:{stretch.start:.3%};width:{max(stretch.end - stretch.start, 0.002):.3%}"></i>'
+    parts = join(
+        html(
+            '<i class="dx-tone-{}" title="{}" style="left:{:.3%};width:{:.3%}"></i>',
+            stretch.tone,
+            stretch.title,
+            stretch.start,
+            max(stretch.end - stretch.start, 0.002),
+        )
         for stretch in drawn
     )
-    line = "" if mark is None else f'<b style="left:{mark:.3%}"></b>'
-    return f'<span>{esc(label)}</span><div class="dx-line">{parts}{line}</div>'
+    line = NOTHING if mark is None else html('<b style="left:{:.3%}"></b>', mark)
+    return html('<span>{}</span><div class="dx-line">{}{}</div>', label, parts, line)
 
 
 def versions_text(row: Mapping[str, Any]) -> str:

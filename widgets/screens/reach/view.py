@@ -10,6 +10,7 @@ import pyarrow as pa
 from explorer.errors import Problem
 from explorer.inspect import Reachability
 from explorer.progress import Progress
+from widgets.markup import html
 from widgets.screens.reach._ask import read_reach, read_reach_of_files
 from widgets.screens.reach._files_view import FolderPart, ReasonPart
 from widgets.screens.reach._parts import (
@@ -26,7 +27,7 @@ from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import esc, visible
+from widgets.text import visible
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -117,13 +118,14 @@ class ReachView:
         chosen = ""
         if selected is not None and selected <= found.version:
             row = read_records(found.versions.slice(selected, 1))[0]
-            chosen = f'<p class="dx-muted">{esc(selected_sentence(row))}</p>'
+            chosen = html('<p class="dx-muted">{}</p>', selected_sentence(row))
         windows = [build_window_row(row) for row in read_records(found.windows)]
         outside = ""
         if found.files_outside:
-            outside = (
-                f'<p class="dx-muted">{found.files_outside:,} actions name files outside of the '
-                "table's folder: nobody looked there.</p>"
+            outside = html(
+                '<p class="dx-muted">{:,} actions name files outside of the '
+                "table's folder: nobody looked there.</p>",
+                found.files_outside,
             )
         with_files = found.has_listed or found.problem is not None
         listed = "" if with_files else _OFFER
@@ -134,8 +136,15 @@ class ReachView:
             "Python": python_line(service.uri, f"import explorer.inspect as look\n{call}.sentence"),
         }
         self._answer.html = (
-            f'{_HEAD}<p class="dx-lead">{esc(visible(found.sentence))}</p>{chosen}'
-            f"{render_axis(found, datetime.now(UTC), selected)}{outside}{listed}"
+            html(
+                '{}<p class="dx-lead">{}</p>{}{}{}{}',
+                _HEAD,
+                visible(found.sentence),
+                chosen,
+                render_axis(found, datetime.now(UTC), selected),
+                outside,
+                listed,
+            )
             + render_section(
                 "Ranges",
                 render_table(
@@ -163,8 +172,13 @@ class ReachView:
         ]
         table = render_table("Versions, newest first", VERSION_COLUMNS, rows)
         self._versions.html = (
-            '<div class="dx-head"><h3>Version by version</h3><span class="dx-hint"></span>'
-            f"{EXPORT_BUTTONS}</div>" + table + self._pages.render(total)
+            html(
+                '<div class="dx-head"><h3>Version by version</h3><span class="dx-hint"></span>'
+                "{}</div>",
+                EXPORT_BUTTONS,
+            )
+            + table
+            + self._pages.render(total)
         )
 
     def _select(self, version: str) -> None:
@@ -185,8 +199,8 @@ def _newest_first(versions: pa.Table, offset: int, limit: int) -> pa.Table:
     return versions.slice(start, end - start).take(pa.array(range(end - start - 1, -1, -1)))
 
 
-_HEAD = '<div class="dx-head"><h3>How far versions reach back</h3></div>'
-_OFFER = (
+_HEAD = html('<div class="dx-head"><h3>How far versions reach back</h3></div>')
+_OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '
     'data-value="">Look at the files themselves</button></div>'
     '<p class="dx-muted">Every commit is read and the folder is listed for it.</p>'

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from widgets.markup import NOTHING, Markup, html
 from widgets.text import UNKNOWN, cut, format_count, format_minute, format_time
 from widgets.theme import lane_of
 from widgets.ui.table import Cell, Column, Row, render_table
@@ -30,7 +31,7 @@ UNREAD_COLUMNS = (
 )
 
 
-def render_rows(caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+def render_rows(caption: str, names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Markup:
     """Rows with all their columns, as far as they are shown."""
     shown = names[:COLUMNS_SHOWN]
     columns = [
@@ -41,7 +42,9 @@ def render_rows(caption: str, names: Sequence[str], rows: Sequence[Mapping[str, 
     ]
     drawn = [Row(cells=tuple(value_cell(row[name]) for name in shown)) for row in rows]
     left = len(names) - len(shown)
-    note = f'<p class="dx-muted">{left:,} more columns are not shown.</p>' if left else ""
+    note = (
+        html('<p class="dx-muted">{:,} more columns are not shown.</p>', left) if left else NOTHING
+    )
     return render_table(caption, columns, drawn, empty="No row.") + note
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.rows.parts import plain_text, render_rows
-from widgets.text import cut, esc, format_count, format_share
+from widgets.text import cut, format_count, format_share
 from widgets.ui.bars import Bar, render_bars
 from widgets.ui.pieces import KeyFigure, render_key_figures, render_section
 from widgets.ui.table import Cell, Column, Row, render_table
@@ -48,19 +49,19 @@ def exact_sentence(found: Any) -> str:
     return text
 
 
-def render_exact_rows(found: Any) -> str:
+def render_exact_rows(found: Any) -> Markup:
     """The sentence, and a few rows of each kind."""
-    samples = ""
+    samples = NOTHING
     for kind, rows in found.samples.items():
         shown = len(rows.rows)
         title = f"{kind.capitalize()} rows" + (
             f", {format_count(shown)} of {format_count(found.count(kind))}" if rows.is_cut else ""
         )
         samples += render_section(title, render_rows(title, rows.names, rows.rows))
-    return f'<p class="dx-lead">{esc(exact_sentence(found))}</p>{samples}'
+    return html('<p class="dx-lead">{}</p>{}', exact_sentence(found), samples)
 
 
-def render_profile(profile: Any, estimate: Mapping[str, Any]) -> str:
+def render_profile(profile: Any, estimate: Mapping[str, Any]) -> Markup:
     """The exact figures beside what statistics say: `estimate` has num_rows, null_count, min
     and max, None for what they do not say."""
     rows = [
@@ -76,13 +77,16 @@ def render_profile(profile: Any, estimate: Mapping[str, Any]) -> str:
     ]
     table = render_table("Exact figures beside the estimate", _ESTIMATES, rows)
     source = "the log alone" if profile.source == "log" else "every row"
-    return (
-        f'<p class="dx-muted">The exact figures come from {source}; deleted rows are left out.'
-        f"</p>{table}{_histogram(profile)}{_top(profile)}"
+    return html(
+        '<p class="dx-muted">The exact figures come from {}; deleted rows are left out.</p>{}{}{}',
+        source,
+        table,
+        _histogram(profile),
+        _top(profile),
     )
 
 
-def profile_figures(profile: Any) -> str:
+def profile_figures(profile: Any) -> Markup:
     """The main figures of a column."""
     rows, nulls = profile.rows, profile.nulls
     share = format_share(nulls, rows) if rows and nulls is not None else ""
@@ -121,10 +125,10 @@ def _text(value: Any) -> str:
     return plain_text(value)
 
 
-def _histogram(profile: Any) -> str:
+def _histogram(profile: Any) -> Markup:
     bins: Sequence[Any] = profile.histogram or ()
     if len(bins) < 2:
-        return ""
+        return NOTHING
     bars = [
         Bar(
             value=part.count,
@@ -136,9 +140,9 @@ def _histogram(profile: Any) -> str:
     return render_section("Rows by value", render_bars("Rows by value", bars, first, last))
 
 
-def _top(profile: Any) -> str:
+def _top(profile: Any) -> Markup:
     if not profile.top:
-        return ""
+        return NOTHING
     rows = [
         Row(
             cells=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.errors import Problem
 from explorer.inspect import RowHistory
 from explorer.progress import Progress
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.rows.ask import (
     CHANGES_SHOWN,
     PREVIEW_ROWS,
@@ -25,7 +26,7 @@ from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState, parse_version
-from widgets.text import esc, format_count, visible
+from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS, build_frame
@@ -117,7 +118,7 @@ class RowsView:
 
     def _stop(self) -> None:
         self._question.drop()
-        self._answer.html = (
+        self._answer.html = html(
             '<p class="dx-muted">Stopped before the rows were read.</p><div class="dx-buttons">'
             '<button type="button" class="dx-outlined" data-do="again" data-value="">Read the rows'
             "</button></div>"
@@ -151,11 +152,17 @@ class RowsView:
             + condition,
         }
         lead = visible(_sentence(found, version, where))
-        self._answer.html = (
-            f'<div class="dx-head"><p class="dx-lead">{esc(lead)}</p>'
-            f'<span class="dx-hint"></span>{EXPORT_BUTTONS}'
-            f"</div>{render_problems(found.problems)}{table}{self._pages.render(total)}"
-            f"{render_ways('rows', ways)}"
+        self._answer.html = html(
+            '<div class="dx-head"><p class="dx-lead">{}</p>'
+            '<span class="dx-hint"></span>{}'
+            "</div>{}{}{}"
+            "{}",
+            lead,
+            EXPORT_BUTTONS,
+            render_problems(found.problems),
+            table,
+            self._pages.render(total),
+            render_ways("rows", ways),
         )
 
     def _chosen(self) -> Export | None:
@@ -173,17 +180,19 @@ class RowsView:
 
     def _offer(self) -> None:
         self._search.drop()
-        self._history, self._changes, self._change_html.html = None, None, ""
+        self._history, self._changes, self._change_html.html = None, None, NOTHING
         if not self._state.where:
-            self._past.html = (
-                f'{_PAST}<p class="dx-muted">Give a condition above to search all versions for '
-                "the commits that wrote, changed or deleted such rows.</p>"
+            self._past.html = html(
+                '{}<p class="dx-muted">Give a condition above to search all versions for '
+                "the commits that wrote, changed or deleted such rows.</p>",
+                _PAST,
             )
             return
-        self._past.html = (
-            f'{_PAST}<p class="dx-muted">All versions are searched; only files that may hold such '
+        self._past.html = html(
+            '{}<p class="dx-muted">All versions are searched; only files that may hold such '
             'a row are read, a thousand at most.</p><div class="dx-buttons"><button type="button" '
-            'class="dx-outlined" data-do="search" data-value="">Search all versions</button></div>'
+            'class="dx-outlined" data-do="search" data-value="">Search all versions</button></div>',
+            _PAST,
         )
 
     def _find(self) -> None:
@@ -241,9 +250,13 @@ class RowsView:
                 f"import explorer.inspect as look\nlook.search_rows(table, {history.where!r})",
             ),
         }
-        self._past.html = (
-            f'{_PAST}<p class="dx-lead">{esc(visible(history.sentence))}</p>{table}{unread}'
-            f"{render_ways('history', ways)}"
+        self._past.html = html(
+            '{}<p class="dx-lead">{}</p>{}{}{}',
+            _PAST,
+            visible(history.sentence),
+            table,
+            unread,
+            render_ways("history", ways),
         )
 
     def _draw_changes(self) -> None:
@@ -254,9 +267,13 @@ class RowsView:
         offset, limit = self._change_pages.span(total)
         table = render_rows("Changed rows", changes.names, changes.rows[offset : offset + limit])
         more = history.rows.num_rows - total
-        note = f'<p class="dx-muted">{more:,} more changes are not listed.</p>' if more else ""
-        self._change_html.html = (
-            f"<h3>The changed rows</h3>{table}{self._change_pages.render(total)}{note}"
+        note = (
+            html('<p class="dx-muted">{:,} more changes are not listed.</p>', more)
+            if more
+            else NOTHING
+        )
+        self._change_html.html = html(
+            "<h3>The changed rows</h3>{}{}{}", table, self._change_pages.render(total), note
         )
 
     def _select(self, version: str) -> None:
@@ -268,7 +285,7 @@ class RowsView:
 _CHANGE = ("_change_type", "_commit_version", "_commit_timestamp")
 """What a change says of itself, before the row."""
 
-_PAST = "<h3>When were such rows written, changed or deleted?</h3>"
+_PAST = html("<h3>When were such rows written, changed or deleted?</h3>")
 
 
 def _sentence(found: Rows, version: int, where: str) -> str:
@@ -282,10 +299,12 @@ def _sentence(found: Rows, version: int, where: str) -> str:
     return f"All {rows} {at}."
 
 
-def _render_input(version: int, where: str) -> str:
-    return (
-        f'<div class="dx-head"><h3>Rows of version {format_count(version)}</h3>'
+def _render_input(version: int, where: str) -> Markup:
+    return html(
+        '<div class="dx-head"><h3>Rows of version {}</h3>'
         '<input type="search" class="dx-code" data-do="where" data-when="enter" '
-        f'value="{esc(where)}" aria-label="Condition on rows" '
-        'placeholder="order_id = 4711, then Enter"></div>'
+        'value="{}" aria-label="Condition on rows" '
+        'placeholder="order_id = 4711, then Enter"></div>',
+        format_count(version),
+        where,
     )

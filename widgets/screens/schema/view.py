@@ -9,6 +9,7 @@ import pyarrow as pa
 from explorer.errors import Problem
 from explorer.inspect import ColumnPresence
 from explorer.progress import Progress
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.schema._ask import (
     SchemaFacts,
     read_presence,
@@ -34,7 +35,7 @@ from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import esc, format_count, visible
+from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -88,7 +89,7 @@ class SchemaView:
         self._version, self._facts, self._found = version, None, None
         self._pages.rewind()
         self._presence_pages.rewind()
-        self._rules.html = ""
+        self._rules.html = NOTHING
         self._fields.html = _render_head(version) + render_waiting("Reading the schema")
         self._question.ask(lambda _: read_schema_facts(service, version), self._tell, self._fail)
         self._ask(read_presence, _STATISTICS)
@@ -122,10 +123,13 @@ class SchemaView:
                 service.uri, f"import explorer.inspect as look\nlook.schema(table, {version})"
             ),
         }
-        self._fields.html = (
-            f'{_render_head(version)}<p class="dx-lead">'
-            f"{esc(schema_sentence(read_records(facts.fields)))}</p>{table}"
-            f"{self._pages.render(total)}{render_ways('schema', ways)}"
+        self._fields.html = html(
+            '{}<p class="dx-lead">{}</p>{}{}{}',
+            _render_head(version),
+            schema_sentence(read_records(facts.fields)),
+            table,
+            self._pages.render(total),
+            render_ways("schema", ways),
         )
 
     def _ask(self, read: Any, label: str) -> None:
@@ -168,8 +172,8 @@ class SchemaView:
             ),
         }
         self._presence.html = (
-            f'{_PRESENCE}<p class="dx-lead">{esc(visible(found.sentence))}</p>'
-            + ("" if has_read or not found.num_files else _OFFER)
+            html('{}<p class="dx-lead">{}</p>', _PRESENCE, visible(found.sentence))
+            + (NOTHING if has_read or not found.num_files else _OFFER)
             + render_table("Files that hold each column", PRESENCE_COLUMNS, rows)
             + self._presence_pages.render(total)
             + _render_details(found)
@@ -188,8 +192,8 @@ class SchemaView:
         return None if found is None else Export.of(f"columns-{found.version}", found.columns)
 
 
-def _render_details(found: ColumnPresence) -> str:
-    parts = ""
+def _render_details(found: ColumnPresence) -> Markup:
+    parts = NOTHING
     for title, columns, frame, build in (
         ("Files without a column", ABSENT_COLUMNS, found.absent, build_absent_row),
         ("In files, and read by no column", UNUSED_COLUMNS, found.unused, build_unused_row),
@@ -202,28 +206,30 @@ def _render_details(found: ColumnPresence) -> str:
 
 def _render_listed(
     title: str, columns: tuple[Column, ...], frame: pa.Table, build: Any, empty: str = ""
-) -> str:
+) -> Markup:
     rows: list[Row] = [build(row) for row in read_records(frame.slice(0, LISTED))]
     more = frame.num_rows - LISTED
-    note = f'<p class="dx-muted">{more:,} more are not listed.</p>' if more > 0 else ""
+    note = html('<p class="dx-muted">{:,} more are not listed.</p>', more) if more > 0 else NOTHING
     return render_table(title, columns, rows, empty=empty) + note
 
 
-def _render_head(version: int) -> str:
-    return (
-        f'<div class="dx-head"><h3>Schema of version {format_count(version)}</h3>'
-        f'<span class="dx-hint"></span>{EXPORT_BUTTONS}</div>'
+def _render_head(version: int) -> Markup:
+    return html(
+        '<div class="dx-head"><h3>Schema of version {}</h3><span class="dx-hint"></span>{}</div>',
+        format_count(version),
+        EXPORT_BUTTONS,
     )
 
 
 _STATISTICS = "Reading the statistics of the files"
 _FOOTERS = "Reading the footers of the files"
-_RULES = "<h3>What writers must keep</h3>"
-_PRESENCE = (
+_RULES = html("<h3>What writers must keep</h3>")
+_PRESENCE = html(
     '<div class="dx-head"><h3>Which files hold each column</h3>'
-    f'<span class="dx-hint">why values are NULL or names are strange</span>{EXPORT_BUTTONS}</div>'
+    '<span class="dx-hint">why values are NULL or names are strange</span>{}</div>',
+    EXPORT_BUTTONS,
 )
-_OFFER = (
+_OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="footers" '
     'data-value="">Read the footers of the files</button></div>'
     '<p class="dx-muted">A thousand files at most are opened; of each only its end is read.</p>'

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import panel_material_ui as pmui
 
 from explorer.progress import Progress
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.start._parts import (
     CATALOG_COLUMNS,
     build_glance_row,
@@ -18,7 +19,7 @@ from widgets.screens.start._parts import (
 )
 from widgets.session.desk import Desk
 from widgets.state import PageState
-from widgets.text import cut, cut_middle, esc, format_count, last_part
+from widgets.text import cut, cut_middle, format_count, last_part
 from widgets.ui.boxes import build_filled_card, build_slot, build_stack
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
@@ -159,7 +160,7 @@ class StartView:
         if self._state.table or self._state.opening:
             return  # nobody sees it
         listed = () if self._glances is None else self._glances.places()
-        self._list.html = self._render_list() if listed or self._is_searched() else ""
+        self._list.html = self._render_list() if listed or self._is_searched() else NOTHING
         recent = [uri for uri in self._desk.choices() if uri not in set(listed)]
         rows = [
             Row(cells=(Cell(text=cut_middle(uri, 110), title=uri),), action="choose", value=uri)
@@ -167,16 +168,20 @@ class StartView:
         ]
         table = render_table("Tables opened lately", _COLUMNS, rows)
         self._recent.html = (
-            f'<section class="dx-start dx-recent"><h3>{esc("Recent tables")}</h3>{table}</section>'
+            html(
+                '<section class="dx-start dx-recent"><h3>{}</h3>{}</section>',
+                "Recent tables",
+                table,
+            )
             if rows
-            else ""
+            else NOTHING
         )
 
     def _is_searched(self) -> bool:
         glances = self._glances
         return glances is not None and (glances.progress is not None or bool(glances.problems()))
 
-    def _render_list(self) -> str:
+    def _render_list(self) -> Markup:
         assert self._glances is not None  # asked for only where there is something to list
         every = self._glances.list()
         shown = sort_glances(filter_glances(every, self._filter), self._sort)
@@ -184,19 +189,25 @@ class StartView:
         now = datetime.now(UTC)
         rows = [build_glance_row(one, now) for one in shown[offset : offset + limit]]
         progress = self._glances.progress
-        waiting = "" if progress is None else render_waiting(_in_words(progress))
-        problems = "".join(render_problem(problem) for problem in self._glances.problems())
+        waiting = NOTHING if progress is None else render_waiting(_in_words(progress))
+        problems = join(render_problem(problem) for problem in self._glances.problems())
         table = render_table(
             "Tables", CATALOG_COLUMNS, rows, sort=self._sort,
             empty="No table fits the filter." if self._filter else "No table was found.",
         )  # fmt: skip
-        return (
-            f'<h3>Tables</h3><p class="dx-muted">{esc(sum_up(every))}</p>{problems}'
-            f'<div class="dx-head"><input type="search" data-do="filter" data-as="catalog" '
-            f'value="{esc(self._filter)}" aria-label="Filter the tables" '
-            f'placeholder="Filter by name or place" autocomplete="off" spellcheck="false">'
-            f'<button type="button" data-do="refresh" data-value="">Look anew</button></div>'
-            f"{waiting}{table}{self._pages.render(len(shown))}"
+        return html(
+            '<h3>Tables</h3><p class="dx-muted">{}</p>{}'
+            '<div class="dx-head"><input type="search" data-do="filter" data-as="catalog" '
+            'value="{}" aria-label="Filter the tables" '
+            'placeholder="Filter by name or place" autocomplete="off" spellcheck="false">'
+            '<button type="button" data-do="refresh" data-value="">Look anew</button></div>'
+            "{}{}{}",
+            sum_up(every),
+            problems,
+            self._filter,
+            waiting,
+            table,
+            self._pages.render(len(shown)),
         )
 
 
@@ -205,14 +216,14 @@ def _in_words(progress: Progress) -> str:
     return f"{progress.label}: {format_count(progress.done)}{of}"
 
 
-_FIELD = """
+_FIELD = html("""
 <section class="dx-start"><h2>Open a Delta table</h2>
 <p class="dx-muted">Paste the path of the folder that holds <code>_delta_log</code>, or a URL
 such as <code>s3://bucket/orders</code>. Nothing in the table is changed.</p>
 <div class="dx-head"><input type="text" data-do="open" data-when="enter"
 aria-label="Path or URL of a table" placeholder="Path or URL, then Enter"
 autocomplete="off" spellcheck="false"></div></section>
-"""
+""")
 
 
 def _distinct(labels: dict[str, str]) -> dict[str, str]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from explorer.inspect import StatisticsReport
-from widgets.text import cut, cut_middle, esc, format_bytes, format_count, format_many, format_share
+from widgets.markup import Markup, html, join
+from widgets.text import cut, cut_middle, format_bytes, format_count, format_many, format_share
 from widgets.ui.bars import Bar, render_bars
 from widgets.ui.table import Cell, Column, Row, render_table
 
@@ -95,10 +96,10 @@ def _bound(value: object) -> Cell:
     return Cell(text=cut(str(value), 40), title=cut(str(value), 500))
 
 
-def render_ranges(column: str, ranges: Any) -> str:
+def render_ranges(column: str, ranges: Any) -> Markup:
     """The parts of a column's range, with the files that may hold them."""
     if not ranges.parts:
-        return (
+        return html(
             '<p class="dx-lead">No file has a range of this column, so that a condition on it '
             "skips no file by it.</p>"
         )
@@ -135,11 +136,15 @@ def render_ranges(column: str, ranges: Any) -> str:
         for part in ranges.parts
     ]  # fmt: skip
     table = render_table("Files by part of the range", PART_COLUMNS, rows)
-    said = "".join(f'<p class="dx-muted">{esc(note)}</p>' for note in notes)
-    return (
-        f'<p class="dx-lead">{esc(lead)}</p>{said}'
-        f"{render_bars(label, bars, cut(first, 60), cut(last, 60))}"
-        f"<details><summary>As a table</summary><div>{table}</div></details>"
+    said = join(html('<p class="dx-muted">{}</p>', note) for note in notes)
+    return html(
+        '<p class="dx-lead">{}</p>{}'
+        "{}"
+        "<details><summary>As a table</summary><div>{}</div></details>",
+        lead,
+        said,
+        render_bars(label, bars, cut(first, 60), cut(last, 60)),
+        table,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from explorer.errors import Problem
 from explorer.progress import Progress
+from widgets.markup import NOTHING, html
 from widgets.screens.rows.ask_spark import ExactColumn, profile_column
 from widgets.screens.rows.spark_parts import profile_figures, render_profile
 from widgets.session.asking import Question
@@ -34,7 +35,7 @@ class ProfilePart:
     def clear(self) -> None:
         """No column is selected."""
         self._question.drop()
-        self._asked, self._html.html = None, ""
+        self._asked, self._html.html = None, NOTHING
 
     def show(
         self, service: TableService, version: int, column: str, estimate: Mapping[str, Any]
@@ -46,11 +47,12 @@ class ProfilePart:
 
     def _offer(self) -> None:
         self._question.drop()
-        self._html.html = (
-            f'{_HEAD}<p class="dx-muted">Statistics may be cut, missing, or count deleted rows. '
+        self._html.html = html(
+            '{}<p class="dx-muted">Statistics may be cut, missing, or count deleted rows. '
             "Every row of this column is read for the exact figures, on Spark in this machine.</p>"
             '<div class="dx-buttons"><button type="button" class="dx-outlined" '
-            'data-do="profile" data-value="">Profile this column exactly</button></div>'
+            'data-do="profile" data-value="">Profile this column exactly</button></div>',
+            _HEAD,
         )
 
     def _ask(self) -> None:
@@ -77,10 +79,13 @@ class ProfilePart:
         estimate = {**self._estimate, "num_rows": found.num_rows}
         call = f"pipeline.profile(table.snapshot(version={version}), [{found.profile.column!r}])"
         ways = {"Python": python_line(service.uri, f"from explorer import pipeline\n{call}")}
-        self._html.html = (
-            f"{_HEAD}{profile_figures(found.profile)}{render_profile(found.profile, estimate)}"
-            f"{render_ways('profile', ways)}"
+        self._html.html = html(
+            "{}{}{}{}",
+            _HEAD,
+            profile_figures(found.profile),
+            render_profile(found.profile, estimate),
+            render_ways("profile", ways),
         )
 
 
-_HEAD = "<h3>Exact figures</h3>"
+_HEAD = html("<h3>Exact figures</h3>")

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from explorer import ScanPlan
 from explorer.progress import Watch
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.statistics._parts import (
     EXPORTED_REASONS,
     REASON_COLUMNS,
@@ -18,7 +19,7 @@ from widgets.screens.statistics.ask import plan_scan
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import LONGEST_TEXT, PageState
-from widgets.text import cut, esc, format_bytes
+from widgets.text import cut, format_bytes
 from widgets.ui.boxes import build_card
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -65,7 +66,7 @@ class ScanPart:
         self._which = "all"
         self._pages.rewind()
         self._input.html = _render_input(where)
-        self._files.html = ""
+        self._files.html = NOTHING
         if not where:
             self._question.drop()
             self._draw_examples()
@@ -84,15 +85,20 @@ class ScanPart:
             self._draw_examples()
 
     def _draw_examples(self) -> None:
-        buttons = "".join(
-            f'<button type="button" class="dx-outlined" data-do="where" '
-            f'data-value="{esc(text)}"><code>{esc(cut(text, 60))}</code></button>'
+        buttons = join(
+            html(
+                '<button type="button" class="dx-outlined" data-do="where" '
+                'data-value="{}"><code>{}</code></button>',
+                text,
+                cut(text, 60),
+            )
             for text in self._examples
         )
-        tries = f'<div class="dx-buttons">{buttons}</div>' if buttons else ""
-        self._answer.html = (
+        tries = html('<div class="dx-buttons">{}</div>', buttons) if buttons else NOTHING
+        self._answer.html = html(
             '<p class="dx-muted">Which files would a query with this condition have to read, and '
-            f"why? No file is opened for the answer.</p>{tries}"
+            "why? No file is opened for the answer.</p>{}",
+            tries,
         )
 
     def _type(self, where: str) -> None:
@@ -108,9 +114,12 @@ class ScanPart:
         version = str(plan.version)
         total = plan.bytes_kept + plan.bytes_skipped
         share = plan.bytes_kept / total if total else 0.0
-        meter = (
-            f'<div class="dx-meter" role="img" aria-label="{format_bytes(plan.bytes_kept)} of '
-            f'{format_bytes(total)} have to be read"><i style="--share:{share:.1%}"></i></div>'
+        meter = html(
+            '<div class="dx-meter" role="img" aria-label="{} of '
+            '{} have to be read"><i style="--share:{:.1%}"></i></div>',
+            format_bytes(plan.bytes_kept),
+            format_bytes(total),
+            share,
         )
         ways = {
             "a command": command_line("skip", service.uri, [where, "--version", version]),
@@ -122,9 +131,12 @@ class ScanPart:
             "Spark SQL": f"SELECT * FROM {sql_name(service.uri)} VERSION AS OF {version} "
             f"WHERE {where}",
         }
-        self._answer.html = (
-            f'<p class="dx-lead">{esc(scan_sentence(plan))}</p>{meter}'
-            f"{render_problems(plan.problems)}{render_ways('scan', ways)}"
+        self._answer.html = html(
+            '<p class="dx-lead">{}</p>{}{}{}',
+            scan_sentence(plan),
+            meter,
+            render_problems(plan.problems),
+            render_ways("scan", ways),
         )
         self._draw_files()
 
@@ -140,15 +152,27 @@ class ScanPart:
         table = render_table(
             "Files and why they are read", REASON_COLUMNS, rows, empty="No such file."
         )
-        buttons = "".join(
-            f'<button type="button" data-do="which" data-value="{name}" '
-            f'aria-pressed="{str(name == self._which).lower()}">{label} {counts[name]:,}</button>'
+        buttons = join(
+            html(
+                '<button type="button" data-do="which" data-value="{}" '
+                'aria-pressed="{}">{} {:,}</button>',
+                name,
+                str(name == self._which).lower(),
+                label,
+                counts[name],
+            )
             for name, label in _WHICH.items()
         )
         self._files.html = (
-            '<div class="dx-head dx-below"><h4>Files</h4><span class="dx-hint"></span>'
-            f'<span class="dx-segments" role="group" aria-label="Which files">{buttons}</span>'
-            f"{EXPORT_BUTTONS}</div>" + table + self._pages.render(total)
+            html(
+                '<div class="dx-head dx-below"><h4>Files</h4><span class="dx-hint"></span>'
+                '<span class="dx-segments" role="group" aria-label="Which files">{}</span>'
+                "{}</div>",
+                buttons,
+                EXPORT_BUTTONS,
+            )
+            + table
+            + self._pages.render(total)
         )
 
     def _choose(self, which: str) -> None:
@@ -176,10 +200,11 @@ _PLAN = Words(
 )
 
 
-def _render_input(where: str) -> str:
-    return (
+def _render_input(where: str) -> Markup:
+    return html(
         '<div class="dx-head"><h3>Skipping simulator</h3>'
         '<input type="search" class="dx-code" data-do="where" data-when="enter" '
-        f'value="{esc(where)}" aria-label="Condition of a query" '
-        "placeholder=\"region = 'emea' AND amount > 10, then Enter\"></div>"
+        'value="{}" aria-label="Condition of a query" '
+        "placeholder=\"region = 'emea' AND amount > 10, then Enter\"></div>",
+        where,
     )

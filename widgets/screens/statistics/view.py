@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorer.inspect import StatisticsReport
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.statistics._parts import (
     COVERAGE_COLUMNS,
     EXPORTED_COLUMNS,
@@ -17,7 +18,7 @@ from widgets.screens.statistics.ask import ColumnRanges, read_coverage, read_ran
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import cut, esc, format_count
+from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -120,11 +121,14 @@ class StatisticsView:
                 f"look.column_statistics(table.snapshot(version={version})).columns",
             ),
         }
-        self._coverage.html = (
-            f"{_render_head(version)}"
-            f'<p class="dx-lead">{esc(coverage_sentence(report, entries))}</p>'
-            f"{render_problems(report.problems)}{table}{self._pages.render(len(entries))}"
-            f"{render_ways('statistics', ways)}"
+        self._coverage.html = html(
+            '{}<p class="dx-lead">{}</p>{}{}{}{}',
+            _render_head(version),
+            coverage_sentence(report, entries),
+            render_problems(report.problems),
+            table,
+            self._pages.render(len(entries)),
+            render_ways("statistics", ways),
         )
 
     def _choose(self, column: str) -> None:
@@ -133,7 +137,7 @@ class StatisticsView:
     def _read_ranges(self, service: TableService, version: int, column: str) -> None:
         self._range_question.drop()
         if not column:
-            self._ranges.html = ""
+            self._ranges.html = NOTHING
             return
         head = _render_column_head(column)
 
@@ -162,18 +166,22 @@ _RANGES = Words(
 )
 
 
-def _render_head(version: int) -> str:
-    return (
-        f'<div class="dx-head"><h3>Statistics of version {format_count(version)}</h3>'
+def _render_head(version: int) -> Markup:
+    return html(
+        '<div class="dx-head"><h3>Statistics of version {}</h3>'
         '<span class="dx-hint">click a column for its ranges</span>'
-        f"{EXPORT_BUTTONS}</div>"
+        "{}</div>",
+        format_count(version),
+        EXPORT_BUTTONS,
     )
 
 
-def _render_column_head(column: str) -> str:
-    return (
-        f'<div class="dx-head" data-reveal="{esc(column)}"><h3>Ranges of a column</h3>'
-        f'<span class="dx-hint"><code>{esc(cut(column, 200))}</code></span>'
+def _render_column_head(column: str) -> Markup:
+    return html(
+        '<div class="dx-head" data-reveal="{}"><h3>Ranges of a column</h3>'
+        '<span class="dx-hint"><code>{}</code></span>'
         '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-        'aria-label="Close" title="Close"></button></div>'
+        'aria-label="Close" title="Close"></button></div>',
+        column,
+        cut(column, 200),
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from widgets.figures.commits import MEASURES, Commits, Measure, RangeSums, build_range_sums
+from widgets.markup import NOTHING, Markup, html
 from widgets.state import HistoryState, PageState, parse_version
-from widgets.text import UNKNOWN, esc, format_bytes_change, format_change, format_count, visible
+from widgets.text import UNKNOWN, format_bytes_change, format_change, format_count, visible
 from widgets.ui.live_html import LiveHtml
 
 
@@ -33,31 +34,36 @@ class RangePart:
         commits: Commits | None = self._history.commits
         older, newer = self._state.older, self._state.version
         if commits is None or newer is None:
-            self.panel.html = ""
+            self.panel.html = NOTHING
             return
         fields = _render_field("older", "From version", older) + _render_field("newer", "to", newer)
         if older is None or older == newer:
-            hint = '<span class="dx-hint">what these commits did together</span>'
-            self.panel.html = f'<div class="dx-head dx-range">{fields}{hint}</div>'
+            hint = html('<span class="dx-hint">what these commits did together</span>')
+            self.panel.html = html('<div class="dx-head dx-range">{}{}</div>', fields, hint)
             return
         first, last = min(older, newer), max(older, newer)
-        self.panel.html = (
-            f'<div class="dx-head dx-range">{fields}<span class="dx-hint"></span>'
+        self.panel.html = html(
+            '<div class="dx-head dx-range">{}<span class="dx-hint"></span>'
             '<button type="button" class="dx-outlined" data-do="compare" data-value="">Compare'
             '</button><button type="button" data-do="clear" data-value="">Clear</button></div>'
-            f"{_render_sums(build_range_sums(commits, first, last))}"
+            "{}",
+            fields,
+            _render_sums(build_range_sums(commits, first, last)),
         )
 
 
-def _render_field(action: str, label: str, version: int | None) -> str:
+def _render_field(action: str, label: str, version: int | None) -> Markup:
     value = "" if version is None else str(version)
-    return (
-        f'<label class="dx-picker">{label} <input type="text" inputmode="numeric" '
-        f'data-do="{action}" data-when="enter" value="{value}"></label>'
+    return html(
+        '<label class="dx-picker">{} <input type="text" inputmode="numeric" '
+        'data-do="{}" data-when="enter" value="{}"></label>',
+        label,
+        action,
+        value,
     )
 
 
-def _render_sums(found: RangeSums) -> str:
+def _render_sums(found: RangeSums) -> Markup:
     noun = "commit" if found.count == 1 else "commits"
     counted = ", ".join(f"{format_count(count)} {name}" for name, count in found.operations)
     said = (
@@ -66,7 +72,7 @@ def _render_sums(found: RangeSums) -> str:
     if found.missing:
         said += f" {format_count(found.missing)} more are not read or gone from the log."
     parts = [f"{measure} {_change(found, measure)}" for measure in MEASURES]
-    return f'<p class="dx-lead">{esc(visible(said))} Together: {esc(", ".join(parts))}.</p>'
+    return html('<p class="dx-lead">{} Together: {}.</p>', visible(said), ", ".join(parts))
 
 
 def _change(found: RangeSums, measure: Measure) -> str:

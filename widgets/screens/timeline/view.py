@@ -20,6 +20,7 @@ from widgets.figures.timeline import (
     show_range,
     show_version,
 )
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.commits.filter_view import read_shown
 from widgets.screens.timeline._filling import HistoryReader
 from widgets.screens.timeline._range_view import RangePart
@@ -27,7 +28,7 @@ from widgets.session.desk import Desk
 from widgets.session.tables import Overview
 from widgets.session.work import in_order
 from widgets.state import HistoryState, PageState
-from widgets.text import cut, esc, format_count
+from widgets.text import cut, format_count
 from widgets.theme import DARK, LIGHT
 from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
@@ -220,29 +221,42 @@ class TimelineView:
         by_version = commits is not None and commits.axis == "version"
         names = VERSION_RANGES if by_version else RANGES
         options = [*((key, label) for key, (label, _) in names.items()), (EVERYTHING, "All")]
-        buttons = "".join(
-            f'<button type="button" data-do="range" data-value="{key}" '
-            f'aria-pressed="{"true" if key == self._range else "false"}">{label}</button>'
+        buttons = join(
+            html(
+                '<button type="button" data-do="range" data-value="{}" '
+                'aria-pressed="{}">{}</button>',
+                key,
+                "true" if key == self._range else "false",
+                label,
+            )
             for key, label in options
         )
         hint = "Drag over the operations to select a range"
         if by_version:
             hint += "; by version, for their times are all alike"
-        measures = "".join(
-            f'<button type="button" data-do="measure" data-value="{measure}" '
-            f'aria-pressed="{"true" if measure == self._measure else "false"}">'
-            f"{measure.capitalize()}</button>"
+        measures = join(
+            html(
+                '<button type="button" data-do="measure" data-value="{}" '
+                'aria-pressed="{}">'
+                "{}</button>",
+                measure,
+                "true" if measure == self._measure else "false",
+                measure.capitalize(),
+            )
             for measure in MEASURES
         )
-        self._head.html = (
-            f'<div class="dx-head"><h3>Commit timeline</h3><span class="dx-hint">{hint}</span>'
-            f'<span class="dx-segments" role="group" aria-label="What is counted">{measures}</span>'
+        self._head.html = html(
+            '<div class="dx-head"><h3>Commit timeline</h3><span class="dx-hint">{}</span>'
+            '<span class="dx-segments" role="group" aria-label="What is counted">{}</span>'
             '<span><button type="button" class="dx-icon dx-minus" data-do="zoom" data-value="out" '
             'aria-label="Zoom out" title="Zoom out"></button>'
             '<button type="button" class="dx-icon dx-plus" data-do="zoom" data-value="in" '
             'aria-label="Zoom in" title="Zoom in (or Ctrl and the wheel)">'
             "</button></span>"
-            f'<span class="dx-segments" role="group" aria-label="Range">{buttons}</span></div>'
+            '<span class="dx-segments" role="group" aria-label="Range">{}</span></div>',
+            hint,
+            measures,
+            buttons,
         )
 
     def _report(self, progress: Progress) -> None:
@@ -255,41 +269,55 @@ class TimelineView:
         if history.reading:
             self._foot.html = self._render_reading(read)
             return
-        parts = [f"<span>{esc(self._summary(read))}</span>", self._render_legend()]
+        parts = [html("<span>{}</span>", self._summary(read)), self._render_legend()]
         if history.problem is not None:
-            parts.append(f"<span>{esc(cut(history.problem.problem, 300))} "
-                         f"{esc(cut(history.problem.reason, 300))}</span>")  # fmt: skip
+            parts.append(
+                html(
+                    "<span>{} {}</span>",
+                    cut(history.problem.problem, 300),
+                    cut(history.problem.reason, 300),
+                )
+            )
         if history.left:
             parts.append(
-                '<button type="button" data-do="resume" data-value="">Read older commits</button>'
+                html(
+                    '<button type="button" data-do="resume" data-value="">'
+                    "Read older commits</button>"
+                )
             )
-        self._foot.html = f'<div class="dx-foot">{"".join(parts)}</div>'
+        self._foot.html = html('<div class="dx-foot">{}</div>', join(parts))
 
-    def _render_legend(self) -> str:
+    def _render_legend(self) -> Markup:
         """The shapes that occur, with their names."""
         commits: Commits | None = self._history.commits
         if commits is None:
-            return ""
+            return NOTHING
         there = [kind for kind, found in find_events(commits).items() if found.any()]
         there += ["checkpoint"] if commits.checkpoint.any() else []
         there += ["log compaction"] if self._history.compactions else []
-        shapes = " ".join(
-            f"<span>{shape} {esc(kind)}</span>" for kind, shape in LEGEND.items() if kind in there
+        shapes = join(
+            html(" <span>{} {}</span>", shape, kind)
+            for kind, shape in LEGEND.items()
+            if kind in there
         )
-        return f'<span class="dx-shapes">Marker size: files touched {shapes}</span>'
+        return html('<span class="dx-shapes">Marker size: files touched{}</span>', shapes)
 
-    def _render_reading(self, read: int) -> str:
+    def _render_reading(self, read: int) -> Markup:
         progress = self._progress
         total = read + self._history.left
         if progress is not None and progress.total:
             read, total = max(read, min(progress.done, progress.total)), progress.total
         if not total:
             return render_waiting("Reading the newest commits")
-        return (
-            f'<div class="dx-foot" role="status"><span>{format_count(read)} of '
-            f"{format_count(total)} commits read, newest first</span>"
-            f'<progress max="{total}" value="{read}" aria-label="Commits read"></progress>'
-            '<button type="button" data-do="stop" data-value="">Stop</button></div>'
+        return html(
+            '<div class="dx-foot" role="status"><span>{} of '
+            "{} commits read, newest first</span>"
+            '<progress max="{}" value="{}" aria-label="Commits read"></progress>'
+            '<button type="button" data-do="stop" data-value="">Stop</button></div>',
+            format_count(read),
+            format_count(total),
+            total,
+            read,
         )
 
     def _summary(self, read: int) -> str:

@@ -9,6 +9,7 @@ from pyroaring import BitMap64
 
 from explorer.errors import Problem
 from explorer.progress import Progress, Watch
+from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.vectors._ask import (
     FileVector,
     HiddenBy,
@@ -30,7 +31,7 @@ from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
-from widgets.text import UNKNOWN, cut, esc, format_count
+from widgets.text import UNKNOWN, cut, format_count
 from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
@@ -102,7 +103,7 @@ class FilePart:
         for question in self._questions:
             question.drop()
         for part in (self._strip, self._commit_html, self._row_html):
-            part.html = ""
+            part.html = NOTHING
         self.panel.visible = bool(path)
         if path:
             work = untold(lambda watch: read_file_vector(service, version, path, watch))
@@ -128,9 +129,11 @@ class FilePart:
             ),
         }
         sentence = file_sentence(len(file.positions), file.num_records)
-        self._head.html = (
-            f'{_render_head(path)}<p class="dx-lead">{esc(sentence)}</p>'
-            f"{render_ways('vector', ways)}"
+        self._head.html = html(
+            '{}<p class="dx-lead">{}</p>{}',
+            _render_head(path),
+            sentence,
+            render_ways("vector", ways),
         )
         if file.positions:
             self._draw_strip()
@@ -155,10 +158,14 @@ class FilePart:
             f"{format_count(inside)} hidden{by}"
         )
         whole = window.count >= file.num_positions
-        self._strip.html = (
-            f'<div class="dx-head dx-below"><h4>Which rows</h4><span class="dx-hint">{esc(text)}'
-            f"</span><span>{_zoom_buttons(whole=whole, single=window.count <= 2)}</span></div>"
-            f"{render_strip(bins)}{render_bins_table(bins)}"
+        self._strip.html = html(
+            '<div class="dx-head dx-below"><h4>Which rows</h4><span class="dx-hint">{}'
+            "</span><span>{}</span></div>"
+            "{}{}",
+            text,
+            _zoom_buttons(whole=whole, single=window.count <= 2),
+            render_strip(bins),
+            render_bins_table(bins),
         )
 
     def _zoom(self, wish: str) -> None:
@@ -214,8 +221,12 @@ class FilePart:
             "Commits that hid rows of the file", COMMIT_COLUMNS, rows,
             empty="No commit of the log that is left tells of it.",
         )  # fmt: skip
-        note = '<p class="dx-muted">Click a commit to see its rows alone.</p>' if rows else ""
-        self._commit_html.html = f"<h4>{_COMMITS}</h4>{note}{table}"
+        note = (
+            html('<p class="dx-muted">Click a commit to see its rows alone.</p>')
+            if rows
+            else NOTHING
+        )
+        self._commit_html.html = html("<h4>{}</h4>{}{}", _COMMITS, note, table)
 
     def _choose_commit(self, version: str) -> None:
         chosen = parse_version(version)
@@ -239,20 +250,20 @@ class FilePart:
         before = count_below(shown, window.first)
         total = count_below(shown, window.last + 1) - before
         if not total:
-            self._row_html.html = (
-                f'<h4>{_ROWS}</h4><p class="dx-muted">No row of this window is hidden.</p>'
+            self._row_html.html = html(
+                '<h4>{}</h4><p class="dx-muted">No row of this window is hidden.</p>', _ROWS
             )
             return
         offset, limit = self._pages.span(total)
         positions = list(shown[before + offset : before + min(offset + limit, total)])
         facts = [(position, self._hidden_by(position)) for position in positions]
 
-        def work(watch: Watch) -> str:
+        def work(watch: Watch) -> Markup:
             names, rows = read_rows_at(file, positions, watch)
             return render_hidden_rows(names, rows, facts)
 
-        def done(table: str) -> None:
-            self._row_html.html = f"<h4>{_ROWS}</h4>{table}{self._pages.render(total)}"
+        def done(table: Markup) -> None:
+            self._row_html.html = html("<h4>{}</h4>{}{}", _ROWS, table, self._pages.render(total))
 
         self._ask(self._questions[1], self._row_html, _ROWS, work, done)
 
@@ -265,16 +276,16 @@ class FilePart:
     def _ask(
         self,
         question: Question,
-        html: LiveHtml,
+        part: LiveHtml,
         title: str,
         work: Callable[[Watch], object],
         done: Callable[..., None],
     ) -> None:
         def report(progress: Progress) -> None:
-            html.html = f"<h4>{title}</h4>{render_progress(progress)}"
+            part.html = html("<h4>{}</h4>{}", title, render_progress(progress))
 
         def failed(problem: Problem) -> None:
-            html.html = f"<h4>{title}</h4>{render_problem(problem)}"
+            part.html = html("<h4>{}</h4>{}", title, render_problem(problem))
 
         report(Progress(done=0, total=None, label="Reading"))
         question.ask(work, done, failed, report)
@@ -288,38 +299,54 @@ def _fit(first: int, last: int, count: int) -> _Window:
     return _Window(first=max(first - over, 0), last=max(min(last, count - 1), 0))
 
 
-def _zoom_buttons(*, whole: bool, single: bool) -> str:
+def _zoom_buttons(*, whole: bool, single: bool) -> Markup:
     buttons = (
         ("left", "dx-previous", "Rows before", "", whole),
         ("right", "dx-next", "Rows after", "", whole),
         ("out", "dx-minus", "Zoom out", "-", whole),
         ("in", "dx-plus", "Zoom in", "+", single),
     )
-    drawn = "".join(
-        f'<button type="button" class="dx-icon {name}" data-do="zoom" data-value="{wish}" '
-        f'aria-label="{label}" title="{label}"{_render_key(key)}'
-        f"{' disabled' if disabled else ''}></button>"
+    drawn = join(
+        html(
+            '<button type="button" class="dx-icon {}" data-do="zoom" data-value="{}" '
+            'aria-label="{}" title="{}"{}'
+            "{}></button>",
+            name,
+            wish,
+            label,
+            label,
+            _render_key(key),
+            " disabled" if disabled else "",
+        )
         for wish, name, label, key, disabled in buttons
     )
     off = " disabled" if whole else ""
-    return f'{drawn}<button type="button" data-do="zoom" data-value="all"{off}>All rows</button>'
-
-
-def _render_key(key: str) -> str:
-    return f' data-key="{key}"' if key else ""
-
-
-def _render_offer(title: str, action: str, label: str, cost: str) -> str:
-    return (
-        f'<h4>{title}</h4><p class="dx-muted">{cost}</p><div class="dx-buttons"><button '
-        f'type="button" class="dx-outlined" data-do="{action}" data-value="">{label}</button></div>'
+    return html(
+        '{}<button type="button" data-do="zoom" data-value="all"{}>All rows</button>', drawn, off
     )
 
 
-def _render_head(path: str) -> str:
-    return (
-        f'<div class="dx-head" data-reveal="{esc(path)}"><h3>Hidden rows of a file</h3>'
-        f'<span class="dx-hint"><code>{esc(cut(path, 300))}</code></span>'
+def _render_key(key: str) -> Markup:
+    return html(' data-key="{}"', key) if key else NOTHING
+
+
+def _render_offer(title: str, action: str, label: str, cost: str) -> Markup:
+    return html(
+        '<h4>{}</h4><p class="dx-muted">{}</p><div class="dx-buttons"><button '
+        'type="button" class="dx-outlined" data-do="{}" data-value="">{}</button></div>',
+        title,
+        cost,
+        action,
+        label,
+    )
+
+
+def _render_head(path: str) -> Markup:
+    return html(
+        '<div class="dx-head" data-reveal="{}"><h3>Hidden rows of a file</h3>'
+        '<span class="dx-hint"><code>{}</code></span>'
         '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-        'aria-label="Close" title="Close"></button></div>'
+        'aria-label="Close" title="Close"></button></div>',
+        path,
+        cut(path, 300),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.rows.parts import COLUMNS_SHOWN, value_cell
 from widgets.text import (
     UNKNOWN,
@@ -116,10 +117,10 @@ def file_sentence(hidden: int, records: int | None) -> str:
     return f"{format_count(hidden)} of {format_count(records)} {rows} hidden ({share})."
 
 
-def render_strip(bins: Sequence[Any]) -> str:
+def render_strip(bins: Sequence[Any]) -> Markup:
     """The strip over the rows of a window; each part zooms in."""
     if not bins:
-        return ""
+        return NOTHING
     first, last = bins[0].first, bins[-1].last
     single = all(part.first == part.last for part in bins)
     bars = [
@@ -142,7 +143,7 @@ def _part_title(part: Any) -> str:
     return f"rows {part.first:,} to {part.last:,}: {format_count(part.hidden)} hidden"
 
 
-def render_bins_table(bins: Sequence[Any]) -> str:
+def render_bins_table(bins: Sequence[Any]) -> Markup:
     """The same as a table, folded."""
     columns = (
         Column(key="first", label="From row", align="right"),
@@ -155,7 +156,7 @@ def render_bins_table(bins: Sequence[Any]) -> str:
         if part.hidden
     ]
     table = render_table("Hidden rows by position", columns, rows, empty="None is hidden here.")
-    return f"<details><summary>As a table</summary><div>{table}</div></details>"
+    return html("<details><summary>As a table</summary><div>{}</div></details>", table)
 
 
 def build_commit_row(found: Any, total: int, selected: int | None) -> Row:
@@ -182,7 +183,7 @@ def build_commit_row(found: Any, total: int, selected: int | None) -> Row:
 
 def render_hidden_rows(
     names: Sequence[str], rows: Sequence[Mapping[str, Any]], facts: Sequence[tuple[int, str]]
-) -> str:
+) -> Markup:
     """Rows as they were before they were hidden; `facts` are the position of each and the
     version that hid it."""
     shown = names[:COLUMNS_SHOWN]
@@ -197,5 +198,7 @@ def render_hidden_rows(
         for row, (position, version) in zip(rows, facts, strict=True)
     ]  # fmt: skip
     left = len(names) - len(shown)
-    note = f'<p class="dx-muted">{left:,} more columns are not shown.</p>' if left else ""
+    note = (
+        html('<p class="dx-muted">{:,} more columns are not shown.</p>', left) if left else NOTHING
+    )
     return render_table("Hidden rows as they were", columns, drawn) + note

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from widgets.markup import Markup, html
 from widgets.screens.vectors._ask import Vectors, read_vectors
 from widgets.screens.vectors._file_view import FilePart
 from widgets.screens.vectors._parts import (
@@ -16,7 +17,7 @@ from widgets.screens.vectors._parts import (
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import esc, format_count
+from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_stack
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS
@@ -83,9 +84,11 @@ class VectorsView:
         vectors, service, version = self._vectors, self._service, self._version
         if vectors is None or service is None or version is None:
             return
-        lead = f'<p class="dx-lead">{esc(vectors_sentence(vectors))}</p>'
+        lead = html('<p class="dx-lead">{}</p>', vectors_sentence(vectors))
         if not vectors.frame.num_rows:
-            self._html.html = f"<h3>Deletion vectors of version {format_count(version)}</h3>{lead}"
+            self._html.html = html(
+                "<h3>Deletion vectors of version {}</h3>{}", format_count(version), lead
+            )
             return
         total = vectors.frame.num_rows
         offset, limit = self._pages.span(total)
@@ -100,10 +103,15 @@ class VectorsView:
                 f"look.deletion_vectors(table.snapshot(version={version}))",
             ),
         }
-        self._html.html = (
-            f"{_render_head(version)}{lead}{render_key_figures(vector_figures(vectors))}{table}"
-            f'{self._pages.render(total)}<div class="dx-buttons">{_PURGE}</div>'
-            f"{render_ways('vectors', ways)}"
+        self._html.html = html(
+            '{}{}{}{}{}<div class="dx-buttons">{}</div>{}',
+            _render_head(version),
+            lead,
+            render_key_figures(vector_figures(vectors)),
+            table,
+            self._pages.render(total),
+            _PURGE,
+            render_ways("vectors", ways),
         )
 
     def _choose(self, path: str) -> None:
@@ -135,9 +143,11 @@ _WORDS = Words(
 _PURGE = render_wish("Plan a purge", "optimize", {"what": "purge"})
 
 
-def _render_head(version: int) -> str:
-    return (
-        f'<div class="dx-head"><h3>Deletion vectors of version {format_count(version)}</h3>'
+def _render_head(version: int) -> Markup:
+    return html(
+        '<div class="dx-head"><h3>Deletion vectors of version {}</h3>'
         '<span class="dx-hint">click a file for its rows</span>'
-        f"{EXPORT_BUTTONS}</div>"
+        "{}</div>",
+        format_count(version),
+        EXPORT_BUTTONS,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import numpy as np
 import pytest
 from bokeh.models import BoxSelectTool, PanTool
 
@@ -79,6 +80,24 @@ def test_the_size_line_reaches_from_edge_to_edge() -> None:
     assert plot.sources["live"].data["x"][0] == low
     assert plot.sources["live"].data["x"][-1] == high
     assert list(plot.sources["live"].data["y"]) == [40, 50, 60, 70, 70]
+
+
+def test_no_size_is_drawn_before_the_first_that_is_known() -> None:
+    rows = [commit(0), commit(1), *(grown(v, 10) for v in range(2, 5))]
+    commits = read_commits(frame(*rows))
+    sizes = build_live(commits, "bytes", 4, 100)
+    assert sizes is not None
+    assert np.isnan(sizes[0])
+    plot = build_timeline(LIGHT, commits.axis)
+    low, high = commits.bounds()
+    plot.x_range.update(start=low, end=high)
+    fill_view(plot, History(commits=commits, live=sizes))
+    assert not np.isnan(plot.sources["live"].data["y"]).any()
+    # what the first commit that says how much it added stands upon is known, too
+    assert plot.sources["live"].data["x"][0] == commits.x[1]
+    plot.x_range.update(start=low, end=float(commits.x[0]))
+    fill_view(plot, History(commits=commits, live=sizes))
+    assert len(plot.sources["live"].data["x"]) == 0
 
 
 def test_a_log_without_sizes_shows_no_size_plot() -> None:

@@ -161,7 +161,7 @@ def test_commits_are_filtered_by_user_operation_and_version(tmp_path: Path) -> N
     page.do("filter", "merge")
     assert "29 commits" in page.html
     page.do("filter", "42")
-    assert "1\N{EN DASH}1 of 1 commits" in page.html
+    assert "1\N{EN DASH}1 of 1 commit" in page.html
     page.do("filter", "nobody")
     assert "No commit matches" in page.html
 
@@ -183,7 +183,7 @@ def test_files_are_paged_sorted_and_filtered(tmp_path: Path, no_surprises: None)
     page.do("sort", "size")
     assert 'aria-sort="descending"' in page.html
     page.do("filter", "59.parquet")
-    assert "1\N{EN DASH}1 of 1 files" in page.html
+    assert "1\N{EN DASH}1 of 1 file" in page.html
     page.do("file", "59.parquet")
     assert "Rows in the file" in page.html
 

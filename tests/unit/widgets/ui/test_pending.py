@@ -16,6 +16,7 @@ from explorer.progress import Progress, Watch
 from explorer.storage.local import LocalStore
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, vector
 from tests.unit.widgets.page.test_explorer_view import Page
+from widgets.markup import html
 from widgets.page.explorer import Explorer
 from widgets.session.access import Access
 from widgets.session.desk import Desk, OpenTables
@@ -337,9 +338,9 @@ def test_what_is_known_first_stands_above_the_progress_and_stays_when_it_is_stop
         return "never shown"
 
     def done(answer: str) -> None:
-        part.html = answer
+        part.html = html("{}", answer)
 
-    question.ask(WORDS, work, done, head="<h3>Head</h3>")
+    question.ask(WORDS, work, done, head=html("<h3>Head</h3>"))
     assert told.wait(PATIENCE)
     runner.until(lambda: "3 of 40" in part.html)
     assert part.html.startswith('<h3>Head</h3><p class="dx-lead">About &lt;b&gt;40')

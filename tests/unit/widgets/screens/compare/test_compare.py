@@ -111,10 +111,10 @@ def test_the_files_that_differ_are_paged_and_told_apart_by_kind(tmp_path: Path) 
     page.do("page", "25")
     assert "26\N{EN DASH}32 of 32 files" in page.html
     page.do("kind", "removed")
-    assert "1\N{EN DASH}1 of 1 files" in page.html
+    assert "1\N{EN DASH}1 of 1 file" in page.html
     assert "old.parquet" in page.html
     page.do("kind", "everything")
-    assert "1\N{EN DASH}1 of 1 files" in page.html
+    assert "1\N{EN DASH}1 of 1 file" in page.html
 
 
 def test_the_exported_files_hold_both_sides(

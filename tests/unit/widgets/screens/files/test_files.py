@@ -17,6 +17,13 @@ MAPPED = struct(
 )
 
 
+def test_what_keeps_files_from_being_read_stands_apart_from_the_filter(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path / "broken")
+    log.write("00000000000000000000.json", "{")
+    page = Page().open(log.root, view="files")
+    assert '<div class="dx-below"><div class="dx-notice dx-error"' in page.html
+
+
 def test_a_file_is_told_by_logical_names_alone(tmp_path: Path) -> None:
     stats = {"minValues": {"col-1": 7, "col-2": {"col-3": "ann"}}, "nullCount": {"col-1": 0}}
     described = metadata(

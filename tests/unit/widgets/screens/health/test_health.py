@@ -63,7 +63,7 @@ def test_files_that_are_gone_are_found_on_demand_and_lead_to_their_reason(tmp_pa
     assert "that are gone" not in page.html
     page.do("files")
     assert "2.parquet" in page.html
-    assert "1\N{EN DASH}1 of 1 files" in page.html
+    assert "1\N{EN DASH}1 of 1 file" in page.html
     page.do("file", "2.parquet")
     assert (page.state.view, page.state.file) == ("reach", "2.parquet")
 

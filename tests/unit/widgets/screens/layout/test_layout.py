@@ -149,6 +149,18 @@ def test_a_version_without_files_says_so(tmp_path: Path) -> None:
     assert "Bytes by partition" not in page.html
 
 
+@pytest.mark.parametrize(
+    ("columns", "said"), [(["part"], "in 1 partition"), ([], "not partitioned")]
+)
+def test_one_partition_is_told_from_none(tmp_path: Path, columns: list[str], said: str) -> None:
+    log = LogFolder(tmp_path / "orders")
+    file = add("a.parquet", partitionValues=dict.fromkeys(columns, "a"))
+    log.commit(0, [PROTOCOL, metadata(partitionColumns=columns), file])
+    page = Page().open(log.root, view="layout")
+    assert f"<small>{said}&nbsp;</small>" in page.html
+    assert "1\N{EN DASH}1 of 1 partition<" in page.html
+
+
 def test_partitions_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     saved: dict[str, str] = {}
     monkeypatch.setattr(
