@@ -59,6 +59,7 @@ from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost, opening_cost
+from explorer.table.readable import READ_WHOLE
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, in_commit_times, parse_now, utc_time
@@ -73,10 +74,6 @@ BYTES: Final[dict[str, Column]] = {
 
 NEWEST_READ: Final = 1_000
 """Commits whose provenance is read, the newest ones."""
-
-READ_WHOLE: Final = 32 * 2**20
-"""Bytes of a checkpoint up to which its content is read to see whether it can be."""
-
 
 _MOST_CHECKSUMS: Final = 20
 
