@@ -121,7 +121,8 @@ def _until(row: Row) -> str:
     if row["state"] in {"unprotected", "readable, unprotected"}:
         return "the next vacuum"
     if first is None:
-        ends = "gone" in row["state"] or row["state"] in {"not enabled", "refused"}
+        nothing = {"log not readable", "not enabled", "refused"}
+        ends = "gone" in row["state"] or row["state"] in nothing
         return "" if ends else "no end"
     if first == last:
         return render_time(first)

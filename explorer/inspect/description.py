@@ -16,6 +16,7 @@ from explorer.inspect.table_features.feature_states import (
     facts_of_snapshot,
     feature_states,
 )
+from explorer.inspect.table_features.table_rules import validate_table
 from explorer.inspect.table_features.writer_rules import COLUMNS as RULE_COLUMNS
 from explorer.inspect.table_features.writer_rules import Rules, rule_rows
 from explorer.log.folder.last_checkpoint import validate_hint
@@ -23,16 +24,9 @@ from explorer.log.folder.segment import LogSegment, build_segment, newest_named
 from explorer.log.load import LoadedVersion
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata, Protocol
-from explorer.protocol.features.column_mapping import column_mapping_mode, validate_mapping
-from explorer.protocol.features.consistency import (
-    validate_protocol,
-    validate_unsupported_mapping,
-)
 from explorer.protocol.features.registry import is_catalog_managed
-from explorer.protocol.file_format import validate_format
 from explorer.protocol.properties import ignored_properties, validate_properties
-from explorer.protocol.schema import StructType, parse_schema
-from explorer.protocol.schema_walk import missing_schema, validate_schema
+from explorer.protocol.schema import StructType
 from explorer.table.readable import is_of_the_log, newest_readable
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
@@ -222,21 +216,9 @@ def _contradictions(
 ) -> tuple[StructType | None, list[Problem]]:
     """The schema, where it can be read, and what protocol, properties and schema say
     against the specification."""
-    problems = [
-        *validate_protocol(protocol),
-        *validate_unsupported_mapping(protocol, metadata.configuration),
-        *validate_format(metadata),
-        *validate_properties(metadata.configuration),
-        *ignored_properties(metadata.configuration),
-    ]
-    if metadata.schema_string is None:
-        problems.append(missing_schema())
-    try:
-        schema = parse_schema(metadata.schema_string)
-    except CorruptLogError as error:
-        return None, [*problems, Problem.of(error)]
-    problems += validate_schema(schema)
-    problems += validate_mapping(schema, column_mapping_mode(protocol, metadata.configuration))
+    schema, problems = validate_table(protocol, metadata)
+    problems += validate_properties(metadata.configuration)
+    problems += ignored_properties(metadata.configuration)
     return schema, problems
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from explorer.errors import Problem
@@ -100,11 +100,12 @@ def render_path(names: tuple[str, ...]) -> str:
 
 def missing_schema() -> Problem:
     """What is wrong with metadata that has no `schemaString`."""
-    return _problem(
+    found = _problem(
         "The table does not say which columns it has.",
         "Its metadata has no schemaString, which the specification wants. It is read as a table "
         "without columns, as Delta Spark does.",
     )
+    return replace(found, remedy="Have its columns written by the engine that made the table.")
 
 
 def validate_schema(schema: StructType) -> list[Problem]:

@@ -3,15 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
-from explorer.errors import DeltaError, ErrorKind
+from explorer.errors import DeltaError, ErrorKind, NotFoundError
 from explorer.log.folder.listing import LogListing
 from explorer.log.folder.segment import missing_versions
+from explorer.log.load import LoadedVersion
 from explorer.progress import UNWATCHED, Watch
+from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER
+from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
+
+READ_WHOLE: Final = 32 * 2**20
+"""Bytes of a checkpoint up to which its content is read to see whether it can be."""
 
 _MOST_RUNS: Final = 100
 """Checkpoints, the newest first, from which older versions are tried."""
@@ -37,6 +44,48 @@ def newest_readable(table: Table, watch: Watch = UNWATCHED) -> Snapshot | None:
         if (found := _newest_in(table, run, watch)) is not None:
             return found
     return None
+
+
+def should_read_content(loaded: LoadedVersion, sizes: Mapping[str, int], limit: int) -> bool:
+    """Whether the checkpoint of a version has no more than `limit` bytes, or a sidecar that cannot
+    be the one it names: reading its content tells then whether it can be used. `sizes` are those
+    of the files of the log, by their names below its folder."""
+    if loaded.checkpoint is None:
+        return True
+    total = sum(sizes.get(name, 0) for name in loaded.checkpoint.files.names)
+    for sidecar in loaded.checkpoint.sidecars:
+        if not sidecar.path.startswith(f"{SIDECAR_FOLDER}/"):
+            continue  # it lies elsewhere, where nobody listed
+        size = sizes.get(sidecar.path.removeprefix(f"{LOG_FOLDER}/"))
+        if size is None or sidecar.size not in (None, size):
+            return True
+        total += size
+    return total <= limit
+
+
+def open_whole(table: Table, watch: Watch = UNWATCHED, limit: int | None = READ_WHOLE) -> Snapshot:
+    """The newest version, and the content of its checkpoint where that has no more than `limit`
+    bytes, so that what is said of the log does not rest on its names alone.
+
+    Raises what `Table.snapshot` does.
+    """
+    snapshot = table.snapshot(progress=watch.progress, cancel=watch.cancel)
+    loaded = snapshot.loaded
+    if limit is None or should_read_content(loaded, _sizes_of(table.store, loaded), limit):
+        _ = snapshot.num_files
+    return snapshot
+
+
+def _sizes_of(store: ReadStore, loaded: LoadedVersion) -> dict[str, int]:
+    if loaded.checkpoint is None:
+        return {}
+    sizes = {info.name: info.size for info in store.list_folder(LOG_FOLDER)}
+    if loaded.checkpoint.sidecars:
+        folder = SIDECAR_FOLDER.removeprefix(f"{LOG_FOLDER}/")
+        with suppress(NotFoundError):
+            found = store.list_folder(SIDECAR_FOLDER)
+            sizes |= {f"{folder}/{info.name}": info.size for info in found}
+    return sizes
 
 
 def is_of_the_log(kind: ErrorKind) -> bool:

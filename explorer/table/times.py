@@ -147,6 +147,11 @@ def shown_time(milliseconds: int) -> str:
     return f"{utc_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def shown_millisecond(milliseconds: int) -> str:
+    """`2026-11-01 10:22:03.007 UTC`, where the second does not tell two times apart."""
+    return f"{utc_time(milliseconds):%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03} UTC"
+
+
 def modification_times(store: ReadStore, listing: LogListing, versions: Sequence[int]) -> list[int]:
     """Modification times of commit files of `listing` as they are, in milliseconds."""
     if listing.stored:

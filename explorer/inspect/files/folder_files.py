@@ -175,11 +175,13 @@ def foreign_files(
     theirs = _reference_times(judged, configuration)
     waits = theirs[goes & (theirs > now_ms)]
     changed, rewritten = _measured(listed, young, table.store), _sum(unkept, known & ~goes)
+    # the log says how many data files there are and how large; of vectors it says neither
+    vectors = _live_vectors(listed, live, table.store)
     sizes = [
         (
             "live",
-            int(live.sum()),
-            snapshot.size_in_bytes + _vector_bytes(listed, live, table.store),
+            snapshot.num_files + vectors[0],
+            snapshot.size_in_bytes + vectors[1],
         ),
         ("kept", *_measured(listed, removed, table.store)),
         ("change data", changed[0] + rewritten[0], changed[1] + rewritten[1]),
@@ -277,12 +279,12 @@ def _measured(listed: ListedFiles, mask: Flags, store: ReadStore) -> tuple[int, 
     return found.num_rows, sum_of(found.column("bytes"))
 
 
-def _vector_bytes(listed: ListedFiles, live: Flags, store: ReadStore) -> int:
-    """The bytes of live files of deletion vectors: the log says no size of them."""
+def _live_vectors(listed: ListedFiles, live: Flags, store: ReadStore) -> tuple[int, int]:
+    """How many live files of deletion vectors there are, and their bytes."""
     vectors = read_flags(
         pc.match_substring_regex(listed.paths, r"(?:^|/)deletion_vector_[^/]*\.bin$")
     )
-    return _measured(listed, vectors & live, store)[1]
+    return _measured(listed, vectors & live, store)
 
 
 def _sum(files: pa.Table, mask: Flags) -> tuple[int, int]:

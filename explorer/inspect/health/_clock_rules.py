@@ -16,7 +16,7 @@ from explorer.log.commits.commit_info import in_commit_ms
 from explorer.protocol.filenames import render_commit_name
 from explorer.table.counts import count
 from explorer.table.retention import DAY_MS
-from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, shown_time
+from explorer.table.times import CLOCK_TOLERANCE_MS, InCommitTimes, shown_millisecond, shown_time
 
 _NAMED: Final = 10
 """Commits out of order that are named."""
@@ -77,9 +77,10 @@ def _named(
         place = bisect_right(kept, at)
         is_set_back = place > 0 and is_too_late(times[kept[place - 1]][1], time)
         other, since = times[kept[place - 1 if is_set_back else place]]
-        named.append(
-            f"version {version} is of {shown_time(time)}, version {other} of {shown_time(since)}"
-        )
+        shown = (shown_time(time), shown_time(since))
+        if shown[0] == shown[1]:
+            shown = (shown_millisecond(time), shown_millisecond(since))
+        named.append(f"version {version} is of {shown[0]}, version {other} of {shown[1]}")
     more = f"; and {len(odd) - _NAMED:,} more" if len(odd) > _NAMED else ""
     verb = "is" if len(odd) == 1 else "are"
     return f"{count(len(odd), 'commit')} {verb} {what}: {'; '.join(named)}{more}."

@@ -227,7 +227,9 @@ def _stray_names(facts: LogFacts) -> Iterator[Finding]:
             finding="foreign files in the log",
             problem=f"{count(len(foreign), 'file')} in the log folder "
             f"{'is' if len(foreign) == 1 else 'are'} not part of the log: {shown}{more}.",
-            reason="Their names are none of the log's, so that readers pass them over.",
+            reason=f"{'Its name is' if len(foreign) == 1 else 'Their names are'} none of the "
+            "log's, so that readers pass over "
+            f"{'it' if len(foreign) == 1 else 'them'}.",
             evidence=foreign[0],
             spec="File Types",
             remedy="Nothing needs to be done; no operation of this tool touches them.",

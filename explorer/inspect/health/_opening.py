@@ -11,10 +11,9 @@ from explorer.log.folder.segment import build_segment, missing_versions
 from explorer.log.load import LoadedVersion
 from explorer.progress import Watch
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.protocol.filenames import LOG_FOLDER, SIDECAR_FOLDER
 from explorer.table.counts import count
 from explorer.table.opening_cost import OpeningCost, expected_cost
-from explorer.table.readable import is_of_the_log, newest_readable
+from explorer.table.readable import is_of_the_log, newest_readable, should_read_content
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 
@@ -65,7 +64,7 @@ def open_newest(table: Table, sizes: Mapping[str, int], limit: int | None, watch
         snapshot = table.snapshot(
             version=loaded.segment.version, progress=watch.progress, cancel=watch.cancel
         )
-        is_read = limit is None or _should_read(snapshot.loaded, sizes, limit)
+        is_read = limit is None or should_read_content(snapshot.loaded, sizes, limit)
         if is_read:
             _ = snapshot.num_files
     except DeltaError as error:
@@ -82,21 +81,6 @@ def open_newest(table: Table, sizes: Mapping[str, int], limit: int | None, watch
             readable_version=None if readable is None else readable.version,
         )
     return Opening(loaded=snapshot.loaded, snapshot=snapshot, refusal=None, is_read=is_read)
-
-
-def _should_read(loaded: LoadedVersion, sizes: Mapping[str, int], limit: int) -> bool:
-    """Whether a checkpoint is small enough, or has a sidecar that cannot be the one it names."""
-    if loaded.checkpoint is None:
-        return True
-    total = sum(sizes.get(name, 0) for name in loaded.checkpoint.files.names)
-    for sidecar in loaded.checkpoint.sidecars:
-        if not sidecar.path.startswith(f"{SIDECAR_FOLDER}/"):
-            continue  # it lies elsewhere, where nobody listed
-        size = sizes.get(sidecar.path.removeprefix(f"{LOG_FOLDER}/"))
-        if size is None or sidecar.size not in (None, size):
-            return True
-        total += size
-    return total <= limit
 
 
 def cost_in_words(version: int | None, checkpoint: int | None, cost: OpeningCost) -> str:

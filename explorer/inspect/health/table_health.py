@@ -44,6 +44,7 @@ from explorer.inspect.health.version_checksum import (
     validate_against_commits,
     validate_checksum,
 )
+from explorer.inspect.table_features.table_rules import validate_table
 from explorer.log.actions.columns import (
     TIME,
     int64_column,
@@ -59,6 +60,7 @@ from explorer.protocol.byte_sizes import render_byte_size
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost, opening_cost
+from explorer.table.readable import READ_WHOLE
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, in_commit_times, parse_now, utc_time
@@ -73,10 +75,6 @@ BYTES: Final[dict[str, Column]] = {
 
 NEWEST_READ: Final = 1_000
 """Commits whose provenance is read, the newest ones."""
-
-READ_WHOLE: Final = 32 * 2**20
-"""Bytes of a checkpoint up to which its content is read to see whether it can be."""
-
 
 _MOST_CHECKSUMS: Final = 20
 
@@ -260,6 +258,8 @@ def _build(look: _Look, files: _Files | None = None) -> Health:
         findings += map(_contradiction, files.contradictions)
         findings += map(_wrong_compaction, files.compactions)
         findings += _checksums(files.checksums)
+    if snapshot is None:  # every repair begins by opening the table
+        findings = [replace(found, repair=None) for found in findings]
     latest = facts.listing.latest_version
     return Health(
         uri=look.table.uri,
@@ -306,6 +306,9 @@ def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[
             yield finding_of(problem, "odd log")
     for problem in checksums:
         yield finding_of(problem, "checksum that disagrees", "error")
+    for problem in validate_table(snapshot.protocol, snapshot.metadata)[1]:
+        if problem not in snapshot.problems:
+            yield finding_of(problem, "metadata against the specification")
 
 
 def _sidecars(look: _Look) -> Iterator[Finding]:
@@ -367,10 +370,16 @@ def _checksums(problems: Sequence[Problem]) -> Iterator[Finding]:
     if (more := len(problems) - _MOST_CHECKSUMS) > 0:
         last = problems[-1]
         yield finding_of(
-            replace(last, problem=f"{last.problem} {more - 1:,} others are like it."),
+            replace(last, problem=f"{last.problem}{_others(more - 1)}"),
             "checksum that disagrees",
             "error",
         )
+
+
+def _others(number: int) -> str:
+    if not number:
+        return ""
+    return f" {'1 other is' if number == 1 else f'{number:,} others are'} like it."
 
 
 def _dangling(version: int, missing: pa.Table) -> Iterator[Finding]:
@@ -432,7 +441,7 @@ def _sentence(health: Health) -> str:
     }
     rows = health.findings.slice(0, 1).to_pylist()
     cost = ""
-    if health.cost is not None:
+    if health.cost is not None and health.opens:
         spent = OpeningCost(**{item.name: health.cost[item.name] for item in fields(OpeningCost)})
         text = cost_in_words(health.version, health.cost["checkpoint_version"], spent)
         cost = f"{text[:1].upper()}{text[1:]}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError, brief
@@ -68,24 +68,88 @@ def validate_against_commits(
 ) -> list[Problem]:
     """The checksums of these versions, ascending, whose commits are there, each held against its
     commit: by transaction id first, then by what the commit itself says. What the table holds at
-    each version is not worked out; a checksum may agree with its commit and yet be wrong."""
+    each version is not worked out; a checksum may agree with its commit and yet be wrong. One
+    that was not made for its commit says nothing of the ones after it."""
     found: list[Problem] = []
-    before: tuple[int, VersionChecksum] | None = None
+    known: _NumFiles | None = None
     every = each(store, lambda version: _read_both(store, version), versions)
     for done, (version, (claims, data)) in enumerate(zip(versions, every, strict=True)):
         watch.step(done, len(versions), "Comparing checksums with their commits")
         if isinstance(claims, Problem):
             found.append(claims)
+        commit = None if data is None else _parse_commit(version, data)
+        if known is None or known.version != version - 1:
+            known = _NumFiles(version=-1, num_files=0, is_sure=True) if version == 0 else None
+        if known is not None:
+            known = None if commit is None else known.after(version, commit.counts)
         if not isinstance(claims, VersionChecksum):
             continue
-        previous = before[1] if before is not None and before[0] == version - 1 else None
-        before = version, claims
-        name = render_checksum_name(version)
+        reason = None if commit is None else next(_from_commit(claims, commit), None)
         problem = f"The checksum of version {version} was not made for its commit."
-        reason = next(_from_commit(claims, version, data, previous), None)
+        if reason is None and known is not None and not known.allows(claims.num_files):
+            reason = known.against(claims.num_files)
+            if not known.is_sure:
+                problem = known.contradiction
+                # which of the two is wrong nobody knows
+                known = _NumFiles.at(version, claims.num_files, is_sure=False)
+        elif reason is None:
+            known = _NumFiles.at(version, claims.num_files, is_sure=known is not None)
         if reason is not None:
-            found.append(_problem(name, problem, reason))
+            found.append(_problem(render_checksum_name(version), problem, reason))
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _NumFiles:
+    """How many files a version may have: `num_files` at the version `base`, which its checksum
+    says or, before the first version, is 0, and what the commits since add and remove at most.
+    It `is_sure` where the checksum was held against those before it."""
+
+    version: int
+    num_files: int
+    is_sure: bool
+    base: int = -1
+    adds: int = 0
+    removes: int = 0
+
+    @classmethod
+    def at(cls, version: int, num_files: int, *, is_sure: bool) -> _NumFiles:
+        """As the checksum of a version says."""
+        return cls(version=version, num_files=num_files, is_sure=is_sure, base=version)
+
+    def after(self, version: int, counts: Mapping[str, int]) -> _NumFiles:
+        """The same one commit later."""
+        adds, removes = self.adds + counts["add"], self.removes + counts["remove"]
+        return replace(self, version=version, adds=adds, removes=removes)
+
+    def allows(self, claimed: int) -> bool:
+        """Whether the version can have so many files: an add may take the place of the same
+        file, and a remove name one that was not there."""
+        return self.num_files - self.removes <= claimed <= self.num_files + self.adds
+
+    @property
+    def contradiction(self) -> str:
+        """What is wrong where nobody knows which of the two checksums is."""
+        first = self.base + 1
+        commits = f"commit of version {first}"
+        if first < self.version:
+            commits = f"commits of versions {first} to {self.version}"
+        return f"The checksums of versions {self.base} and {self.version} contradict the {commits}."
+
+    def against(self, claimed: int) -> str:
+        """Why it cannot."""
+        number = self.version - self.base
+        since = "the commit adds" if number == 1 else f"the {number:,} commits since add"
+        takes = "removes" if number == 1 else "remove"
+        before = "the version before"
+        if self.base < 0:
+            before = "the empty table before"
+        elif number > 1:
+            before = f"version {self.base}"
+        return (
+            f"It claims {count(claimed, 'file')}, that of {before} {self.num_files:,}; "
+            f"{since} {self.adds:,} and {takes} {self.removes:,}."
+        )
 
 
 def _read_claims(store: ReadStore, version: int) -> VersionChecksum | Problem | None:
@@ -113,12 +177,16 @@ def _read_both(
         return claims, None
 
 
-def _from_commit(
-    claims: VersionChecksum, version: int, data: bytes | None, previous: VersionChecksum | None
-) -> Iterator[str]:
-    """What a checksum says otherwise than the lines of its commit."""
-    if data is None:
-        return
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Commit:
+    info: CommitInfo
+    small: SmallActions
+    counts: Counter[str]
+
+
+def _parse_commit(version: int, data: bytes) -> _Commit | None:
+    """What a checksum can be held against; None where the commit cannot be read, which is told by
+    whoever reads it."""
     name = render_commit_name(version)
     small, counts = SmallActions(), Counter[str]()
     try:
@@ -128,22 +196,18 @@ def _from_commit(
             small.offer(action, f"{name}:{number}")
             counts.update(kind for kind in ("add", "remove") if action.get(kind) is not None)
     except CorruptLogError:
-        return  # such a commit is told by whoever reads it
-    yield from _other_info(claims, info)
+        return None
+    return _Commit(info=info, small=small, counts=counts)
+
+
+def _from_commit(claims: VersionChecksum, commit: _Commit) -> Iterator[str]:
+    """What a checksum says otherwise than the lines of its commit."""
+    small = commit.small
+    yield from _other_info(claims, commit.info)
     if small.protocol is not None:
         yield from _other_fields("protocol", _sorted(claims.protocol), _sorted(small.protocol))
     if small.metadata is not None:
         yield from _other_fields("metadata", claims.metadata, small.metadata)
-    if previous is None:
-        return
-    # an add may take the place of the same file, and a remove name one that was not there
-    least, most = previous.num_files - counts["remove"], previous.num_files + counts["add"]
-    if not least <= claims.num_files <= most:
-        yield (
-            f"It claims {count(claims.num_files, 'file')}, that of the version before "
-            f"{previous.num_files:,}; the commit adds {counts['add']:,} and removes "
-            f"{counts['remove']:,}."
-        )
 
 
 def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) -> Iterator[str]:

@@ -12,6 +12,7 @@ from explorer.log.actions.columns import TIME, int64_column, string_column
 from explorer.log.plain_arrays import Flags, Numbers
 
 LOG_GONE: Final = "log gone"
+LOG_UNREADABLE: Final = "log not readable"
 DATA_GONE: Final = "data gone"
 VECTOR_GONE: Final = "deletion vector gone"
 REFUSED: Final = "refused"
@@ -24,6 +25,7 @@ READABLE_UNPROTECTED: Final = "readable, unprotected"
 
 STATES: Final = (
     LOG_GONE,
+    LOG_UNREADABLE,
     DATA_GONE,
     VECTOR_GONE,
     REFUSED,
@@ -36,9 +38,11 @@ STATES: Final = (
 )
 """What `travel` and `feed` may say. Promised and unprotected are words of the log alone: the
 files of a version are within retention, or any vacuum may have deleted them; readable says
-that they were seen. Refused is a version whose protocol this engine must not read."""
+that they were seen. Refused is a version whose protocol this engine must not read. The log is
+gone where a file of it that the version needs is not there, and not readable where one is there
+and cannot be read."""
 
-GONE: Final = (LOG_GONE, DATA_GONE, VECTOR_GONE)
+GONE: Final = (LOG_GONE, LOG_UNREADABLE, DATA_GONE, VECTOR_GONE)
 """What leaves nothing to be read of a version."""
 
 _WORDS: Final = pa.dictionary(pa.int32(), pa.string())

@@ -7,17 +7,16 @@ retention. Whether the others still have their files only a listing tells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import CorruptLogError, DeltaError
+from explorer.errors import CorruptLogError, DeltaError, UnsupportedError
 from explorer.files.events import CHANGE, FileEvents, read_events
 from explorer.files.listed import ListedFiles, list_files
 from explorer.files.reachable import (
@@ -29,11 +28,11 @@ from explorer.files.reachable import (
     lacking_files,
 )
 from explorer.files.store_paths import file_of_each
-from explorer.inspect.commits.commit_lines import find_lines, read_commits
 from explorer.inspect.reach._frames import (
     DATA_GONE,
     GONE,
     LOG_GONE,
+    LOG_UNREADABLE,
     NOT_ENABLED,
     NOT_READ,
     PROMISED,
@@ -51,9 +50,9 @@ from explorer.inspect.reach._frames import (
     time_or_null,
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
+from explorer.inspect.reach._told import NOTHING_TOLD, READ_AT_ONCE, Told, read_told, why_refused
 from explorer.inspect.reach.wording import reach_sentence, versions_in_words
 from explorer.log.actions.columns import string_column
-from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import (
     FALSE,
@@ -65,17 +64,11 @@ from explorer.log.plain_arrays import (
     read_values,
 )
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.protocol.actions import Protocol, parse_metadata, parse_protocol
-from explorer.protocol.features.registry import obstacles_in_words, validate_reader
-from explorer.protocol.filenames import render_commit_name
-from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.protocol.actions import Protocol
 from explorer.storage.ports import ReadStore
-from explorer.table.readable import is_of_the_log, newest_readable
+from explorer.table.readable import READ_WHOLE, is_of_the_log, newest_readable, open_whole
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, commit_times, in_commit_times, parse_now
-
-READ_AT_ONCE: Final = 1_000
-"""Commits that are read for when the change feed was enabled; of more, only on request."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,10 +141,11 @@ def reach_by_log(
     this clock's by default.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    known = _look(table, now)
-    told = _NOTHING_TOLD
-    if len(known.listing.commits) <= READ_AT_ONCE or _why_refused(known.protocol):
-        told = _read_told(table, known, watch)
+    known = _look(table, now, watch, READ_WHOLE)
+    told = NOTHING_TOLD
+    if len(known.listing.commits) <= READ_AT_ONCE or why_refused(known.protocol):
+        told = read_told(table, known.listing, known.opens, watch)
+        known = known.without(told.unreadable)
     return _answer(known, told)
 
 
@@ -164,17 +158,19 @@ def reach_by_files(
 ) -> Reachability:
     """The same with every commit read and everything below the table's root listed."""
     watch = Watch(progress=progress, cancel=cancel)
-    known = _look(table, now)
-    told = _read_told(table, known, watch)
+    known = _look(table, now, watch, None)
+    told = read_told(table, known.listing, known.opens, watch)
+    known = known.without(told.unreadable)
     seen, problems = _look_at_files(table, known, watch)
     return _answer(known, told, seen, " ".join(problems) or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
-    """What a listing says: by version, when it was committed (0: unknown), and whether its
-    commit is there, and whether it can be put together; `protocol` is that of the newest
-    version that can, None where none can."""
+    """What a listing says, and opening the newest version: by version, when it was committed (0:
+    unknown), whether its commit is there, whether it can be put together (`opens`) and whether it
+    could by the names in the log (`is_named`); `protocol` is that of the newest version that can,
+    None where none can."""
 
     uri: str
     listing: LogListing
@@ -183,7 +179,18 @@ class _Known:
     times: Numbers
     has_commit: Flags
     opens: Flags
+    is_named: Flags
     protocol: Protocol | None
+
+    def without(self, unreadable: Sequence[int]) -> _Known:
+        """The same where these commits, which are there, cannot be read."""
+        if not unreadable:
+            return self
+        has_commit = self.has_commit.copy()
+        has_commit[list(unreadable)] = False
+        left = tuple(found for found in self.listing.commits if has_commit[found])
+        listing = replace(self.listing, commits=left)
+        return replace(self, listing=listing, opens=self.opens & _opens(listing, has_commit))
 
     def open_before(self, version: int) -> int | None:
         """The newest version before this one that can be put together."""
@@ -205,20 +212,6 @@ class _Known:
             commits=tuple(found for found in listing.commits if found <= version),
             checkpoints=tuple(found for found in listing.checkpoints if found.version <= version),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """What commits say by version: whether the change feed was enabled, None where they do not
-    tell; and whether its protocol is one that this engine must not read, with why the newest
-    such is not. Both are None where nobody looked."""
-
-    feeds: Flags | None
-    refused: Flags | None = None
-    refusal: str | None = None
-
-
-_NOTHING_TOLD: Final = _Told(feeds=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -278,7 +271,7 @@ def _look_at_files(table: Table, known: _Known, watch: Watch) -> tuple[list[_See
     return seen, problems
 
 
-def _look(table: Table, now: datetime | str | None) -> _Known:
+def _look(table: Table, now: datetime | str | None, watch: Watch, limit: int | None) -> _Known:
     now_ms = parse_now(now)
     listing = table.listing()
     latest = listing.latest_version
@@ -287,8 +280,9 @@ def _look(table: Table, now: datetime | str | None) -> _Known:
     commits = np.asarray(listing.commits, np.int64)
     has_commit = np.zeros(latest + 1, np.bool_)
     has_commit[commits] = True
-    opens = _opens(listing, has_commit)
-    protocol, active, configuration = _in_force(table, opens)
+    is_named = _opens(listing, has_commit)
+    opens = is_named.copy()
+    protocol, active, configuration = _in_force(table, opens, watch, limit)
     times = np.zeros(latest + 1, np.int64)
     times[commits] = commit_times(table.store, listing, listing.commits, active)
     return _Known(
@@ -299,12 +293,13 @@ def _look(table: Table, now: datetime | str | None) -> _Known:
         times=times,
         has_commit=has_commit,
         opens=opens,
+        is_named=is_named,
         protocol=protocol,
     )
 
 
 def _in_force(
-    table: Table, opens: Flags
+    table: Table, opens: Flags, watch: Watch, limit: int | None
 ) -> tuple[Protocol | None, InCommitTimes | None, Mapping[str, str]]:
     """The protocol, since when in-commit timestamps count, and the properties, of the newest
     version that can be put together; nothing where none can."""
@@ -313,9 +308,12 @@ def _in_force(
         return None, None, {}
     newest = None if last[-1] == len(opens) - 1 else int(last[-1])
     try:
+        if newest is None:
+            with suppress(UnsupportedError):  # its protocol is told all the same
+                open_whole(table, watch, limit)
         protocol, metadata = table.protocol(newest), table.metadata(newest)
     except DeltaError as error:
-        readable = newest_readable(table) if is_of_the_log(error.kind) else None
+        readable = newest_readable(table, watch) if is_of_the_log(error.kind) else None
         if readable is None:
             raise
         protocol, metadata = readable.protocol, readable.metadata
@@ -349,69 +347,6 @@ def openable_versions(listing: LogListing) -> list[int]:
     return found
 
 
-def _read_told(table: Table, known: _Known, watch: Watch) -> _Told:
-    """What the commits say, each read once."""
-    commits = known.listing.commits
-    feeds, refused = (np.zeros(len(known.times), np.bool_) for _ in range(2))
-    refusal = None
-    is_on: bool | None = False
-    why: str | None = None
-    if not commits or commits[0] > 0:
-        is_on, why = _before(table, known)
-    for done, (version, data) in enumerate(
-        zip(commits, read_commits(table.store, commits), strict=True)
-    ):
-        watch.step(done, len(commits), "Reading when the change feed was enabled")
-        if isinstance(data, DeltaError):
-            is_on = None
-            continue
-        try:
-            for kind, body, place in _settings(data, version):
-                if kind == "protocol":
-                    why = _why_refused(parse_protocol(body, place))
-                elif is_on is not None:
-                    is_on = CHANGE_DATA_FEED.value_of(parse_metadata(body, place).configuration)
-        except CorruptLogError:
-            is_on = None  # the log is shown with its malformed commit elsewhere
-        feeds[version], refused[version] = bool(is_on), why is not None
-        refusal = why or refusal
-    for version in np.flatnonzero(known.opens & ~known.has_commit).tolist():
-        with suppress(DeltaError):  # its checkpoint alone is there, and may be broken
-            why = _why_refused(table.protocol(version))
-            refused[version] = why is not None
-            refusal = refusal or why
-    return _Told(feeds=None if is_on is None else feeds, refused=refused, refusal=refusal)
-
-
-def _before(table: Table, known: _Known) -> tuple[bool | None, str | None]:
-    """What holds where the first commit is gone: whether the change feed is on, None where
-    nobody knows, and why the version is refused."""
-    first = known.listing.commits[0] if known.listing.commits else None
-    try:
-        configuration = table.metadata(first).configuration
-        return CHANGE_DATA_FEED.value_of(configuration), _why_refused(table.protocol(first))
-    except DeltaError:
-        return None, None
-
-
-def _settings(data: bytes, version: int) -> Iterator[tuple[str, Any, str]]:
-    """The protocol and metadata of a commit, each with its place."""
-    name = render_commit_name(version)
-    for kind in ("protocol", "metaData"):
-        for number, line in find_lines(data, f'"{kind}"'.encode()):
-            body = parse_action(line, name, number).get(kind)
-            if body is not None:
-                yield kind, body, f"{name}:{number}"
-
-
-def _why_refused(protocol: Protocol | None) -> str | None:
-    """Why this engine must not read a version with that protocol; None where it may."""
-    problems = [] if protocol is None else validate_reader(protocol)
-    if not problems:
-        return None
-    return f"What is refused needs what cannot be read here: {obstacles_in_words(problems)}."
-
-
 def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadStore) -> Numbers:
     found = np.full(events.last - events.first + 1, FOREVER, np.int64)
     changes = events.table.filter(build_array(read_values(events.table.column("kind")) == CHANGE))
@@ -426,7 +361,7 @@ def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadSt
 
 
 def _answer(
-    known: _Known, told: _Told, seen: Sequence[_Seen] = (), problem: str | None = None
+    known: _Known, told: Told, seen: Sequence[_Seen] = (), problem: str | None = None
 ) -> Reachability:
     feeds = told.feeds
     latest = len(known.times) - 1
@@ -437,10 +372,13 @@ def _answer(
     for piece in seen:
         travel, change = _with_files(travel, change, piece)
     travel[~known.opens] = code_of(LOG_GONE)
+    travel[known.is_named & ~known.opens] = code_of(LOG_UNREADABLE)
     if feeds is None:
         change[:] = code_of(NOT_READ)
     else:
         change[~feeds] = code_of(NOT_ENABLED)
+    if told.silent is not None:
+        change[told.silent] = code_of(LOG_UNREADABLE)
     if told.refused is not None:
         travel[told.refused & ~is_gone(travel)] = code_of(REFUSED)
         change[told.refused & ~is_gone(change)] = code_of(REFUSED)

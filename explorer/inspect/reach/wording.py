@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from explorer.inspect.reach._frames import GONE, NOT_ENABLED, REFUSED
 from explorer.inspect.reach._retention_windows import UNREAD
 from explorer.table.retention import SHORTEST_RETENTION, milliseconds
 
@@ -67,7 +68,7 @@ def _travel(
 ) -> str:
     gone = [
         f"{versions_in_words(found[state])} ({state})"
-        for state in ("log gone", "data gone", "deletion vector gone", "refused")
+        for state in (*GONE, REFUSED)
         if state in found
     ]
     lost = f"{'; '.join(gone)} cannot be read" if gone else ""
@@ -106,7 +107,7 @@ def _feed(found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: b
     there = _joined(found, ("readable", "readable, unprotected", "promised", "unprotected"))
     gone = [
         f"{versions_in_words(found[state])} ({state})"
-        for state in ("log gone", "data gone", "deletion vector gone", "refused", "not enabled")
+        for state in (*GONE, REFUSED, NOT_ENABLED)
         if state in found
     ]
     if not there:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.errors import CorruptLogError, brief
 from explorer.log.actions.fields import KNOWN_NAMES, FileAction, misfit
+from explorer.log.commits.commit_file import restored
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -173,7 +174,7 @@ def wrong_field(name: str, wanted: str, found: Any, file: str, line: int) -> Cor
     return CorruptLogError(
         f"The log is not readable at {file}:{line}.",
         reason=f"`{name}` must be {wanted}, but is {brief(found)}.",
-        remedy="Restore this log file from a backup; versions before it can still be opened.",
+        remedy=restored(file),
         spec="Add File and Remove File",
     )
 

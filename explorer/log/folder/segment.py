@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from explorer.errors import (
     CorruptLogError,
@@ -123,7 +122,7 @@ def _incomplete(listing: LogListing, version: int) -> CorruptLogError:
     return CorruptLogError(
         f"Version {version} cannot be put together, because its checkpoint lacks parts.",
         reason=f"Without it commits are needed that are missing ({missing}).",
-        remedy=_RESTORE,
+        remedy=_restore(listing),
         kind="log_gap",
         spec="Multi-part checkpoint",
     )
@@ -159,10 +158,14 @@ def gaps_in_words(missing: Sequence[range]) -> str:
     return ", ".join(shown)
 
 
-_RESTORE: Final = (
-    "Restore the missing files from a backup, or ask for an older version by its number; "
-    "`inspect` shows the newest that can be read."
-)
+def _restore(listing: LogListing) -> str:
+    """The way out where what is left in the `listing` does not lead to a version."""
+    if not listing.checkpoints and listing.commits[:1] != (0,):
+        return "Restore the missing files from a backup: what is left leads to no version."
+    return (
+        "Restore the missing files from a backup, or ask for an older version by its number; "
+        "`inspect` shows the newest that can be read."
+    )
 
 
 def no_other_way(
@@ -179,7 +182,7 @@ def no_other_way(
     return UnusableCheckpointError(
         f"Version {version} cannot be put together, because its checkpoint cannot be used.",
         reason=f"{failed.problem} {failed.reason} {other}",
-        remedy=_RESTORE,
+        remedy=_restore(listing),
         spec=failed.spec,
     )
 
@@ -191,8 +194,7 @@ def _gap(listing: LogListing, wanted: int, missing: list[range]) -> CorruptLogEr
     return CorruptLogError(
         f"Version {wanted} can no longer be put together.",
         reason=f"The log has non-contiguous versions ({shown} {verb} missing){also}.",
-        remedy="Restore the missing commit files from a backup, or open a version that a "
-        "checkpoint covers.",
+        remedy=_restore(listing),
         kind="log_gap",
         spec="Delta Log Entries",
     )

@@ -217,7 +217,7 @@ def until_text(state: str, until: datetime | None) -> str:
     """Until when a version stays readable at least."""
     if "unprotected" in state:
         return "the next vacuum"
-    if "gone" in state or state in {"not enabled", "refused"}:
+    if "gone" in state or state in {"log not readable", "not enabled", "refused"}:
         return DASH
     return "no end" if until is None else format_minute(until)
 
