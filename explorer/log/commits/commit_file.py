@@ -155,7 +155,8 @@ def _values_as_texts(line: Line, kind: str, name: str, number: int) -> dict[str,
 def _not_an_action(name: str, number: int, what: str) -> CorruptLogError:
     return CorruptLogError(
         f"The log is not readable at {name}:{number}.",
-        reason=f"Line {number} {what}, so it is no action: it was cut off or written over.",
+        reason=f"Line {number} {what}, so it is no action: it was cut off or written over, or "
+        "its action goes over several lines, where each has one of its own.",
         remedy="Restore this log file from a backup; versions before it can still be opened.",
         spec="Delta Log Entries",
     )
