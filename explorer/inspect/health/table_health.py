@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError, Problem
+from explorer.errors import CorruptLogError, DeltaError, Problem
 from explorer.files.contradictions import (
     Contradiction,
     WrongCompaction,
@@ -306,6 +306,10 @@ def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[
             yield finding_of(problem, "odd log")
     for problem in checksums:
         yield finding_of(problem, "checksum that disagrees", "error")
+    try:
+        _ = snapshot.schema
+    except CorruptLogError as error:
+        yield finding_of(Problem.of(error), "schema that cannot be read", "error")
 
 
 def _sidecars(look: _Look) -> Iterator[Finding]:
