@@ -181,6 +181,16 @@ def parse_schema(schema_string: str | None) -> StructType:
         _refuse(f"It is not JSON that can be read: {error}.", error)
 
 
+def is_same_schema(one: str | None, other: str | None) -> bool:
+    """Whether two texts say the same, in whatever spelling of JSON their writers have."""
+    if one is None or other is None or one == other:
+        return one == other
+    try:
+        return bool(orjson.loads(one) == orjson.loads(other))
+    except (ValueError, RecursionError):
+        return False
+
+
 def _parse_root(value: Any) -> StructType:
     if not isinstance(value, dict) or value.get("type") != "struct":
         _check_decoded(value)

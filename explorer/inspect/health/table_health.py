@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError, Problem
+from explorer.errors import CorruptLogError, DeltaError, Problem
 from explorer.files.contradictions import (
     Contradiction,
     WrongCompaction,
@@ -306,8 +306,14 @@ def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[
             yield finding_of(problem, "odd log")
     for problem in checksums:
         yield finding_of(problem, "checksum that disagrees", "error")
+    unreadable: Problem | None = None
+    try:
+        _ = snapshot.schema
+    except CorruptLogError as error:
+        unreadable = Problem.of(error)
+        yield finding_of(unreadable, "schema that cannot be read", "error")
     for problem in validate_table(snapshot.protocol, snapshot.metadata)[1]:
-        if problem not in snapshot.problems:
+        if problem not in (*snapshot.problems, unreadable):
             yield finding_of(problem, "metadata against the specification")
 
 

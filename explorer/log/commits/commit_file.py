@@ -165,7 +165,8 @@ def restored(name: str) -> str:
 def _not_an_action(name: str, number: int, what: str) -> CorruptLogError:
     return CorruptLogError(
         f"The log is not readable at {name}:{number}.",
-        reason=f"Line {number} {what}, so it is not an action: it was cut off or written over.",
+        reason=f"Line {number} {what}, so it is not an action: it was cut off or written over, or "
+        "its action goes over several lines, where each has one of its own.",
         remedy=restored(name),
         spec="Delta Log Entries",
     )
