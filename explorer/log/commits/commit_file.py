@@ -23,7 +23,6 @@ _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _STRAY: Final = b"}x"
 """The end of a line as an old Databricks writer left it, behind an action that is whole."""
 
-_FIRST: Final = "0" * 20
 """How the name of a file begins before which there is no version."""
 
 _FILE_KINDS: Final = ("add", "remove", "cdc")
@@ -155,18 +154,11 @@ def _values_as_texts(line: Line, kind: str, name: str, number: int) -> dict[str,
     }
 
 
-def restored(name: str) -> str:
-    """What to do about a file of the log that cannot be read."""
-    if name.startswith(_FIRST):
-        return "Restore this log file from a backup."
-    return "Restore this log file from a backup; versions before it can still be opened."
-
-
 def _not_an_action(name: str, number: int, what: str) -> CorruptLogError:
     return CorruptLogError(
         f"The log is not readable at {name}:{number}.",
         reason=f"Line {number} {what}, so it is not an action: it was cut off or written over, or "
         "its action goes over several lines, where each has one of its own.",
-        remedy=restored(name),
+        remedy=restore_remedy(name),
         spec="Delta Log Entries",
     )
