@@ -7,7 +7,7 @@ table opens faster without it. `columns` builds the columns of the same kinds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 FileAction = Literal["add", "remove"]
 FieldKind = Literal["string", "int64", "time", "bool", "string_map", "deletion_vector"]

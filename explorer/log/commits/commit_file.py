@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from explorer.errors import CorruptLogError
+from explorer.log.actions.fields import restore_remedy
 
 Line = bytes | memoryview
 
@@ -22,8 +23,6 @@ _PIECE = 2**20
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _STRAY: Final = b"}x"
 """The end of a line as an old Databricks writer left it, behind an action that is whole."""
-
-"""How the name of a file begins before which there is no version."""
 
 _FILE_KINDS: Final = ("add", "remove", "cdc")
 _VALUES: Final = "partitionValues"
