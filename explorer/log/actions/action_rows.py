@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from explorer.errors import CorruptLogError, brief
 from explorer.log.actions.fields import KNOWN_NAMES, FileAction, misfit
-from explorer.log.commits.commit_file import restored
+from explorer.log.actions.remedies import restored
 
 if TYPE_CHECKING:
     import pyarrow as pa

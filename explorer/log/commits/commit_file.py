@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from explorer.errors import CorruptLogError
+from explorer.log.actions.remedies import restored
 
 Line = bytes | memoryview
 
@@ -22,9 +23,6 @@ _PIECE = 2**20
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _STRAY: Final = b"}x"
 """The end of a line as an old Databricks writer left it, behind an action that is whole."""
-
-_FIRST: Final = "0" * 20
-"""How the name of a file begins before which there is no version."""
 
 _FILE_KINDS: Final = ("add", "remove", "cdc")
 _VALUES: Final = "partitionValues"
@@ -153,13 +151,6 @@ def _values_as_texts(line: Line, kind: str, name: str, number: int) -> dict[str,
         column: str(value).lower() if type(value) is bool else value
         for column, value in values.items()
     }
-
-
-def restored(name: str) -> str:
-    """What to do about a file of the log that cannot be read."""
-    if name.startswith(_FIRST):
-        return "Restore this log file from a backup."
-    return "Restore this log file from a backup; versions before it can still be opened."
 
 
 def _not_an_action(name: str, number: int, what: str) -> CorruptLogError:
