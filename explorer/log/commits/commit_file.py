@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from explorer.errors import CorruptLogError
-from explorer.log.actions.remedies import restored
+from explorer.protocol.filenames import restoring
 
 Line = bytes | memoryview
 
@@ -157,6 +157,6 @@ def _not_an_action(name: str, number: int, what: str) -> CorruptLogError:
     return CorruptLogError(
         f"The log is not readable at {name}:{number}.",
         reason=f"Line {number} {what}, so it is no action: it was cut off or written over.",
-        remedy=restored(name),
+        remedy=restoring(name),
         spec="Delta Log Entries",
     )
