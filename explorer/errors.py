@@ -83,7 +83,7 @@ class DeltaError(Exception):
 
 
 class NotFoundError(DeltaError):
-    """The table, version or time that was asked for is not there."""
+    """The table, version or time that was asked for does not exist."""
 
     default_kind: ClassVar[ErrorKind] = "table_not_found"
 

@@ -51,7 +51,7 @@ class Cancel:
             raise CancelledError(
                 "The work was cancelled.",
                 reason="Someone asked for it to stop.",
-                remedy="Start it again if the answer is still wanted.",
+                remedy="Start it again if you still need the answer.",
             )
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import orjson
 import pyarrow as pa
 
+from explorer.demo._shop_history import write_history
 from explorer.demo._shop_table import ShopTable
-from explorer.demo._story import play_story
 from explorer.demo.write import write_demo
 from explorer.protocol.commit_json import render_milliseconds
 from explorer.storage.open import open_write_store
@@ -62,7 +62,7 @@ def tell_truth(folder: Path) -> dict[int, Truth]:
     store = open_write_store(folder)
     truth = {}
     with ShopTable(store, random.Random(SEED)) as shop:
-        for version in play_story(shop, render_milliseconds(NOW)):
+        for version in write_history(shop, render_milliseconds(NOW)):
             operation = read_commit(folder, version)[0]["commitInfo"]["operation"]
             rows = shop.rows() if shop.live else pa.table({"order_id": pa.array([], pa.int64())})
             truth[version] = Truth(

@@ -33,7 +33,9 @@ def register_serve(app: typer.Typer) -> None:
 
 def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
     uris: Annotated[_Many, typer.Argument(metavar="URI...", help="Tables to show.")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 5006,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 5006,
     address: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     show: Annotated[  # noqa: FBT002 - typer turns it into --open and --no-open
         bool, typer.Option("--open/--no-open", help="Open a browser on the page.")
@@ -46,8 +48,8 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         bool,
         typer.Option(
             "--maintenance",
-            help="Let people with that role change tables; without a sign-in, the browser "
-            "that opens the link.",
+            help="Let people with the maintenance role change tables; without sign-in, the "
+            "browser that opens the printed link.",
         ),
     ] = False,
     by: Annotated[
@@ -58,22 +60,22 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         ),
     ] = None,
     catalog: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Offer the tables of a YAML or TOML file.")
+        str | None, typer.Option(metavar="FILE", help="List the tables of a YAML or TOML file.")
     ] = None,
     scan: Annotated[
-        _Many, typer.Option(metavar="FOLDER", help="Offer the tables below it; may be repeated.")
+        _Many, typer.Option(metavar="FOLDER", help="List the tables below it; may be repeated.")
     ] = None,
     state_dir: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Where plans and receipts are kept.")
     ] = None,
     cache: Annotated[
-        int, typer.Option(min=16, metavar="MIB", help="What is kept of all open tables.")
+        int, typer.Option(min=16, metavar="MIB", help="The memory for open tables.")
     ] = 512,
     root: Annotated[
         _Many,
         typer.Option(
             metavar="PLACE",
-            help="Let what lies below it be opened, and let logs lead there; may be repeated.",
+            help="Below it tables may be opened and logs may point; may be repeated.",
             rich_help_panel=_SERVED,
         ),
     ] = None,
@@ -81,35 +83,35 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Let these people sign in; see `password`.",
+            help="The people who may sign in; see `password`.",
             rich_help_panel=_SERVED,
         ),
     ] = None,
     oauth: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Let people sign in through a provider.", rich_help_panel=_SERVED
+            metavar="FILE", help="Sign in through an OAuth provider.", rich_help_panel=_SERVED
         ),
     ] = None,
     cookie_secret_file: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help=f"Holds what signs cookies; or set {SECRET}.",
+            help=f"The secret that signs cookies; or set {SECRET}.",
             rich_help_panel=_SERVED,
         ),
     ] = None,
     prefix: Annotated[
         str,
         typer.Option(
-            metavar="PATH", help="Serve below this path, as /delta.", rich_help_panel=_SERVED
+            metavar="PATH", help="Serve below this path, such as /delta.", rich_help_panel=_SERVED
         ),
     ] = "",
     origin: Annotated[
         _Many,
         typer.Option(
             metavar="HOST[:PORT]",
-            help="A name that browsers know the page by; may be repeated.",
+            help="A host by which browsers reach the page; may be repeated.",
             rich_help_panel=_SERVED,
         ),
     ] = None,
@@ -117,7 +119,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
         bool,
         typer.Option(
             "--behind-proxy",
-            help="Believe a proxy's X-Forwarded headers.",
+            help="Trust a proxy's X-Forwarded headers.",
             rich_help_panel=_SERVED,
         ),
     ] = False,
@@ -153,7 +155,7 @@ def _serve(  # noqa: PLR0913, PLR0917 - the options of a command line
 
 
 def _password(
-    name: Annotated[str, typer.Argument(help="Who it is for.")],
+    name: Annotated[str, typer.Argument(help="The person's name.")],
     maintenance: Annotated[  # noqa: FBT002 - a flag of the command line
         bool, typer.Option("--maintenance", help="With the right to change tables.")
     ] = False,
@@ -192,7 +194,7 @@ def read_secret(file: str | None) -> str | None:
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidArgumentError(
             f"The cookie secret {file} cannot be read.",
-            reason=getattr(error, "strerror", None) or "It is no text.",
+            reason=getattr(error, "strerror", None) or "It is not text.",
             remedy=f"Name a file that this user may read, or set {SECRET}.",
         ) from error
 

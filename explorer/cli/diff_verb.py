@@ -251,7 +251,7 @@ _SETTINGS = (
 )
 _STATISTICS = (
     Column(title="column", render=lambda row: row["path"], shrinks=True),
-    Column(title="files with min/max", render=_coverage),
+    Column(title="coverage", render=_coverage),
     Column(title="min", render=lambda row: _sides(row, "minimum"), shrinks=True),
     Column(title="max", render=lambda row: _sides(row, "maximum"), shrinks=True),
     Column(title="null count", render=lambda row: _sides(row, "null_count"), align="right"),

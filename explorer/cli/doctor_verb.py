@@ -13,7 +13,7 @@ from rich.text import Text
 
 from explorer.cli.failures import EXIT_PROBLEM
 from explorer.cli.json_lines import print_document
-from explorer.cli.listings import Column, print_listing
+from explorer.cli.listings import Column, print_listing, print_note
 from explorer.cli.options import AsJson
 from explorer.cli.terminal import build_console
 
@@ -28,9 +28,8 @@ _PARTS = (
         title="state", render=lambda row: row["status"], style=lambda row: _COLOURS[row["status"]]
     ),
     Column(title="found", render=lambda row: row["found"] or "", limit=200, shrinks=True),
-    Column(title="needed", render=lambda row: row["wanted"]),
+    Column(title="needed", render=lambda row: row["wanted"], shrinks=True),
     Column(title="used for", render=lambda row: row["purpose"], shrinks=True, limit=80),
-    Column(title="what to do", render=lambda row: row["remedy"], shrinks=True, limit=400),
 )
 
 
@@ -52,6 +51,9 @@ def doctor(*, as_json: AsJson = False) -> None:
         console = build_console(sys.stdout)
         console.print(Text(installation_sentence(parts), style="bold"))
         print_listing(console, _PARTS, [asdict(part) for part in parts])
+        for part in parts:
+            if part.remedy:
+                print_note(console, f"{part.name}: {part.remedy}")
     if any(part.is_needed and part.status != "ok" for part in parts):
         raise typer.Exit(EXIT_PROBLEM)
 

@@ -24,7 +24,7 @@ def list_features(console: Console, rows: list[Row]) -> None:
     shown = [row for row in rows if row["supported"] or row["note"]]
     print_listing(console, _FEATURES, shown)
     if any(row["supported_since_exact"] is False for row in shown):
-        print_note(console, "the log before is gone: since when exactly, nothing is left that says")
+        print_note(console, "the log before that version is gone, so the exact version is unknown")
     others = len(rows) - len(shown)
     if others:
         verb = "is" if others == 1 else "are"
@@ -94,7 +94,7 @@ _FILES = (
     Column(title="size", render=lambda row: render_size(row["size"]), align="right"),
     Column(title="rows", render=lambda row: render_count(row["num_records"]), align="right"),
     Column(title="deleted", render=_hidden, align="right"),
-    TimeColumn(title="modified", moment=lambda row: row["modification_time"]),
+    TimeColumn(title="modified", moment=lambda row: row["modification_time"], from_width=100),
     Column(
         title="partition",
         render=lambda row: render_partition(row["partition_values"]),

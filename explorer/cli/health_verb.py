@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.console import Console
+from rich.table import Table as Grid
 from rich.text import Text
 
 import explorer.inspect as look
 from explorer.cli.answering import Answer
 from explorer.cli.failures import EXIT_PROBLEM
 from explorer.cli.json_lines import plain_rows
-from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
+from explorer.cli.listings import (
+    Column,
+    Row,
+    TimeColumn,
+    print_cut,
+    print_grid,
+    print_listing,
+    print_note,
+)
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size
@@ -23,6 +34,11 @@ if TYPE_CHECKING:
     from explorer.table.table import Table
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
+
+_LONGEST = 600
+"""Characters of a finding."""
+_WIDE = 120
+"""Columns of a terminal that has room for the reason of a finding, too."""
 
 WithFiles = Annotated[
     bool,
@@ -37,7 +53,7 @@ FailOn = Annotated[
     Literal["note", "warning", "error"] | None,
     typer.Option(
         "--fail-on",
-        help="End with exit code 1 where a finding is as grave, or graver; the output is the same.",
+        help="Exit with code 1 if a finding is of this severity or a higher one.",
     ),
 ]
 
@@ -96,9 +112,7 @@ def _document(found: Health, limit: int | None) -> Row:
 def _print(found: Health, limit: int) -> None:
     console = build_console(sys.stdout)
     console.print(Text(printable(found.sentence), style="bold"))
-    rows = list(plain_rows(found.findings))
-    if rows:
-        print_listing(console, _FINDINGS, rows)
+    _print_findings(console, list(plain_rows(found.findings)))
     print_listing(console, _BYTES, list(plain_rows(found.log_bytes)))
     if found.missing is not None and found.missing.num_rows:
         print_listing(console, _MISSING, list(plain_rows(found.missing.slice(0, limit))))
@@ -114,21 +128,25 @@ def _print(found: Health, limit: int) -> None:
         )
 
 
-def _repair(row: Row) -> str:
-    return row["repair"] or ""
+def _print_findings(console: Console, rows: Sequence[Row]) -> None:
+    """Each finding whole, with its evidence and what repairs it: a cut one has lost its point."""
+    grid = Grid.grid(padding=(0, 2), pad_edge=False)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(
+            Text(row["severity"], style=_COLOURS[row["severity"]]),
+            Text(printable(row["problem"], _LONGEST)),
+        )
+        why = row["reason"] if console.width >= _WIDE else None
+        facts = (("evidence", row["evidence"]), ("repair", row["repair"]), ("why", why))
+        told = "; ".join(f"{name}: {value}" for name, value in facts if value)
+        if told:
+            grid.add_row(Text(""), Text(printable(told, _LONGEST), style="dim"))
+    if rows:
+        print_grid(console, grid)
 
 
-_FINDINGS = (
-    Column(
-        title="",
-        render=lambda row: row["severity"],
-        style=lambda row: _COLOURS[row["severity"]],
-    ),
-    Column(title="finding", render=lambda row: row["problem"], shrinks=True, limit=600),
-    Column(title="evidence", render=lambda row: row["evidence"] or "", shrinks=True),
-    Column(title="repair", render=_repair),
-    Column(title="why", render=lambda row: row["reason"], shrinks=True, limit=600, from_width=160),
-)
 _BYTES = (
     Column(title="log files", render=lambda row: row["kind"], style=lambda _: "bold"),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),

@@ -73,7 +73,7 @@ def render_json(document: Mapping[str, Any]) -> str:
     try:
         return orjson.dumps(document, default=_render_other, option=_OPTIONS).decode()
     except TypeError:
-        # Lone surrogates (a file name that is no UTF-8), nesting beyond what
+        # Lone surrogates (a file name that is not UTF-8), nesting beyond what
         # orjson takes and integers beyond 64 bits are rare, and not our error.
         return json.dumps(document, default=_render_other)
 

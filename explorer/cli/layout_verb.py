@@ -135,8 +135,8 @@ _PARTITIONS = (
     ),
     Column(title="files", render=lambda row: render_count(row["num_files"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
-    Column(title="small files", render=lambda row: render_count(row["small_files"]), align="right"),
-    Column(title="files after", render=lambda row: render_count(row["files_after"]), align="right"),
+    Column(title="small", render=lambda row: render_count(row["small_files"]), align="right"),
+    Column(title="after", render=lambda row: render_count(row["files_after"]), align="right"),
     Column(title="rewritten", render=lambda row: render_size(row["small_bytes"]), align="right"),
     Column(title="saved per GiB", render=lambda row: f"{row['saved_per_gib']:,.1f}", align="right"),
 )

@@ -22,7 +22,7 @@ from explorer.cli.failures import (
     report_as_text,
 )
 from explorer.cli.plugins import register_plugin_verbs
-from explorer.cli.terminal import reader_may_leave, survive_odd_characters
+from explorer.cli.terminal import escape_unencodable_output, ignore_closed_pipe
 from explorer.cli.verbs import build_app
 from explorer.errors import DeltaError
 
@@ -33,9 +33,9 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line with the arguments of the process, and exit."""
-    survive_odd_characters()
+    escape_unencodable_output()
     code = run(sys.argv[1:])
-    with reader_may_leave():
+    with ignore_closed_pipe():
         sys.stdout.flush()
     sys.exit(code)
 

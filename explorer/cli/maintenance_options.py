@@ -65,7 +65,7 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="NAME",
-        help="Who does it: the receipt and the commits carry the name, and none without it.",
+        help="Who applies the plan; the receipt and the commits record this name.",
     ),
 ]
 StateDirectory = Annotated[

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +108,14 @@ def print_receipt(receipt: Receipt, *, was_done_before: bool = False) -> None:
             zip(receipt.steps, words_of_steps(receipt), strict=True), start=1
         )
     ]
+    # what never happened needs no column
+    columns = [
+        column
+        for key, column in _STEP_RECEIPTS.items()
+        if key not in _RARE or any(row[key] for row in rows)
+    ]
     if rows:
-        print_listing(console, _STEP_RECEIPTS, rows)
+        print_listing(console, columns, rows)
     for step in receipt.steps:
         for found in step.exceptions[:10]:
             print_note(console, f"{found.outcome}: {found.path} ({found.reason})")
@@ -252,28 +259,34 @@ _FILES = (
     Column(title="path", render=lambda row: row["path"], shrinks=True),
 )
 
-_STEP_RECEIPTS = (
-    Column(title="step", render=lambda row: str(row["number"]), align="right"),
-    Column(title="what", render=lambda row: row["kind"].replace("_", " ")),
-    Column(title="status", render=lambda row: row["status"]),
-    Column(title="planned", render=lambda row: _counted_files(row, "planned"), align="right"),
-    Column(title="done", render=lambda row: _counted_files(row, "done"), align="right"),
-    Column(title="already gone", render=lambda row: _counted_files(row, "gone"), align="right"),
-    Column(title="refused", render=lambda row: _counted_files(row, "refused"), align="right"),
-    Column(title="failed", render=lambda row: _counted_files(row, "failed"), align="right"),
-    Column(
+_RARE = frozenset({"gone", "refused", "failed"})
+_STEP_RECEIPTS = {
+    "number": Column(title="step", render=lambda row: str(row["number"]), align="right"),
+    "kind": Column(title="what", render=lambda row: row["kind"].replace("_", " ")),
+    "status": Column(title="status", render=lambda row: row["status"]),
+    **{
+        key: Column(title=title, render=partial(_counted_files, key=key), align="right")
+        for key, title in (
+            ("planned", "planned"),
+            ("done", "done"),
+            ("gone", "already gone"),
+            ("refused", "refused"),
+            ("failed", "failed"),
+        )
+    },
+    "bytes": Column(
         title="size",
         render=lambda row: render_size(row["bytes"]) if row["bytes"] else "",
         align="right",
     ),
-)
+}
 
 _PLANS = (
     Column(title="plan", render=lambda row: row["digest"][:12]),
     TimeColumn(title="made", moment=lambda row: _moment(row["planned_at"]), unknown=""),
     Column(title="operation", render=lambda row: row["operation"]),
     Column(title="table", render=lambda row: row["subject"]["uri"], shrinks=True),
-    Column(title="what", render=_what_is_planned, shrinks=True),
+    Column(title="what", render=_what_is_planned, shrinks=True, from_width=100),
 )
 
 _RECEIPTS = (
@@ -285,10 +298,11 @@ _RECEIPTS = (
         render=lambda row: row.get("status", "altered"),
         style=lambda row: "" if row.get("status") == "completed" else "bold red",
     ),
-    Column(title="table", render=lambda row: row.get("uri", ""), shrinks=True),
+    Column(title="table", render=lambda row: row.get("uri", ""), shrinks=True, from_width=100),
     Column(
         title="what",
         render=lambda row: row.get("summary", "The document was changed after it was saved."),
         shrinks=True,
+        from_width=130,
     ),
 )

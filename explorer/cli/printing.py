@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from explorer.cli.description_listing import list_description
 from explorer.cli.frame_listings import list_features, list_fields, list_files, list_log_files
 from explorer.cli.history_listing import list_gaps, list_unreadable, list_versions
 from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import print_cut, print_note
-from explorer.cli.summary import summarise
 from explorer.cli.terminal import build_console
 from explorer.table.counts import count
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def print_inspect(document: Mapping[str, Any]) -> None:
     """The document of `describe`."""
-    summarise(build_console(sys.stdout), document)
+    list_description(build_console(sys.stdout), document)
 
 
 def print_history(figures: pa.Table, history: pa.Table, total: int) -> None:

@@ -123,10 +123,10 @@ def _until(row: Row) -> str:
     if first is None:
         nothing = {"log not readable", "not enabled", "refused"}
         ends = "gone" in row["state"] or row["state"] in nothing
-        return "" if ends else "forever"
+        return "" if ends else "no end"
     if first == last:
         return render_time(first)
-    return f"{render_time(first)} to {'forever' if last is None else render_time(last)}"
+    return f"{render_time(first)} to {'no end' if last is None else render_time(last)}"
 
 
 _RANGES = (
@@ -140,12 +140,12 @@ _RANGES = (
     Column(title="kept until at least", render=_until),
 )
 _WINDOWS = (
-    Column(title="retention", render=lambda row: row["property"]),
-    Column(title="value", render=lambda row: row["value"], limit=60),
-    Column(title="set by", render=lambda row: row["source"]),
+    Column(title="retention", render=lambda row: row["property"], shrinks=True),
+    Column(title="value", render=lambda row: row["value"], limit=60, shrinks=True),
+    Column(title="set by", render=lambda row: row["source"], shrinks=True),
     TimeColumn(title="reaches back to", moment=lambda row: row["cutoff"]),
     Column(
-        title="from version",
+        title="version",
         render=lambda row: "" if row["first_version"] is None else str(row["first_version"]),
         align="right",
     ),

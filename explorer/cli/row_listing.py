@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MOST_COLUMNS = 100
+_SHORT = len("update_postimage")
+"""Characters that a cell keeps on a narrow terminal."""
 _NULL = "null"
 _CHANGE_COLUMNS = ("_change_type", "_commit_version")
 
@@ -47,7 +49,7 @@ def _column(name: str, rows: Sequence[Row]) -> Column:
         render=lambda row: _cell(row[name]),
         style=lambda row: "dim" if row[name] is None else "",
         align="right" if numbers else "left",
-        shrinks=True,
+        shrinks=any(len(_cell(row[name])) > _SHORT for row in rows),
     )
 
 

@@ -81,7 +81,7 @@ def _covered(row: Row) -> str:
 _COLUMNS = (
     Column(title="column", render=lambda row: row["path"], shrinks=True),
     Column(title="type", render=lambda row: row["type"], shrinks=True, limit=60),
-    Column(title="files with bounds", render=_covered, align="right"),
+    Column(title="coverage", render=_covered, align="right"),
     Column(title="min", render=lambda row: row["min"] or "", shrinks=True),
     Column(title="max", render=lambda row: row["max"] or "", shrinks=True),
     Column(title="null count", render=lambda row: render_count(row["null_count"]), align="right"),

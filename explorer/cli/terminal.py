@@ -37,11 +37,11 @@ def build_console(stream: TextIO) -> Console:
 
 class _Console(Console):
     def on_broken_pipe(self) -> NoReturn:
-        """Leave it to `reader_may_leave`; Rich would exit with 1."""
+        """Leave it to `ignore_closed_pipe`; Rich would exit with 1."""
         raise BrokenPipeError
 
 
-def survive_odd_characters() -> None:
+def escape_unencodable_output() -> None:
     """Let the output streams write every string that a table may hold, whatever
     the encoding of the terminal: what it cannot show appears escaped."""
     for stream in (sys.stdout, sys.stderr):
@@ -51,7 +51,7 @@ def survive_odd_characters() -> None:
 
 
 @contextmanager
-def reader_may_leave() -> Iterator[None]:
+def ignore_closed_pipe() -> Iterator[None]:
     """End quietly what is written to a pipe whose reader has seen enough (`| head`).
 
     Used around each verb, because typer would answer exit code 1.
@@ -67,7 +67,7 @@ def reader_may_leave() -> Iterator[None]:
 
 @contextmanager
 def show_progress() -> Iterator[ProgressCallback | None]:
-    """A callback for long work, or None where standard error is no terminal."""
+    """A callback for long work, or None where standard error is not a terminal."""
     if is_hosted() or not sys.stderr.isatty():
         yield None
         return

@@ -43,7 +43,7 @@ from explorer.cli.rows_verb import rows
 from explorer.cli.schema_verb import schema
 from explorer.cli.skip_verb import skip
 from explorer.cli.statistics_verb import stats
-from explorer.cli.terminal import reader_may_leave, show_progress
+from explorer.cli.terminal import ignore_closed_pipe, show_progress
 from explorer.cli.vector_verb import dv
 from explorer.cli.version_option import about
 from explorer.cli.why_verb import why
@@ -97,7 +97,7 @@ def build_app() -> typer.Typer:
     app.callback()(about)
     for group, verbs in _VERBS.items():
         for name, verb in verbs.items():
-            add_verb(app, name, group, reader_may_leave()(verb))
+            add_verb(app, name, group, ignore_closed_pipe()(verb))
     return app
 
 

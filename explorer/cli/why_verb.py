@@ -81,7 +81,7 @@ def _print(found: FileReason, limit: int) -> None:
 _LINES = (
     Column(title="version", render=lambda row: str(row["version"]), align="right"),
     Column(title="action", render=lambda row: row["action"], style=lambda _: "bold"),
-    Column(title="as", render=lambda row: row["role"]),
+    Column(title="role", render=lambda row: row["role"]),
     TimeColumn(title="time", moment=lambda row: row["time"], unknown=""),
     Column(title="log file", render=lambda row: f"{row['log_file']}:{row['line']}"),
     Column(title="data file", render=lambda row: row["data_file"], shrinks=True, from_width=120),

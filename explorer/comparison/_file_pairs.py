@@ -2,7 +2,7 @@
 
 A logical file is a path with its deletion vector (spec: Action Reconciliation), so
 the rule is: files of one key belong together, and of what is left those of one path,
-where the vector is what changed. The rest came or went.
+where the vector is what changed. The rest was added or removed.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _match_paths(gone: _Leftover, came: _Leftover) -> tuple[Positions, Positions
     shared = _shared(*sides)
     if not len(shared[0]):
         return _NO_ROWS, _NO_ROWS
-    # few files change their vector, and to order all that came and went would take long
+    # few files change their vector, and to order all that were added and removed would take long
     left = _by_key(gone.positions[shared[0]], gone.keys)
     right = _by_key(came.positions[shared[1]], came.keys)
     pairs = _match(

@@ -1,4 +1,4 @@
-"""The files that came, went or changed between two versions, and what that did to rows."""
+"""The files that were added, removed or changed between two versions, and what that did to rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class RowChanges:
     """Rows as statistics and the cardinalities of deletion vectors tell them; None
     where they do not say.
 
-    `added` and `removed` are live rows of files that came and went, compaction
+    `added` and `removed` are live rows of added and removed files, compaction
     included. `hidden` and `restored` are by how much deletion vectors of files that
     stayed grew and shrank. `recounted` is by how much files that stayed say now that
     they hold more rows (fewer where it is negative); it is 0 but in odd tables.
@@ -113,7 +113,7 @@ class FileChanges:
             watch,
             "Comparing files that are in both versions",
         )
-        watch.step(0, None, "Counting rows of files that came and went")
+        watch.step(0, None, "Counting rows of added and removed files")
 
     def _changed_among(self, pairs: FilePairs) -> tuple[_Stayed, Flags]:
         """The files of both versions that differ, and in which of the fields."""
@@ -159,12 +159,12 @@ class FileChanges:
 
     @cached_property
     def added(self) -> pa.Table:
-        """The files that came, with `ADDED_COLUMNS` as the newer version has them."""
+        """The added files, with `ADDED_COLUMNS` as the newer version has them."""
         return _listed(self._after, self._came, self._newer)
 
     @cached_property
     def removed(self) -> pa.Table:
-        """The files that went, with `ADDED_COLUMNS` as the older version had them."""
+        """The removed files, with `ADDED_COLUMNS` as the older version had them."""
         return _listed(self._before, self._gone, self._older)
 
     @cached_property
@@ -237,7 +237,7 @@ def _recounted(stayed: _Stayed) -> int | None:
     before, after = (side.column("num_records") for side in (stayed.before, stayed.after))
     unknown = null_mask(before) | null_mask(after)
     sizes = (read_numbers(side.column("size")) for side in (stayed.before, stayed.after))
-    # the same bytes hold the same rows, whether statistics came or went
+    # the same bytes hold the same rows, whether statistics were added or removed
     if (unknown & np.not_equal(*sizes)).any():
         return None
     known = build_array(np.flatnonzero(~unknown))

@@ -2,7 +2,7 @@
 
 Each route names the keys of some files and promises that every other file is in both
 versions or in neither, and the same. What the two versions hold under those keys is
-then looked up in each, so that the routes agree: a file that came and went in between,
+then looked up in each, so that the routes agree: a file that was added and removed in between,
 a tombstone of a file that was never there, and an add of a file that was there already
 change nothing or are seen for what they are.
 """

@@ -47,7 +47,7 @@ class VersionDiff:
 
     @cached_property
     def files(self) -> FileChanges:
-        """The files that came, went or changed."""
+        """The files that were added, removed or changed."""
         from explorer.comparison.file_changes import FileChanges  # noqa: PLC0415  # brings Arrow
         from explorer.comparison.routes import find_candidates  # noqa: PLC0415  # as above
 

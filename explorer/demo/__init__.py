@@ -2,5 +2,5 @@
 
 In: an empty folder. Out: a table that six weeks of commits made, always the same.
 
-Read first: `write`, then `_story`.
+Read first: `write`, then `_shop_history`.
 """

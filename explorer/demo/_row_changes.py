@@ -1,7 +1,7 @@
 """What engines do to single rows: delete, update, merge.
 
 Where the table allows deletion vectors, rows leave their file by a vector and
-come back, changed, in a new one; otherwise the files are written anew.
+come back, changed, in a new one; otherwise the files are rewritten.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def _replace(
 
 
 def _vector_counts(done: _Replacement) -> dict[str, int]:
-    """How many vectors came, how many of them followed another, how many went."""
+    """How many vectors were added, how many of them in place of another, how many removed."""
     new = {file.add.path for file in done.added if file.hidden}
     old = {file.add.path for file in done.removed if file.hidden}
     return {"Added": len(new), "Updated": len(new & old), "Removed": len(old)}

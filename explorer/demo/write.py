@@ -8,8 +8,8 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from explorer.demo._shop_history import STORY, write_history
 from explorer.demo._shop_table import ShopTable
-from explorer.demo._story import STORY, play_story
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.progress import Cancel, Progress, ProgressCallback
 from explorer.protocol.commit_json import render_milliseconds
@@ -42,8 +42,8 @@ def write_demo(
     kept = {store.uri} if os.path.isdir(store.uri) else set()
     # the first commit of a table finds its folder
     os.makedirs(f"{store.uri}/{LOG_FOLDER}", exist_ok=True)
-    with ShopTable(store, random.Random(seed)) as shop, _leaving_nothing_half_done(shop, kept):
-        for done, _ in enumerate(play_story(shop, now_ms), start=1):
+    with ShopTable(store, random.Random(seed)) as shop, _removing_partial_writes(shop, kept):
+        for done, _ in enumerate(write_history(shop, now_ms), start=1):
             if cancel is not None:
                 cancel.check()
             if progress is not None:
@@ -57,7 +57,7 @@ def _check_now(now: datetime) -> int:
     if now.tzinfo is None or now < _EARLIEST:
         raise InvalidArgumentError(
             "The demo table cannot be dated.",
-            reason="The time to count back from has no time zone, or lies before 1971.",
+            reason="The time to count back from has no time zone, or is before 1971.",
             remedy="Give a time such as 2026-11-01T12:00:00Z.",
         )
     return render_milliseconds(now)
@@ -74,13 +74,13 @@ def _check_empty(folder: str) -> None:
     if occupied:
         raise InvalidArgumentError(
             f"The demo table cannot be written to {folder}.",
-            reason="There is something already, and the demo never writes over anything.",
+            reason="Something is there already, and the demo never overwrites anything.",
             remedy="Choose a new folder, or an empty one.",
         )
 
 
 @contextlib.contextmanager
-def _leaving_nothing_half_done(shop: ShopTable, kept: set[str]) -> Iterator[None]:
+def _removing_partial_writes(shop: ShopTable, kept: set[str]) -> Iterator[None]:
     """Remove what was written where the work inside does not come to its end; folders
     in `kept` were there before."""
     finished = False

@@ -42,7 +42,7 @@ LINES = pa.schema(
 
 def read_lines(commits: Sequence[bytes]) -> tuple[pa.Table, list[int]]:
     """The lines of whole commits, which end with a newline, as `LINES`; and how many of them
-    each commit has. Raises `CorruptLogError` for what is no action."""
+    each commit has. Raises `CorruptLogError` for what is not an action."""
     counts = [_count_lines(data) for data in commits]
     joined = commits[0] if len(commits) == 1 else b"".join(commits)
     if not joined:
@@ -97,7 +97,7 @@ def _read_one_by_one(data: bytes) -> pa.Table:
             try:
                 found = orjson.loads(line)
             except orjson.JSONDecodeError as error:
-                raise unreadable("a line is no JSON") from error
+                raise unreadable("a line is not JSON") from error
             rows.append({name: found.get(name) for name in LINES.names} if found else {})
     try:
         return pa.Table.from_pylist(rows, schema=LINES)

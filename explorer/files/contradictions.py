@@ -29,6 +29,7 @@ from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.protocol.paths import normalise_path
+from explorer.protocol.schema import is_same_schema
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count
 from explorer.table.files_table import read_files_table
@@ -286,8 +287,7 @@ def _other_settings(own: SmallActions, other: SmallActions) -> Iterator[str]:
         if own.metadata is not other.metadata:
             yield "metadata"
         return
-    held, right = _identity(own.metadata), _identity(other.metadata)
-    if differing := [name for name in right if held[name] != right[name]]:
+    if differing := list(_other_parts(own.metadata, other.metadata)):
         yield f"metadata ({', '.join(differing)})"
 
 
@@ -303,13 +303,15 @@ def _rules(protocol: Protocol | None) -> tuple[int, int, frozenset[str], frozens
     )
 
 
-def _identity(metadata: Metadata) -> dict[str, object]:
-    return {
-        "id": metadata.id,
-        "schema": metadata.schema_string,
-        "partition columns": tuple(metadata.partition_columns),
-        "properties": dict(metadata.configuration),
-    }
+def _other_parts(held: Metadata, right: Metadata) -> Iterator[str]:
+    if held.id != right.id:
+        yield "id"
+    if not is_same_schema(held.schema_string, right.schema_string):
+        yield "schema"
+    if held.partition_columns != right.partition_columns:
+        yield "partition columns"
+    if dict(held.configuration) != dict(right.configuration):
+        yield "properties"
 
 
 def _last_mention(store: ReadStore, other: LoadedVersion, path: str) -> tuple[str, int, str] | None:

@@ -25,7 +25,7 @@ for _digits in (b"0123456789abcdef", b"0123456789ABCDEF"):
 
 
 def decode_as_text(path: str) -> str:
-    """`decode_path`, and the path as it is where that is no text."""
+    """`decode_path`, and the path as it is where that is not text."""
     try:
         return decode_path(path)
     except UnicodeDecodeError:
@@ -44,7 +44,7 @@ def decode_in_pieces(paths: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def decode_paths(paths: pa.Array) -> pa.Array:
     """`decode_as_text` of each of the strings, null for null; the same array where none of
-    them holds an escape. What is no text cannot mean a file that a listing shows as text."""
+    them holds an escape. What is not text cannot mean a file that a listing shows as text."""
     if not holds_byte(paths, "%"):
         return paths
     offsets = offsets_of(paths)
@@ -95,7 +95,7 @@ def _as_column(paths: pa.Array, data: Bytes, offsets: Offsets) -> pa.Array:
 
 
 def _with_text_only(paths: pa.Array, decoded: pa.Array, rows: Numbers) -> pa.Array:
-    """`decoded`, but for those of `rows` that are no text: these as they were."""
+    """`decoded`, but for those of `rows` that are not text: these as they were."""
     try:
         decoded.validate(full=True)
     except pa.ArrowInvalid:

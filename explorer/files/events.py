@@ -268,7 +268,7 @@ def _of_kind(kind: int, bodies: pa.StructArray, versions: pa.Array) -> pa.Table:
 
 
 def _vectors(vectors: pa.StructArray) -> pa.StructArray:
-    """The same under the names of `DELETION_VECTOR`."""
+    """Deletion vectors of the log under the names of `DELETION_VECTOR`."""
     if vectors.null_count == len(vectors):
         return pa.nulls(len(vectors), DELETION_VECTOR)  # its fields share their memory
     return pa.StructArray.from_arrays(

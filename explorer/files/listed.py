@@ -136,7 +136,7 @@ class _PathBuilder:
 
 
 def stat_files(store: ReadStore, paths: pa.ChunkedArray) -> pa.Table:
-    """Size and modification time of files; null for what is not there."""
+    """Size and modification time of files; null for what does not exist."""
     tree = _tree(store)
     sizes: list[pa.Array] = []
     times: list[pa.Array] = []
@@ -212,8 +212,8 @@ def _tree(store: ReadStore) -> TreeStore:
     if offers(store, TreeStore):
         return store
     raise UnsupportedError(
-        f"What lies at {store.uri} cannot be listed.",
+        f"The folder {store.uri} cannot be listed.",
         reason="Its store lists the log alone.",
-        remedy="Open the table where it lies.",
+        remedy="Open the table at its own place.",
         kind="store_unsupported",
     )

@@ -60,7 +60,7 @@ def build_reach(events: FileEvents, missing: Flags) -> Reach:
     lost = np.zeros(count, np.bool_)
     lost[versions[missing & speaks & moved]] = True
     if not events.has_first_commit:
-        lost[0] = True  # what a checkpoint stands for are no changes
+        lost[0] = True  # what a checkpoint stands for are not changes
     return Reach(first=events.first, readable=~gone, changes=~lost)
 
 

@@ -60,7 +60,7 @@ THEIR_DANGER = (
 )
 FOREIGN = "foreign: not a file of a table"
 REFERENCE = "foreign: not a file of a table, and old enough that the reference would delete it"
-ODD = "foreign: no plain file, or a name that is no text"
+ODD = "foreign: no plain file, or a name that is not text"
 UNKNOWN_AGE = "foreign: nobody knows how old it is"
 
 REASONS = (

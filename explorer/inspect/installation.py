@@ -59,8 +59,8 @@ def installation_sentence(parts: Sequence[Part]) -> str:
     if broken := [part for part in parts if part.is_needed and part.status != "ok"]:
         return f"Something is wrong with {', '.join(part.name for part in broken)}."
     lacking = dict.fromkeys(part.purpose for part in parts if part.status != "ok")
-    whole = f"{DISTRIBUTION} {version(DISTRIBUTION)} is whole"
-    return f"{whole}; not set up: {'; '.join(lacking)}." if lacking else f"{whole}."
+    met = f"All requirements of {DISTRIBUTION} {version(DISTRIBUTION)} are met."
+    return f"{met} Not installed, for: {'; '.join(lacking)}." if lacking else met
 
 
 def _python() -> Part:
@@ -74,7 +74,7 @@ def _python() -> Part:
         wanted=wanted,
         found=f"{found} ({sys.executable})",
         is_needed=True,
-        remedy="" if fits else f"Make an environment with a Python {wanted}.",
+        remedy="" if fits else f"Create an environment with Python {wanted}.",
     )
 
 
@@ -120,7 +120,7 @@ def _import_problem(name: str) -> str | None:
     try:
         import_module(_MODULES.get(name.lower(), name.replace("-", "_")))
     except Exception as error:  # noqa: BLE001 - a broken package may raise anything
-        return f"Importing it fails with {type(error).__name__}; install it anew:"
+        return f"Importing it fails with {type(error).__name__}; reinstall it:"
     return None
 
 

@@ -130,7 +130,7 @@ def load_version(
     be used is a `Problem`, and the next older one, or the commits, take its place.
     """
     if held is not None and _newest_file(store, listing, held.segment) != held.newest_file:
-        held = None  # the table was deleted and made anew
+        held = None  # the table was deleted and created again
     choice, tail = _choose_and_replay(store, listing, version, held, watch)
     segment, checkpoint = choice.segment, choice.checkpoint
     if held and held.segment == segment and held.checkpoint is checkpoint:

@@ -33,7 +33,7 @@ def read_small_file(store: ReadStore, path: str, limit: int) -> bytes:
         name = path.rpartition("/")[2]
         raise CorruptLogError(
             f"The file {name} of the log cannot be read.",
-            reason=f"It is larger than {limit >> 20} MiB, which no sound file of its kind is.",
+            reason=f"It is larger than {limit >> 20} MiB, which no valid file of its kind is.",
             remedy="Find out who wrote it, and delete it: nothing is lost with it.",
         )
     return data

@@ -113,7 +113,7 @@ class Moves:
 
     @property
     def effect(self) -> dict[str, Any]:
-        """The same as plain data."""
+        """The numbers as plain data, for the plan's document."""
         return {
             "rows_removed": self.rows.removed,
             "rows_returned": self.rows.returned,

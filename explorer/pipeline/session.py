@@ -45,7 +45,7 @@ def choose_session(spark: Any = None) -> SparkSession:
     the only one of the process. Classic and Connect sessions are taken alike, and their
     settings are left as they are.
 
-    Raises `InvalidArgumentError` for what is no session or was stopped, and
+    Raises `InvalidArgumentError` for what is not a session or was stopped, and
     `UnsupportedError` of kind `missing_dependency` where pyspark or Java are missing or
     too old, or Spark does not start.
     """
@@ -128,7 +128,7 @@ def _checked(spark: Any) -> SparkSession:
     kind = type(spark)
     if not (kind.__module__.startswith("pyspark.sql") and kind.__name__ == "SparkSession"):
         raise InvalidArgumentError(
-            f"{str(spark)[:60]!r} is no Spark session.",
+            f"{str(spark)[:60]!r} is not a Spark session.",
             reason=f"It is a {kind.__module__}.{kind.__name__}.",
             remedy="Give the session itself, or None for the active or a local one.",
         )
@@ -136,7 +136,7 @@ def _checked(spark: Any) -> SparkSession:
         raise InvalidArgumentError(
             "The Spark session was stopped.",
             reason="Nothing can be read with a session after its stop().",
-            remedy="Make a new session, or give none for a local one.",
+            remedy="Start a new session, or give none for a local one.",
         )
     session: SparkSession = spark
     return session

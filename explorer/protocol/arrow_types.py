@@ -72,7 +72,7 @@ _TYPED_KEYS: Final = frozenset(
         "delta.typeChanges",
     }
 )
-"""Column metadata whose values are no strings: Arrow's metadata has them as JSON."""
+"""Column metadata whose values are not strings: Arrow's metadata has them as JSON."""
 
 PARQUET_ID: Final = b"PARQUET:field_id"
 
@@ -251,7 +251,7 @@ def _parse_typed(key: str, value: bytes) -> Any:
     except orjson.JSONDecodeError as error:
         raise InvalidArgumentError(
             f"The metadata `{key}` of an Arrow field is not JSON.",
-            reason=f"Its values are no plain strings: {error}.",
+            reason=f"Its values are not plain strings: {error}.",
             remedy="Leave the key out, or give its value as JSON.",
             spec="Column Metadata",
         ) from error

@@ -137,7 +137,7 @@ def parse_clock(text: str) -> int:
 
 def parse_offset(text: str) -> int:
     """Microseconds that a zone is before UTC: `Z`, `+01:00`, `-07:52:58`; raises `ValueError`
-    for what is no offset. Zones had odd seconds before their clocks were set alike."""
+    for what is not an offset. Zones had odd seconds before their clocks were set alike."""
     if text in {"Z", "z"}:
         return 0
     found = _OFFSET.fullmatch(text)

@@ -148,7 +148,7 @@ def _absolute(place: str) -> str:
     try:
         return decode_path(place)
     except UnicodeDecodeError as error:
-        _refuse("A deletion vector's file cannot be found.", "Its path is no UTF-8.", error)
+        _refuse("A deletion vector's file cannot be found.", "Its path is not UTF-8.", error)
 
 
 def render_vector(positions: Iterable[int]) -> bytes:
@@ -315,7 +315,7 @@ def _check_cardinality(bitmap: BitMap64, descriptor: DeletionVectorDescriptor) -
     if len(bitmap) != descriptor.cardinality:
         _refuse_content(
             "A deletion vector does not fit the log.",
-            f"The log says {descriptor.cardinality} rows, the vector holds {len(bitmap)}.",
+            f"By the log it has {descriptor.cardinality:,} rows, but it has {len(bitmap):,}.",
         )
     return bitmap
 

@@ -229,10 +229,3 @@ def render_v2_checkpoint_name(
 def render_compaction_name(first: int, last: int) -> str:
     """`00000000000000000004.00000000000000000006.compacted.json` for versions 4 to 6."""
     return f"{first:020}.{last:020}.compacted.json"
-
-
-def restoring(name: str) -> str:
-    """What to do about a log file of this name that cannot be read."""
-    if name.startswith(f"{0:020}"):  # there is no version before it
-        return "Restore this log file from a backup."
-    return "Restore this log file from a backup; versions before it can still be opened."

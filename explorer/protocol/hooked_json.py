@@ -23,7 +23,7 @@ def can_hook(text: str) -> bool:
 
 def decode_hooked(text: str, replace: Callable[[dict[str, Any]], Any]) -> Any:
     """The value of a text for which `can_hook` holds, with `replace` asked of each object,
-    inner ones first. Raises `ValueError` or `RecursionError` for what is no JSON."""
+    inner ones first. Raises `ValueError` or `RecursionError` for what is not JSON."""
     return json.loads(text, object_hook=replace, parse_int=_whole_or_real, parse_float=_real)
 
 
@@ -41,7 +41,7 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def refuse_constant(name: str) -> NoReturn:
     """Raises `ValueError`, as `parse_constant`: NaN and its kin are Python's, not JSON's."""
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _whole_or_real(digits: str) -> int | float:

@@ -50,7 +50,7 @@ def _microseconds(match: re.Match[str]) -> int:
     if unit in {"month", "year"}:
         raise ValueError(f"a {unit} has no fixed length; `365 days` would do")
     if unit not in _MICROSECONDS:
-        raise ValueError(f"`{unit}` is no unit of time")
+        raise ValueError(f"`{unit}` is not a unit of time")
     if fraction is not None and unit != "second":
         raise ValueError("only seconds may have a fraction")
     value = int(digits) * _MICROSECONDS[unit]

@@ -264,7 +264,7 @@ TRANSACTION_RETENTION: Final[TableProperty[timedelta | None]] = TableProperty(
     name="delta.setTransactionRetentionDuration",
     default=None,
     parse=parse_interval,
-    description="How long the progress of an application is remembered; for ever if not set.",
+    description="How long the progress of an application is remembered; forever if not set.",
 )
 SAMPLE_RETENTION: Final[TableProperty[timedelta]] = TableProperty(
     name="delta.sampleRetentionDuration",

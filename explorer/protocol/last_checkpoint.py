@@ -71,7 +71,7 @@ class _Number(str):
 
 
 def render_last_checkpoint(last: LastCheckpoint) -> bytes:
-    """The bytes of the file, with the checksum computed anew."""
+    """The bytes of the file, with a new checksum."""
     body: dict[str, Any] = {"version": last.version, "size": last.size}
     optional = {
         "parts": last.parts,
@@ -98,7 +98,7 @@ def _render_embedded(embedded: EmbeddedCheckpoint) -> dict[str, Any]:
 
 
 def parse_last_checkpoint(data: bytes) -> LastCheckpoint:
-    """The hint; raises `CorruptLogError` where it is no JSON object, has duplicate
+    """The hint; raises `CorruptLogError` where it is not a JSON object, has duplicate
     keys, values of a wrong type, or a checksum that does not fit."""
     body = _decode(data)
     stated = body.get("checksum")
@@ -134,7 +134,7 @@ def build_hint_checksum(data: bytes) -> str:
 
 
 def _schema(data: bytes, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What is told beside the place of a checkpoint: one that is no object is ignored."""
+    """What is told beside the place of a checkpoint: one that is not an object is ignored."""
     if not isinstance(body.get("checkpointSchema"), dict):
         return None
     try:
@@ -226,9 +226,9 @@ def _decode(data: bytes) -> dict[str, Any]:
     except DuplicateNameError:
         _refuse("A key occurs twice in it.")
     except (ValueError, RecursionError) as error:
-        _refuse("It is no JSON.", error)
+        _refuse("It is not JSON.", error)
     if not isinstance(body, dict):
-        _refuse("It is no JSON object.")
+        _refuse("It is not a JSON object.")
     return body
 
 
@@ -251,6 +251,6 @@ def _refuse(reason: str, cause: Exception | None = None) -> NoReturn:
     raise CorruptLogError(
         f"The hint {_PLACE} is not usable.",
         reason=reason,
-        remedy="Nothing is lost: the log is listed instead. The next checkpoint writes it anew.",
+        remedy="Nothing is lost: the log is listed instead. The next checkpoint replaces it.",
         spec=_SPEC,
     ) from cause

@@ -82,7 +82,7 @@ def parse_partition_value(text: str | None, type_name: str) -> PartitionValue:
     except (ValueError, InvalidOperation) as error:
         raise CorruptLogError(
             "A partition value is not readable.",
-            reason=f"{text[:60]!r} is no {type_name}.",
+            reason=f"{text[:60]!r} is not a valid {type_name}.",
             remedy="Rewrite the partition with the engine that wrote it.",
             spec="Partition Value Serialization",
         ) from error
@@ -127,7 +127,7 @@ def _render_binary(value: bytes) -> str:
     except UnicodeDecodeError as error:
         raise InvalidArgumentError(
             "A binary partition value cannot be written.",
-            reason="The log holds it as text, and these bytes are no UTF-8.",
+            reason="The log holds it as text, and these bytes are not UTF-8.",
             remedy="Partition by another column, or encode this one as hex or Base64.",
             spec="Partition Value Serialization",
         ) from error

@@ -25,7 +25,7 @@ def decode_path(path: str) -> str:
 
 
 def encode_path(path: str) -> str:
-    """The way back: `a b` becomes `a%20b`, `50%` becomes `50%25`."""
+    """The inverse: `a b` becomes `a%20b`, `50%` becomes `50%25`."""
     from urllib.parse import quote  # noqa: PLC0415  # as above
 
     return quote(path, safe=_SAFE)

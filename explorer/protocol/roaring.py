@@ -40,7 +40,7 @@ file has. Each costs microseconds and a few bytes may claim one."""
 
 
 class MalformedRoaringError(ValueError):
-    """Bytes that are no roaring bitmap; the message says why in a sentence."""
+    """Bytes that are not a roaring bitmap; the message says why in a sentence."""
 
 
 class OversizedRoaringError(ValueError):
@@ -159,7 +159,7 @@ def walk_bitmap(
         runs = bytes(_slice(view, at + 4, (count + 7) // 8))
         at += 4 + len(runs)
     else:
-        _refuse(f"A bitmap begins with {cookie}, which is no cookie of the format.")
+        _refuse(f"A bitmap begins with {cookie}, which is not a cookie of the format.")
     if count > CONTAINER_BITS:
         _refuse(f"A bitmap claims {count} containers; 65,536 is the most.")
     (parts or _Parts(0)).add(count)

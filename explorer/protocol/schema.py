@@ -69,7 +69,7 @@ _Place: TypeAlias = tuple[str, ...]
 
 
 class _LookalikeError(Exception):
-    """Something that is no field looked like one to `_plain_field`."""
+    """Something that is not a field looked like one to `_plain_field`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +166,7 @@ def parse_schema(schema_string: str | None) -> StructType:
     """The schema written in `schema_string`; of a table that does not say there are no
     columns, as in the reference.
 
-    Raises `CorruptLogError` of kind `schema_invalid` where the text is no JSON
+    Raises `CorruptLogError` of kind `schema_invalid` where the text is not JSON
     or no struct, where a field is missing or of the wrong type, or where types
     are nested more than `MAX_SCHEMA_DEPTH` deep.
     """
@@ -179,6 +179,16 @@ def parse_schema(schema_string: str | None) -> StructType:
         return _parse_root(orjson.loads(schema_string))
     except (ValueError, RecursionError) as error:
         _refuse(f"It is not JSON that can be read: {error}.", error)
+
+
+def is_same_schema(one: str | None, other: str | None) -> bool:
+    """Whether two texts say the same, in whatever spelling of JSON their writers have."""
+    if one is None or other is None or one == other:
+        return one == other
+    try:
+        return bool(orjson.loads(one) == orjson.loads(other))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _parse_root(value: Any) -> StructType:

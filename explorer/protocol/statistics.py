@@ -136,7 +136,7 @@ def widen_statistics(stats: str) -> str:
     `numRecords` stays physical; the bounds still hold but may be wide.
     """
     try:
-        # numbers keep their digits: a decimal of 38 digits is no float
+        # numbers keep their digits: a decimal of 38 digits is not a float
         body = json.loads(stats, parse_float=orjson.Fragment, parse_int=orjson.Fragment)
     except (ValueError, RecursionError) as error:
         raise _unreadable("They are not JSON.") from error
@@ -153,7 +153,7 @@ def _unreadable(reason: str) -> CorruptLogError:
     return CorruptLogError(
         "The statistics of a file cannot be carried over.",
         reason=reason,
-        remedy="Compute the statistics of this file anew before deleting rows from it.",
+        remedy="Compute the statistics of this file again before deleting rows from it.",
         spec="Per-file Statistics",
     )
 

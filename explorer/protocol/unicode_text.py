@@ -1,7 +1,7 @@
 """Text that a log and its documents can hold (spec: Delta Log Entries: lines are JSON, and JSON
 is written in UTF-8).
 
-A command line that is no UTF-8, or a browser, may hand over halves of characters that no
+A command line that is not UTF-8, or a browser, may hand over halves of characters that no
 encoding has: they are refused where a person gave them.
 """
 
@@ -19,13 +19,13 @@ def check_unicode(text: str, problem: str) -> None:
     except UnicodeEncodeError as error:
         raise InvalidArgumentError(
             problem,
-            reason=f"At character {error.start} it is no Unicode text.",
+            reason=f"At character {error.start} it is not Unicode text.",
             remedy="Write it in UTF-8.",
         ) from error
 
 
 def replace_unencodable(text: str) -> str:
-    """The same with a question mark for whatever cannot be encoded."""
+    """The text with a question mark for whatever cannot be encoded."""
     return text.encode(errors="replace").decode()
 
 

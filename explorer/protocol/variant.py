@@ -235,7 +235,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        refuse("A string in it is no UTF-8.", error)
+        refuse("A string in it is not UTF-8.", error)
 
 
 def _unsigned(data: bytes, at: int, width: int) -> int:

@@ -2,7 +2,7 @@
 
 JSON is what Spark's `to_json` makes of a variant in the session time zone UTC:
 keys in the order of the object, no blanks, decimals without zeros at their end,
-binary in Base64, times and what is no number as strings::
+binary in Base64, times and what is not a number as strings::
 
     {"a":1.5,"at":"2023-11-14 22:13:20.5+00:00","day":"2024-10-04","x":"NaN"}
 """
@@ -52,7 +52,7 @@ def render_variant(variant: Variant) -> str:
 def plain_variant(variant: Variant) -> Any:
     """A variant as Python values: dates, times and aware or naive datetimes among them.
 
-    A timestamp of nanoseconds that is no whole number of microseconds, and a year
+    A timestamp of nanoseconds that is not a whole number of microseconds, and a year
     that Python's calendar lacks, are refused (`UnsupportedError`), not rounded.
     """
     if isinstance(variant, Temporal):

@@ -76,7 +76,7 @@ class VersionChecksum:
 def parse_version_checksum(data: bytes, place: str) -> VersionChecksum:
     """The claims of the file at `place`; fields that are not known are ignored.
 
-    Raises `CorruptLogError` where it is no JSON object, lacks the number of files or
+    Raises `CorruptLogError` where it is not a JSON object, lacks the number of files or
     of bytes, or holds a value of a wrong type.
     """
     try:
@@ -155,7 +155,7 @@ def _render_counts(counts: tuple[int, ...] | None) -> Mapping[str, Any] | None:
 
 
 def _file_sizes(value: Any) -> FileSizes | None:
-    """The histogram of file sizes; one that is none says nothing, and nothing rests on it."""
+    """The histogram of file sizes; one that is none says nothing, and nothing depends on it."""
     if not isinstance(value, Mapping):
         return None
     names = ("sortedBinBoundaries", "fileCounts", "totalBytes")
@@ -214,6 +214,6 @@ def _refuse(place: str, reason: str, cause: Exception | None = None) -> NoReturn
     raise CorruptLogError(
         f"The checksum {place} cannot be read.",
         reason=reason,
-        remedy="Nothing rests on it; report this to the writer of the version.",
+        remedy="Nothing depends on it; report this to the writer of the version.",
         spec="Version Checksum File",
     ) from cause

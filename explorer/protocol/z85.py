@@ -1,7 +1,7 @@
 """Z85, the Base85 variant of deletion vector descriptors (spec: Deletion Vector Descriptor Schema).
 
 Four bytes, big-endian, become five characters: `86 4f d2 6f b5 59 f7 5b`
-becomes `HelloWorld`. What is no multiple of four is filled up with zero bytes;
+becomes `HelloWorld`. What is not a multiple of four is filled up with zero bytes;
 some writers put `#` instead before the characters of the last one to three
 bytes, which five characters in their range never begin with: `##093` is `03 00`.
 """
@@ -30,10 +30,10 @@ def render_z85(data: bytes) -> str:
 def parse_z85(text: str) -> bytes:
     """The bytes that `text` stands for, with the zero bytes that filled them up.
 
-    Raises ValueError where `text` is no Z85.
+    Raises ValueError where `text` is not Z85.
     """
     if len(text) % 5:
-        raise ValueError("its length is no multiple of five")
+        raise ValueError("its length is not a multiple of five")
     words: list[bytes] = []
     last = len(text) - 5
     for start in range(0, len(text), 5):

@@ -62,7 +62,7 @@ def build_layout(
 ) -> RowLayout:
     """The layout that protocol and metadata prescribe.
 
-    Raises `UnsupportedError` where data files are no Parquet (spec: Format
+    Raises `UnsupportedError` where data files are not Parquet (spec: Format
     Specification), `CorruptLogError` where columns cannot be told apart.
     """
     check_rows_readable(metadata)
@@ -92,7 +92,7 @@ def _check_names(schema: StructType) -> None:
 def _partition_columns(schema: StructType, names: tuple[str, ...]) -> frozenset[str]:
     for name in names:
         if name not in schema.names:
-            raise _unclear(f"It is partitioned by {name[:120]!r}, which is no column of it.")
+            raise _unclear(f"It is partitioned by {name[:120]!r}, which is not a column of it.")
     return frozenset(names)
 
 

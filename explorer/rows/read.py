@@ -172,10 +172,10 @@ def preview(  # as above
 
 
 def check_limit(limit: int | None) -> None:
-    """Raise `InvalidArgumentError` for what is no number of rows."""
+    """Raise `InvalidArgumentError` for what is not a number of rows."""
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
         raise InvalidArgumentError(
-            f"{str(limit)[:40]} is no limit.",
+            f"{str(limit)[:40]} is not a valid limit.",
             reason="A limit is a number of rows.",
             remedy="Give a whole number from 0 on, or None for all rows.",
         )

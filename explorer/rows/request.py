@@ -88,7 +88,7 @@ def build_request(
     for given in (columns, metadata_columns):
         if isinstance(given, str):
             raise InvalidArgumentError(
-                f"{given[:120]!r} is one name, where a list of names belongs.",
+                f"{given[:120]!r} is one name, not a list of names.",
                 reason="Each of its letters would be taken for a column.",
                 remedy=f"Write [{given[:120]!r}].",
             )
@@ -151,6 +151,6 @@ def _check_names(wanted: tuple[str, ...], every: tuple[str, ...], what: str) -> 
     if len(set(wanted)) != len(wanted):
         raise InvalidArgumentError(
             "A column is named twice.",
-            reason="Each column of the answer has a name of its own.",
+            reason="Each column of the answer needs its own name.",
             remedy="Name every column once.",
         )

@@ -190,7 +190,7 @@ def _broken(values: pa.Array, check: ValueCheck, rows: _Rows) -> Iterator[Broken
 
 
 def _broken_inside(values: pa.Array, check: ValueCheck, rows: _Rows) -> Iterator[BrokenRule]:
-    """The same of elements, keys and values; none of the arrays or maps is null."""
+    """The rules that elements, keys and values break; none of the arrays or maps is null."""
     offsets = values.offsets.to_numpy()
     start, count = int(offsets[0]), int(offsets[-1] - offsets[0])
     inside = np.repeat(rows, np.diff(offsets))

@@ -48,7 +48,7 @@ def read_variants(
         raise InvalidArgumentError(
             f"There is no variant column called {str(column)[:120]!r}.",
             reason="Only columns of the type variant have such values, and variants inside of "
-            "other columns are no columns of their own.",
+            "other columns are not columns of their own.",
             remedy="See the schema for the columns that there are; read_rows has all of them, "
             "with variants as JSON text.",
         )

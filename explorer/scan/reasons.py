@@ -39,8 +39,8 @@ def evidence_of(predicate: Predicate | None, answers: Answers, count: int) -> pa
     for path, texts in answers.texts.items():
         columns[_key("text", path)] = texts
     for path, facts in answers.statistics.items():
-        columns[_key("least", path)] = facts.minimum
-        columns[_key("most", path)] = facts.maximum
+        columns[_key("min", path)] = facts.minimum
+        columns[_key("max", path)] = facts.maximum
         columns[_key("nulls", path)] = facts.null_count
     return pa.Table.from_arrays(list(columns.values()), names=list(columns))
 
@@ -58,8 +58,8 @@ def kept_by_imprecision(
     }
     facts = {
         column.path: ColumnFacts(
-            minimum=_column(evidence, _key("least", column.path)),
-            maximum=_column(evidence, _key("most", column.path)),
+            minimum=_column(evidence, _key("min", column.path)),
+            maximum=_column(evidence, _key("max", column.path)),
             null_count=_column(evidence, _key("nulls", column.path)),
         )
         for column in question.statistics
@@ -196,7 +196,7 @@ def _said_of_partition(path: tuple[str, ...], evidence: pa.Table) -> pa.Array:
 
 def _said_of_values(column: StatisticsColumn, evidence: pa.Table) -> pa.Array:
     path = column.path
-    least, most = (_shown(_column(evidence, _key(side, path))) for side in ("least", "most"))
+    least, most = (_shown(_column(evidence, _key(side, path))) for side in ("min", "max"))
     nulls, records = _column(evidence, _key("nulls", path)), _column(evidence, "records")
     name = render_path(path)[:100]
     none_null = pc.coalesce(pc.equal(nulls, ZERO), FALSE)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from explorer.errors import Problem
 from explorer.log.actions.columns import int32_column
+from explorer.table.counts import count
 
 _MAX_NAMED: Final = 20
 """A table may have a million files with one and the same fault."""
@@ -35,16 +36,15 @@ def unreadable_problems(found: Iterable[UnreadableFiles]) -> tuple[Problem, ...]
     paths = [path for files in every for path in files.paths][:_MAX_NAMED]
     problems = [_problem(f"{path[:200]!r}") for path in paths]
     more = sum(files.count for files in every) - len(paths)
-    return (*problems, *([_problem(f"{more:,} more files")] if more else []))
+    return (*problems, *([_problem(count(more, "more file"))] if more else []))
 
 
 def _problem(which: str) -> Problem:
     return Problem(
         kind="log_corrupt",
         problem=f"The statistics of {which} cannot be read.",
-        reason="They are no JSON object, or a value in them is not of its column's type, or "
-        "none that there can be: a count below 0, more nulls than rows, a least value above the "
-        "greatest.",
-        remedy="Nothing is lost: no file is skipped by such values. Compute them anew.",
+        reason="They are not a JSON object, or a value in them is not of its column's type or is "
+        "impossible: a count below 0, more nulls than rows, a min above the max.",
+        remedy="Nothing is lost: no file is skipped by such values. Compute them again.",
         spec="Per-file Statistics",
     )

@@ -35,7 +35,7 @@ def over_watched(
     total = snapshot.num_files
 
     def ask(state: Any) -> list[Answer]:
-        # a state that turns out to be broken is asked anew, from the first file on
+        # a state that turns out to be broken is asked again, from the first file on
         return list(state.reduce_files(columns, leaves, _Counted(reduce, watch, total, label)))
 
     return snapshot.over_files(ask)

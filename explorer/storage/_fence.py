@@ -80,9 +80,9 @@ def _outside(path: str) -> UnsupportedError:
     shown = parse_location(path).shown if "://" in path else path
     return UnsupportedError(
         "The log of this table points to a file outside of what may be read here.",
-        reason=f"It names {brief(shown)}, which lies neither below the table's own folder nor "
-        "below another place that is allowed.",
+        reason=f"It names {brief(shown)}, which is neither in the table's folder nor in "
+        "another allowed place.",
         remedy="Ask whoever runs the page to allow that place too (`serve --root`), if the table "
-        "is a clone that is meant to lead there.",
+        "is a clone that is meant to point there.",
         kind="storage_refused",
     )

@@ -218,7 +218,7 @@ def _missing(location: Location) -> UnsupportedError:
 def _without_account(location: Location) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"{location.shown} cannot be opened.",
-        reason="Neither the address nor an option says which account of Azure this is.",
+        reason="Neither the address nor an option names the Azure account.",
         remedy="Give account_name, with account_key or sas_token where the account asks for one, "
         "or connection_string as storage options, or set AZURE_STORAGE_CONNECTION_STRING or "
         "AZURE_STORAGE_ACCOUNT_NAME.",
@@ -263,7 +263,7 @@ def speaking_of(path: str, root: str) -> Iterator[None]:
         raise
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFoundError(
-            f"{shown} is not there.",
+            f"{shown} does not exist.",
             reason="The store has no such object.",
             remedy="Check the path, and whether a cleanup removed it.",
         ) from error

@@ -88,7 +88,7 @@ class RemoteWriteStore(RemoteStore):
             self._fs.pipe_file(self._full(path), data)
 
     def delete(self, path: str) -> None:
-        """Remove one object; one that is already gone is no error."""
+        """Remove one object; one that is already gone is not an error."""
         with speaking_of(path, self._shown), contextlib.suppress(FileNotFoundError):
             self._fs.rm_file(self._full(path))
 
@@ -126,7 +126,7 @@ class RemoteWriteStore(RemoteStore):
         with speaking_of(path, self._shown):
             try:
                 return self._create(path, b"a")
-            except TypeError as error:  # an older client, to which creation is no mode
+            except TypeError as error:  # an older client, to which creation is not a mode
                 reason = f"This client cannot ask for the condition {condition}."
                 raise _refused(self._shown, reason) from error
 

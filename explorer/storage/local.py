@@ -234,7 +234,7 @@ class LocalStore:
                     os.unlink(temporary)
 
     def delete(self, path: str) -> None:
-        """Remove one file; one that is already gone is no error. A folder of the path that is a
+        """Remove one file; one that is already gone is not an error. A folder of the path that is a
         link, `_delta_log` apart, is one, because it leads to what may be another table's."""
         from explorer.storage.tree import leads_through_link  # noqa: PLC0415  # as above
 
@@ -309,8 +309,8 @@ def _link(temporary: str, target: str, root: str) -> bool:
 def _leads_away(path: str) -> UnsupportedError:
     return UnsupportedError(
         f"{path} was not deleted.",
-        reason="A folder of its path is a link, so that it lies at another place.",
-        remedy="Delete it where it lies, if nothing else needs it.",
+        reason="A folder of its path is a link, so the file is somewhere else.",
+        remedy="Delete it there, if nothing else needs it.",
     )
 
 
@@ -378,7 +378,7 @@ def _told(path: str, error: OSError | ValueError) -> DeltaError:
     shown = path if len(path) <= 200 else path[:200] + "…"
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return NotFoundError(
-            f"{shown} is not there.",
+            f"{shown} does not exist.",
             reason="The file system has no such file or folder.",
             remedy="Check the path, and whether a cleanup removed it.",
         )

@@ -1,4 +1,4 @@
-"""Small files of this machine that are no part of a table: settings, lists, plans, receipts."""
+"""Small files of this machine that are not part of a table: settings, lists, plans, receipts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_local_file(path: str | os.PathLike[str], limit: int) -> bytes:
 
 
 def read_local_text(path: str | os.PathLike[str], limit: int = LARGEST_SETTING) -> str:
-    """The same of a text file; raises `UnicodeDecodeError` where it is not UTF-8."""
+    """All of a text file; raises as `read_local_file`, and `UnicodeDecodeError` for other bytes."""
     text = read_local_file(path, limit).decode()
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

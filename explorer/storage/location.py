@@ -47,7 +47,7 @@ def parse_location(uri: str | os.PathLike[str]) -> Location:
     if not isinstance(text, str) or not text.strip() or "\0" in text:
         raise InvalidArgumentError(
             "This is not the place of a table.",
-            reason="It is no text, is empty, or holds a NUL character.",
+            reason="It is empty, not text, or holds a NUL character.",
             remedy="Give a folder, a file: URL or another URL such as s3://bucket/table.",
         )
     if (chain := _CHAIN.match(text)) is not None:  # such as simplecache::s3://bucket/table

@@ -175,7 +175,7 @@ class WriteStore(ReadStore, Protocol):
         ...
 
     def delete(self, path: str) -> None:
-        """Remove one object; one that is already gone is no error."""
+        """Remove one object; one that is already gone is not an error."""
         ...
 
 

@@ -29,7 +29,7 @@ class FolderPiece:
     """Some of what lies directly in `folder` ("" for the root), as names.
 
     `files` are plain files whose names are text; `others` is everything else that is no
-    folder: links, pipes, names that are no UTF-8, shown as well as they can be. `sizes` (bytes)
+    folder: links, pipes, names that are not UTF-8, shown as well as they can be. `sizes` (bytes)
     and `modified_ms` (milliseconds since the epoch) belong to `files`, and are None where
     asking would cost a request each.
     """
@@ -101,8 +101,8 @@ def walk(store: TreeStore, without: Sequence[str] = ()) -> Iterator[FolderPiece]
 
 
 def _without_urls(piece: FolderPiece) -> FolderPiece:
-    """The same, with those names that a store would take for another place, such as the
-    folder `file:`, among the `others`."""
+    """The piece with the names that a store would take for another place, such as the folder
+    `file:`, among the `others`."""
     odd = [name for name in (*piece.folders, *piece.files) if is_absolute(name)]
     if not odd:
         return piece
@@ -151,7 +151,7 @@ def scan_local(place: str, folder: str) -> Iterator[FolderPiece]:
 def _local_piece(
     folder: str, folders: list[str], files: list[str], others: list[str]
 ) -> FolderPiece:
-    """The piece with those names among the `others` that are no text."""
+    """The piece with those names among the `others` that are not text."""
     if not "".join(files).isascii() or not all(map(str.isascii, [*folders, *others])):
         odd = [name for name in (*folders, *files) if not _is_text(name)]
         others = [_shown(name) for name in (*others, *odd)]
@@ -181,6 +181,6 @@ def _is_text(name: str) -> bool:
         return True
     try:
         name.encode()
-    except UnicodeEncodeError:  # bytes that are no UTF-8: this text leads to no file
+    except UnicodeEncodeError:  # bytes that are not UTF-8: this text leads to no file
         return False
     return True

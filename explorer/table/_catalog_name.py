@@ -20,7 +20,7 @@ def location_by_name(name: str, spark: Any) -> str:
     """The place of the Delta table `name`, such as ``main.sales.orders``; parts with odd
     characters stand in backticks.
 
-    Raises `InvalidArgumentError` for what is no name, `NotFoundError` where the catalog
+    Raises `InvalidArgumentError` for what is not a name, `NotFoundError` where the catalog
     has no such table, `UnsupportedError` where it is none of Delta's or has no place.
     """
     quoted = ".".join("`" + part.replace("`", "``") + "`" for part in _parts(name))
@@ -28,13 +28,13 @@ def location_by_name(name: str, spark: Any) -> str:
     provider, place = facts.get("Provider", ""), facts.get("Location", "")
     if provider.lower() != "delta":
         raise UnsupportedError(
-            f"{name[:120]} is no Delta table.",
+            f"{name[:120]} is not a Delta table.",
             reason=f"The catalog says that its provider is {provider[:60] or 'unknown'!r}.",
             remedy="Name a Delta table, or give its folder.",
         )
     if not place:
         raise UnsupportedError(
-            f"The catalog does not say where {name[:120]} lies.",
+            f"The catalog does not say where {name[:120]} is.",
             reason="It may be a view, or its place may be hidden from this session.",
             remedy="Give the folder of the table.",
         )
@@ -53,8 +53,8 @@ def _parts(name: Any) -> list[str]:
             break
         at += 1
     raise InvalidArgumentError(
-        f"{str(name)[:120]!r} is no name of a table.",
-        reason="A name has parts joined by dots; odd characters stand in backticks.",
+        f"{str(name)[:120]!r} is not a valid table name.",
+        reason="A name has parts joined by dots; other characters are quoted by backticks.",
         remedy="Write main.sales.orders, or leave the session out to give a folder.",
     )
 

@@ -42,14 +42,14 @@ class OpeningCost:
 
 
 def opening_cost(store: ReadStore, loaded: LoadedVersion) -> OpeningCost:
-    """What was read to open a version; files that went away since count no bytes."""
+    """What was read to open a version; files that are gone since count no bytes."""
     sidecars = () if loaded.checkpoint is None else loaded.checkpoint.sidecars
     return _cost(store, loaded.listing, loaded.segment, loaded.tail.compactions, sidecars)
 
 
 def expected_cost(store: ReadStore, listing: LogListing, segment: LogSegment) -> OpeningCost:
-    """The same by the names in the log, before anything is read: which sidecars a checkpoint
-    has is not known then, nor whether every file can be used."""
+    """What a version would cost by the names in the log, before anything is read: which sidecars
+    a checkpoint has is not known then, nor whether every file can be used."""
     steps = plan_replay(segment.commits, listing.compactions)
     compactions = [step for step in steps if isinstance(step, Compaction)]
     return _cost(store, listing, segment, compactions, ())

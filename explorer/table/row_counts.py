@@ -13,6 +13,7 @@ from explorer.log.actions.record_counts import record_counts
 from explorer.log.plain_arrays import FALSE, TRUE, ZERO
 from explorer.log.state.file_columns import FileColumns, ReducibleFiles
 from explorer.log.statistics.statistics_text import parse_statistics_texts
+from explorer.table.counts import count
 from explorer.table.frames import sum_of
 
 _NUM_RECORDS: Final = ("numRecords",)
@@ -37,11 +38,11 @@ def count_deleted(files: pa.Table) -> tuple[int | None, Problem | None]:
     hide; None, and why, where one of them cannot hide so many."""
     vectors = files.column("deletion_vector")
     wrong = flag_impossible(vectors, files.column("num_records"))
-    if not (count := pc.sum(wrong).as_py()):
+    if not (number := pc.sum(wrong).as_py()):
         return sum_of(pc.struct_field(vectors, "cardinality")), None
     (first,) = files.filter(wrong).slice(0, 1).to_pylist()
     said = render_cardinality(first["deletion_vector"]["cardinality"], first["num_records"])
-    return None, impossible_problem(count, f" That of {first['path'][:200]!r}: {said}.")
+    return None, impossible_problem(number, f" That of {first['path'][:200]!r}: {said}.")
 
 
 def live_counts(files: pa.Table) -> pa.ChunkedArray:
@@ -62,19 +63,19 @@ def count_live(files: pa.Table) -> int | None:
 def render_cardinality(cardinality: int | None, num_records: int | None) -> str:
     """What the log says of a vector with such a cardinality."""
     if cardinality is None:
-        return "the log does not say how many rows it hides"
+        return "the log does not say how many rows it deletes"
     of = "" if num_records is None else f" of {num_records:,}"
-    return f"it hides {cardinality:,}{of} rows by the log"
+    return f"by the log it deletes {cardinality:,}{of} rows"
 
 
-def impossible_problem(count: int, example: str = "") -> Problem:
+def impossible_problem(number: int, example: str = "") -> Problem:
     """What to say of so many vectors."""
-    whose = "1 deletion vector" if count == 1 else f"{count:,} deletion vectors"
+    whose = count(number, "deletion vector")
     return Problem(
         kind="log_corrupt",
-        problem=f"The number of rows that {whose} should hide cannot be.",
+        problem=f"The number of deleted rows of {whose} is impossible.",
         reason=f"It is missing, below 0, or more than the file has.{example}",
-        remedy="How many rows are live is unknown, and rows of such files are refused. Restore "
+        remedy="The number of live rows is unknown, and rows of such files are refused. Restore "
         "the table to an earlier version.",
         spec="Deletion Vectors",
     )
@@ -85,8 +86,10 @@ def find_unreadable(state: ReducibleFiles) -> Problem | None:
     be read; None where there is none, as where they just do not tell."""
     columns = ("path", "stats")
     found = list(state.reduce_files(columns, [PARSED_NUM_RECORDS], _count_unreadable))
-    count = sum(some for some, _ in found)
-    return unreadable_problem(count, next(path for some, path in found if some)) if count else None
+    number = sum(some for some, _ in found)
+    if not number:
+        return None
+    return unreadable_problem(number, next(path for some, path in found if some))
 
 
 def _count_unreadable(files: FileColumns) -> tuple[int, str]:
@@ -106,14 +109,14 @@ def _count_unreadable(files: FileColumns) -> tuple[int, str]:
     return len(wrong), table.column("path").filter(lost)[wrong[0]].as_py()
 
 
-def unreadable_problem(count: int, first: str) -> Problem:
+def unreadable_problem(number: int, first: str) -> Problem:
     """What to say of so many files, and the path of the first."""
-    whose = "1 file" if count == 1 else f"{count:,} files"
+    whose = count(number, "file")
     return Problem(
         kind="log_corrupt",
         problem=f"The number of rows of {whose} cannot be read.",
-        reason="It is no whole number from 0 on, or the statistics are no JSON object. "
+        reason="It is not a whole number from 0 on, or the statistics are not a JSON object. "
         f"The first is {first[:200]!r}.",
-        remedy="How many rows the table has is unknown until the statistics are computed anew.",
+        remedy="The number of rows is unknown until the statistics are computed again.",
         spec="Per-file Statistics",
     )

@@ -142,7 +142,7 @@ class Snapshot:
 
     @cached_property
     def arrow_schema(self) -> pa.Schema:
-        """The same as Arrow types."""
+        """The table's columns as Arrow types."""
         from explorer.protocol.arrow_types import arrow_schema  # noqa: PLC0415  # brings Arrow
 
         return arrow_schema(self.schema)
@@ -271,7 +271,7 @@ class Snapshot:
 
     def consult(self, question: Callable[[LoadedVersion], Answer]) -> Answer:
         """Ask the loaded version; if its checkpoint turns out to be broken, the
-        version is loaded again without it, and asked anew."""
+        version is loaded again without it, and asked again."""
         while True:
             loaded = self._loaded
             try:
@@ -401,7 +401,7 @@ def _checked(
     if len(set(wanted)) != len(wanted):
         raise InvalidArgumentError(
             "A column is named twice.",
-            reason="Each column of the answer has a name of its own.",
+            reason="Each column of the answer needs its own name.",
             remedy="Name every column once.",
         )
     return wanted

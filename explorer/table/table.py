@@ -107,7 +107,7 @@ class Table:
             raise _no_table(self.store)
 
     def latest_version(self) -> int:
-        """The newest version that the log speaks of, listed anew."""
+        """The newest version that the log names, listed again."""
         return build_segment(self.listing()).version
 
     def snapshot(
@@ -241,7 +241,7 @@ class Table:
                 self._listed.release()
                 gone = error
         raise CorruptLogError(
-            "The log went away while it was being read.",
+            "The log disappeared while it was being read.",
             reason=gone.problem,
             remedy="Try again once the cleanup that is running has ended.",
             kind="log_gap",
@@ -367,7 +367,7 @@ def _first_travellable(listing: LogListing, run: tuple[int, ...]) -> int | None:
 def _check_version(version: int | None) -> None:
     if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
         raise InvalidArgumentError(
-            f"{version!r} is no version.",
+            f"{version!r} is not a valid version.",
             reason="Versions are whole numbers.",
             remedy="Give a number such as 12; for a time use timestamp.",
         )
@@ -386,7 +386,7 @@ def _no_table(store: ReadStore) -> NotFoundError:
         reason="The folder is there but has no _delta_log in it.",
         remedy="Name the folder above _delta_log."
         if inside
-        else "Name the folder that holds _delta_log; plain Parquet files are no Delta table.",
+        else "Name the folder that holds _delta_log; plain Parquet files are not a Delta table.",
         spec="File Types",
     )
 

@@ -24,8 +24,8 @@ def target_file_size(configuration: Mapping[str, str]) -> tuple[int, str]:
 
 
 def check_target_file_size(configuration: Mapping[str, str]) -> int:
-    """The same number for who writes files by it; raises `InvalidArgumentError` where the table
-    says what cannot be read."""
+    """The number of `target_file_size` for writing files; raises `InvalidArgumentError` where
+    the table's property cannot be read."""
     text = TARGET_FILE_SIZE.text_in(configuration)
     if text is None:
         return DEFAULT_TARGET
@@ -34,12 +34,12 @@ def check_target_file_size(configuration: Mapping[str, str]) -> int:
 
 
 def parse_target(text: str, remedy: str) -> int:
-    """Bytes; raises `InvalidArgumentError`, with a remedy, for what is no size of a file."""
+    """Bytes; raises `InvalidArgumentError`, with a remedy, for what is not a size of a file."""
     try:
         return parse_byte_size(text)
     except ValueError as error:
         raise InvalidArgumentError(
-            f"The file size {text[:60]!r} is not readable.",
+            f"{text[:60]!r} is not a valid file size.",
             reason=f"As a size, {error}.",
             remedy=remedy,
         ) from error

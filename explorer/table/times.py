@@ -85,8 +85,8 @@ def in_commit_times(protocol: Protocol, metadata: Metadata) -> InCommitTimes | N
         return InCommitTimes(since_version=int(version), since_ms=int(since))
     except ValueError as error:
         raise CorruptLogError(
-            "It cannot be told when in-commit timestamps were enabled.",
-            reason="`delta.inCommitTimestampEnablementVersion` or `…Timestamp` is no number.",
+            "It is unknown when in-commit timestamps were enabled.",
+            reason="`delta.inCommitTimestampEnablementVersion` or `…Timestamp` is not a number.",
             remedy="Ask for a version instead of a time, and correct the table's properties.",
             spec="In-Commit Timestamps",
         ) from error
@@ -109,7 +109,7 @@ def parse_timestamp(value: str | datetime) -> int:
         moment = value if isinstance(value, datetime) else datetime.fromisoformat(value)
     except (ValueError, TypeError) as error:
         raise InvalidArgumentError(
-            f"{brief(value)} is no time.",
+            f"{brief(value)} is not a valid time.",
             reason="It is not written as ISO 8601.",
             remedy=f"Write {_without_zone(value) or 'it like 2026-11-01T00:00:00'}Z.",
         ) from error
@@ -249,7 +249,7 @@ def _in_commit_ms(store: ReadStore, version: int) -> int:
     if found.in_commit_ms is None:
         raise CorruptLogError(
             f"Version {version} has no in-commit timestamp.",
-            reason="The table's properties say that every commit since the switch carries one.",
+            reason="The table's properties say that every commit since they were enabled has one.",
             remedy="Ask for a version instead of a time.",
             spec="In-Commit Timestamps",
         )

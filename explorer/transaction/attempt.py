@@ -1,6 +1,6 @@
 """A staged commit as it stands in the log under one version.
 
-What depends on the version is filled in here, anew for each attempt: the time, row ids
+What depends on the version is filled in here, again for each attempt: the time, row ids
 and commit versions, and since when in-commit timestamps count.
 """
 

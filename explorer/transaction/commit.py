@@ -22,6 +22,7 @@ from explorer.log.folder.listing import build_listing
 from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
+from explorer.protocol.utc_times import render_second
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
 from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, has_in_commit_timestamps, utc_time
 from explorer.transaction._retries import DEFAULT_RETRIES, Retries
@@ -115,12 +116,12 @@ def _warnings(attempt: Attempt, now: int) -> tuple[Problem, ...]:
         return ()
     found = Problem(
         kind="timestamp_out_of_range",
-        problem=f"Version {attempt.version} is of {utc_time(attempt.timestamp)}, which lies "
-        "ahead of this clock.",
-        reason="The version before it says that it is of a later time than now, and each must be "
-        "later than the one before.",
+        problem=f"Version {attempt.version} has the time "
+        f"{render_second(utc_time(attempt.timestamp))}, which is ahead of this clock.",
+        reason="The version before it has a later time than now, and each version must be later "
+        "than the one before.",
         remedy="Correct the clock of this machine if it is behind; until that time has passed, "
-        "ages cannot be told and nothing is deleted.",
+        "ages are unknown and nothing is deleted.",
         spec="In-Commit Timestamps",
     )
     return (found,)
@@ -132,7 +133,7 @@ def _gone(store: ReadStore, staged: StagedCommit) -> Conflict | None:
     Its successor is then gone as well, and a commit under that number would be one that
     no reader ever sees. A cleanup removes commits from the oldest on, so that as long as
     the commit of `base` is there, no later one is gone. A log that was removed, put back or
-    begun anew has no such version, or another one: actions made for one table must not
+    begun again has no such version, or another one: actions made for one table must not
     become part of another.
     """
     base = staged.base
@@ -280,7 +281,7 @@ def _is_ours(store: ReadStore, path: str, attempt: Attempt) -> bool:
         return True
     raise CorruptLogError(
         f"The commit at {path} is damaged.",
-        reason="It begins as this writer sent it and goes on otherwise.",
-        remedy="Do not write to this table; ask who runs the store how this can be.",
+        reason="It begins as this writer sent it, but continues differently.",
+        remedy="Do not write to this table; ask whoever runs the store.",
         spec="Delta Log Entries",
     )

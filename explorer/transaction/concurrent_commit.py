@@ -222,7 +222,7 @@ def parse_winner(
     tell: Callable[[], None] = lambda: None,
 ) -> WinningCommit:
     """The commit from the bytes of its file, and from its `columns` where it was read into
-    some; raises `CorruptLogError`, with the place, for lines that are no actions and files
+    some; raises `CorruptLogError`, with the place, for lines that are not actions and files
     that are not readable. `tell` is called now and then, and may raise to stop."""
     parts = _Parts(render_commit_name(version))
     if not data.strip():
@@ -258,8 +258,8 @@ def parse_winner(
 def _empty(name: str) -> CorruptLogError:
     return CorruptLogError(
         f"The commit {name} is empty.",
-        reason="Its writer may still be at it: what it will remove or change, nobody can tell.",
-        remedy="Try again; if it stays so, restore this log file from a backup.",
+        reason="Its writer may still be writing it: what it removes or changes is unknown.",
+        remedy="Try again; if it stays empty, restore this log file from a backup.",
         spec="Delta Log Entries",
     )
 
@@ -345,7 +345,7 @@ def follow(base: ReadVersion, winner: WinningCommit, timestamp: int | None) -> R
 
 def _mark_after(mark: int | None, winner: WinningCommit, protocol: Protocol | None) -> int | None:
     """The highest row id given out: no lower one than before, and none below the ids of the
-    files that came, for their writer need not have written the mark that goes with them."""
+    added files, for their writer need not have written the mark that goes with them."""
     marks = [] if mark is None else [mark]
     if (domain := winner.known_domains.get(ROW_TRACKING_DOMAIN)) is not None:
         said = parse_domain_high_water_mark(domain.configuration)

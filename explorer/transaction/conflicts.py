@@ -130,7 +130,7 @@ def commit_gone(staged: StagedCommit, version: int) -> Conflict:
     return Conflict(
         version=version,
         rule="commit gone",
-        reason="Its commit was removed by a cleanup of the log, so nobody can tell what it did.",
+        reason="Its commit was removed by a log cleanup, so what it did is unknown.",
         overlap=Overlap(kind="versions", values=(str(version),), total=1),
         isolation_level=staged.provenance.isolation_level,
         spec="Metadata Cleanup",
@@ -143,8 +143,8 @@ def version_replaced(staged: StagedCommit) -> Conflict:
     return Conflict(
         version=version,
         rule="commit gone",
-        reason="It was read, and is gone or another one now: the table was dropped, put back or "
-        "created anew.",
+        reason="It was read, but is gone or another commit now: the table was dropped, replaced "
+        "or created again.",
         overlap=Overlap(kind="versions", values=(str(version),), total=1),
         isolation_level=staged.provenance.isolation_level,
         spec="Delta Log Entries",
@@ -184,7 +184,7 @@ def _same_domain(staged: StagedCommit, winner: WinningCommit) -> Overlap | None:
     mine = {action.domain for action in staged.of(DomainMetadata)}
     if "domainMetadata" in staged.promises.dropped_features:
         mine |= winner.domains  # it would have no feature to live by
-    # row ids are given anew above the winner's mark
+    # row ids are assigned again above the winner's mark
     return _names("domains", (mine & winner.domains) - {ROW_TRACKING_DOMAIN})
 
 

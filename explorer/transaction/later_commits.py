@@ -35,7 +35,7 @@ def transaction_upon(
         level = ISOLATION_LEVEL.parse(level)
     except ValueError as error:
         raise InvalidArgumentError(
-            f"{level[:60]!r} is no isolation level.",
+            f"{level[:60]!r} is not a valid isolation level.",
             reason=f"Of a level, {error}.",
             remedy="Leave it out to take the table's own.",
         ) from error

@@ -1,7 +1,7 @@
 """The live files of the version that a transaction read, asked as far as a commit needs it.
 
 What is asked of every file is path and vector alone; all else is read of those that matter.
-Files that came or went since are nothing to these answers: they are conflicts.
+Files that were added or removed since are nothing to these answers: they are conflicts.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class ReadSet:
     """What was read, and so must not have changed when the commit is made.
 
     - nothing at all for an append, or a rewrite of the very files that it removes
-    - `whole_table`: any row that came or went could have changed the outcome
+    - `whole_table`: any row that was added or removed could have changed the outcome
     - `paths`: files whose rows were read, as in the log
     - `predicates`: rows were looked for by these; a file that may hold a match matters.
       With `paths`, those are the files that were found by them
@@ -108,7 +108,7 @@ def path_keys(files: pa.Table, root: str | None) -> pa.ChunkedArray:
 
 
 def logical_keys(files: pa.Table, root: str | None) -> pa.ChunkedArray:
-    """The same with the vector, which is part of a logical file (spec: Action Reconciliation)."""
+    """Path and vector, the key of a logical file (spec: Action Reconciliation)."""
     names = files.select(["path", "deletion_vector"])
     return keys_of(names.set_column(0, "path", path_keys(files, root)))
 

@@ -56,7 +56,7 @@ def _first_commit(staged: StagedCommit) -> Problem:
     return Problem(
         kind="protocol_missing" if missing == "protocol" else "metadata_missing",
         problem=f"The first commit of a table has no {missing} action.",
-        reason="Without both, nobody can tell what the table is and who may read it.",
+        reason="Without both, it is unknown what the table is and who may read it.",
         remedy="Stage a protocol and a metaData action.",
         spec="Change Metadata",
     )

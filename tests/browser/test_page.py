@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Guard, Server, serving
+from tests.tables import PROTOCOL, LogFolder, add, metadata
 
 # each loads a page of its own; what it shows, the unit tests of its screen hold too
 pytestmark = pytest.mark.turns(one_in=3)
@@ -134,13 +135,21 @@ def test_back_and_forward_between_a_list_and_its_tables_may_be_faster_than_the_p
     expect_list(page, two)
 
 
-def test_the_list_shows_what_is_wrong_on_a_narrow_page(page: Page, two: Server) -> None:
+def test_the_list_shows_what_is_wrong_on_a_narrow_page(
+    page: Page, guard: Guard, tmp_path: Path
+) -> None:
+    sound, odd = (LogFolder(tmp_path / name) for name in ("sound", "odd_numbers"))
+    for log in (sound, odd):
+        log.commit(0, [PROTOCOL, metadata(), add("a.parquet")])
+    odd.write("12.json", "{}")
     page.set_viewport_size(NARROW)  # type: ignore[arg-type]
-    page.goto(two.address())
-    row = page.locator("tr", has_text="spark44-cdf-all-operations").first
-    expect(row.get_by_text(re.compile("warning:|error:"))).to_be_visible()
-    over = page.locator(".dx-scroll").first.evaluate("one => one.scrollWidth - one.clientWidth")
-    assert over <= 0
+    with serving([str(sound.root), str(odd.root)], tmp_path) as server:
+        guard.origin = server.origin
+        page.goto(server.address())
+        row = page.locator("tr", has_text="odd_numbers").first
+        expect(row.get_by_text(re.compile("warning:|error:"))).to_be_visible()
+        scrolled = "one => one.scrollWidth - one.clientWidth"
+        assert page.locator(".dx-scroll").first.evaluate(scrolled) <= 0
 
 
 def test_a_page_that_is_loaded_again_is_one_entry_and_its_first_step_another(

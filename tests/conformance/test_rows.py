@@ -145,5 +145,5 @@ def test_rows_of_a_table_without_its_files_are_refused(
         preview(snapshot)
     assert refusal.value.kind == "data_missing"
     # the file of the deletion vector comes first
-    named = f"of version {snapshot.version} is not there"
+    named = f"of version {snapshot.version} does not exist"
     assert snapshot.num_deletion_vectors or named in refusal.value.problem

@@ -11,7 +11,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from explorer.cli.help_pages import spell_option, usage_of
+from explorer.cli.help_pages import group_of, spell_option, usage_of
 from explorer.cli.plugins import register_plugin_verbs
 from explorer.cli.verbs import build_app
 
@@ -49,7 +49,13 @@ def render_commands() -> str:
             "`delta-explorer --install-completion`.\n"
         ),
     ]
-    parts += [_render_verb(name, group.commands[name]) for name in group.commands]
+    for title in dict.fromkeys(map(group_of, group.commands.values())):
+        parts.append(f"## {title}\n")
+        parts += [
+            _render_verb(name, verb)
+            for name, verb in group.commands.items()
+            if group_of(verb) == title
+        ]
     return "\n".join(parts)
 
 
@@ -58,10 +64,10 @@ def _render_verb(name: str, command: Any) -> str:
     arguments = [p for p in command.params if not p.opts[0].startswith("-")]
     options = [p for p in command.params if p.opts[0].startswith("-")]
     usage = " ".join(usage_of(p) for p in arguments)
-    lines = [f"## {name}\n", f"{_plain(text)}\n"]
+    lines = [f"### {name}\n", f"{_plain(text)}\n"]
     lines += [f"    {line}" for line in [f"delta-explorer {name} {usage} [options]", *example]]
     lines += ["", "| | |", "|---|---|"]
-    lines += [f"| `{usage_of(p)}` | {_cell(p)} |" for p in arguments]
+    lines += [f"| `{_escaped(usage_of(p))}` | {_cell(p)} |" for p in arguments]
     lines += [f"| `{spell_option(p)}` | {_cell(p)} |" for p in options if p.name != "help"]
     return "\n".join([*lines, ""])
 
@@ -73,8 +79,12 @@ def _split_example(text: str) -> tuple[str, list[str]]:
     return before, [line.strip() for line in found]
 
 
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def _cell(parameter: Any) -> str:
-    return _plain(parameter.help or "").replace("|", "\\|").replace("\n", " ")
+    return _escaped(_plain(parameter.help or "")).replace("\n", " ")
 
 
 def _plain(text: str) -> str:

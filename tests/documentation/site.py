@@ -28,7 +28,10 @@ def on_files(files: Files, *, config: Any) -> Files:
     made |= {f"reference/{door.replace('.', '-')}.md": render_door(door) for door in DOORS}
     for name in REPOSITORY_FILES:
         text = (ROOT / name).read_text(encoding="utf-8")
-        made[name.lower()] = text.replace("](docs/", "](")
+        text = text.replace("](docs/", "](")
+        for other in REPOSITORY_FILES:  # they may link to each other
+            text = text.replace(f"]({other}", f"]({other.lower()}")
+        made[name.lower()] = text
     for place, text in made.items():
         files.append(File.generated(config, place, content=text))
     config.nav = [*_existing(config.nav, files), *_left_over(config.nav, files)]

@@ -98,11 +98,15 @@ def _history(table: explorer.Table) -> Reading:
 
 def _older(case: Case, table: explorer.Table) -> Reading:
     return {
-        "older files": {v: table.snapshot(version=v).num_files for v in case.older},
+        "older files": {v: ask(case, partial(_files_at, table, v)) for v in case.older},
         "older rows": {
             v: ask(case, partial(_rows_at, case, table, v)) for v in case.older_with_rows
         },
     }
+
+
+def _files_at(table: explorer.Table, version: int) -> int:
+    return table.snapshot(version=version).num_files
 
 
 def _rows_at(case: Case, table: explorer.Table, version: int) -> Any:

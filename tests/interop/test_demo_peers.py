@@ -19,7 +19,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 import explorer
-from explorer.demo._story import STORY
+from explorer.demo._shop_history import STORY
 from tests.demo_story import Truth, read_commit, tell_truth, write_default
 
 LATEST = len(STORY) - 1

@@ -100,7 +100,7 @@ def test_names_that_lead_nowhere_are_refused(
 def test_other_tables_of_the_catalog_are_refused(spark: SparkSession) -> None:
     spark.sql("create table plain_parquet (a int, Location string) using parquet")
     try:
-        with pytest.raises(UnsupportedError, match="no Delta table"):
+        with pytest.raises(UnsupportedError, match="not a Delta table"):
             explorer.open_table("plain_parquet", spark=spark)
     finally:
         spark.sql("drop table plain_parquet")

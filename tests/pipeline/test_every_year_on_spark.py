@@ -90,7 +90,7 @@ def test_conditions_on_partition_values_are_evaluated_by_spark(
     broken = explorer.plan_scan(snapshot, "CAST(p AS INT) + 0 = 1", evaluate=evaluate)
     assert broken.num_kept == 3
     assert "Spark could not evaluate it" in broken.problems[0].reason
-    with pytest.raises(InvalidArgumentError, match="is no condition"):
+    with pytest.raises(InvalidArgumentError, match="is not a condition"):
         explorer.plan_scan(snapshot, "upper(p)", evaluate=evaluate)
 
 

@@ -150,7 +150,7 @@ def test_hidden_rows_that_there_cannot_be_are_unknown_there_too(
     found = large(log.root, spark, _LIMITS["commits reconciled there"])
     assert (found.num_rows, found.num_deleted_rows, found.num_deletion_vectors) == (None, None, 1)
     (problem,) = found.problems
-    assert problem.problem == "The number of rows that 1 deletion vector should hide cannot be."
+    assert problem.problem == "The number of deleted rows of 1 deletion vector is impossible."
 
 
 @pytest.mark.sampled(one_in=2)
@@ -243,7 +243,7 @@ def test_what_asks_for_all_files_gets_them_as_long_as_they_fit(
 def test_a_log_below_the_limit_is_the_engines_own(spark: SparkSession, wide: Path) -> None:
     table = pipeline.with_spark_state(explorer.open_table(wide), spark)
     assert type(table.snapshot()) is explorer.Snapshot
-    with pytest.raises(explorer.DeltaError, match="no limit of actions"):
+    with pytest.raises(explorer.DeltaError, match="not a valid limit of actions"):
         Limits(actions=-1)
 
 

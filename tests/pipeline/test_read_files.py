@@ -267,7 +267,7 @@ def test_what_cannot_be_meant_is_refused_before_any_job(
 ) -> None:
     with pytest.raises(InvalidArgumentError):
         pipeline.read(orders, spark, columns=["nothing"])
-    with pytest.raises(InvalidArgumentError, match="no Spark session"):
+    with pytest.raises(InvalidArgumentError, match="not a Spark session"):
         pipeline.read(orders, "spark")
 
 

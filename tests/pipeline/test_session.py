@@ -165,7 +165,7 @@ def test_the_active_session_is_taken_where_none_is_given(spark: SparkSession) ->
 
 
 def test_what_is_no_session_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(InvalidArgumentError, match="no Spark session"):
+    with pytest.raises(InvalidArgumentError, match="not a Spark session"):
         pipeline.choose_session("local[2]")
 
 

@@ -158,7 +158,7 @@ def test_what_changes_a_table_or_reads_its_rows_has_no_address(
 ) -> None:
     said = ask(server, verb, server.cookie_of("anna"), orders)
     assert said.status == 400
-    assert error_of(said)["problem"] == f"There is no '{verb}' here."
+    assert error_of(said)["problem"] == f"There is no verb '{verb}' here."
 
 
 def test_a_version_that_does_not_exist_is_not_found(server: Server, ben: str, orders: Path) -> None:
@@ -204,7 +204,7 @@ def test_what_an_address_gets_wrong_is_said(arguments: dict[str, list[bytes]]) -
 
 def test_the_one_table_of_a_server_need_not_be_named() -> None:
     assert read_question("files", {}, ("/lake/orders",))[1] == "/lake/orders"
-    with pytest.raises(InvalidArgumentError, match="lacks something"):
+    with pytest.raises(InvalidArgumentError, match="is incomplete"):
         read_question("files", {}, ("/lake/orders", "/lake/events"))
 
 

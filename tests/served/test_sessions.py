@@ -38,7 +38,7 @@ assembly._UNUSED_SECONDS, assembly._LOOK_SECONDS = 15, 2
 assembly._PING_SECONDS = 0.02
 target = Path(__file__).with_suffix(".json")
 PAGES = ("widgets.screens.", "widgets.page.", "widgets.ui.",
-         "widgets.served._shell", "widgets.state",
+         "widgets.served._session_page", "widgets.state",
          "panel_material_ui.")
 def count(*_):
     gc.collect()

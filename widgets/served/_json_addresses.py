@@ -32,9 +32,10 @@ from explorer.cli.skip_verb import skip
 from explorer.cli.statistics_verb import stats
 from explorer.cli.vector_verb import dv
 from explorer.errors import DeltaError, InvalidArgumentError, Problem, UnsupportedError
-from widgets.served._doors import Door
+from explorer.table.counts import count
+from widgets.served._authentication import Authentication
 from widgets.served._headers import BARE_POLICY
-from widgets.served._shell import comes_from_elsewhere
+from widgets.served._session_page import comes_from_elsewhere
 from widgets.served._throttle import Throttle
 from widgets.session.desk import Desk
 from widgets.session.work import Pool, unexpected
@@ -159,10 +160,14 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
     """One verb's answer about one table."""
 
     def initialize(
-        self, door: Door, build_desk: Callable[[], Desk], hosts: Collection[str], throttle: Throttle
+        self,
+        authentication: Authentication,
+        build_desk: Callable[[], Desk],
+        hosts: Collection[str],
+        throttle: Throttle,
     ) -> None:
         """Called by tornado with the options of the route."""
-        self._door, self._build_desk, self._hosts = door, build_desk, hosts
+        self._authentication, self._build_desk, self._hosts = authentication, build_desk, hosts
         self._throttle = throttle
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Security-Policy", BARE_POLICY)
@@ -189,7 +194,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
     def write_error(self, status_code: int, **_: Any) -> None:
         """Called by tornado for other methods, and for what cannot be read as a request."""
         self._say(
-            status_code, "This is not answered.", "Only GET is, and only what an address names.",
+            status_code, "This request is not answered.", "Only GET requests are.",
             "See docs/serving.md.",
         )  # fmt: skip
 
@@ -197,11 +202,11 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         """Nothing is done that a forged request could want."""
 
     def _check_person(self) -> bool:
-        if self.current_user and self._door.visitor(self.request).is_welcome:
+        if self.current_user and self._authentication.visitor(self.request).is_welcome:
             return True
         self._say(
-            401, "Nobody is signed in.", "The cookie of a sign-in is missing or invalid.",
-            "Sign in at the page, and ask with the cookie that the browser got.",
+            401, "You are not signed in.", "The cookie of a sign-in is missing or invalid.",
+            "Sign in at the page, and send the cookie that the browser got.",
         )  # fmt: skip
         return False
 
@@ -218,7 +223,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         if is_known and (is_own or may_lead):
             return True
         self._say(
-            403, "A page of another site asked for this.", "It may not read what is here.",
+            403, "A page of another site asked for this.", "Other sites may not read this.",
             "If you want it, open the address yourself.",
         )  # fmt: skip
         return False
@@ -231,8 +236,8 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
             return True
         self.set_header("Retry-After", str(seconds))
         self._say(
-            429, "Too many questions.", f"The next one is taken in {seconds} seconds.",
-            "Ask for more rows at once, or run the command line.",
+            429, "Too many requests.", f"The next one is answered in {count(seconds, 'second')}.",
+            "Ask for more rows at once, or use the command line.",
         )  # fmt: skip
         return False
 
@@ -286,20 +291,20 @@ def read_question(
     """The verb, the table and the options that an address names; raises `InvalidArgumentError`."""
     verb = _VERBS.get(name)
     if verb is None:
-        raise _wrong(f"There is no {name!r} here.", f"There are {', '.join(VERBS)}.")
+        raise _wrong(f"There is no verb {name!r} here.", f"The verbs are {', '.join(VERBS)}.")
     given = {key: [_decode(key, value) for value in values] for key, values in arguments.items()}
     known = ("table", *verb.takes)
     for key, values in given.items():
         if key not in known:
-            raise _wrong(f"{key[:60]!r} is not known here.", f"It may be {', '.join(known)}.")
+            raise _wrong(
+                f"There is no parameter {key[:60]!r}.", f"The parameters are {', '.join(known)}."
+            )
         if len(values) > 1 and key not in verb.repeats:
-            raise _wrong(f"{key!r} stands there twice.", "It has one value.")
+            raise _wrong(f"{key!r} is given twice.", "It takes one value.")
     (table,) = given.pop("table", offered if len(offered) == 1 else [""])
     missing = [key for key in verb.needs if key not in given]
     if not table or missing:
-        raise _wrong(
-            "The address lacks something.", f"It needs {', '.join(('table', *verb.needs))}."
-        )
+        raise _wrong("The address is incomplete.", f"It needs {', '.join(('table', *verb.needs))}.")
     chosen: dict[str, Any] = {"limit": USUAL_ROWS} if "limit" in verb.takes else {}
     for key, values in given.items():
         read = [_parse(key, value, verb.takes[key]) for value in values]
@@ -319,7 +324,7 @@ def answer(verb: _Verb, table: str, chosen: Mapping[str, Any], desk: Desk) -> st
             raise UnsupportedError(
                 "The answer is too long.",
                 reason=f"It has more than {LARGEST_ANSWER:,} characters.",
-                remedy="Ask for less with limit=, or run the command line.",
+                remedy="Ask for less with limit=, or use the command line.",
                 kind="limit_exceeded",
             )
         said.append(text)

@@ -78,7 +78,7 @@ class Logins:
             return login.number not in self._revoked
 
     def revoke(self, login: Login) -> None:
-        """They sign out: the cookie is worth nothing from now on, wherever it was copied to."""
+        """They sign out: the cookie is invalid from now on, wherever it was copied to."""
         with self._lock:
             self._revoked[login.number] = None
             while len(self._revoked) > _REVOKED_KEPT:

@@ -20,7 +20,7 @@ def oauth_options(oauth: OAuth, secret: str, home: str) -> dict[str, Any]:
     if oauth.provider not in known:
         raise InvalidArgumentError(
             f"There is no OAuth provider called {oauth.provider[:40]!r}.",
-            reason=f"Those that are known are {', '.join(known)}.",
+            reason=f"The providers are {', '.join(known)}.",
             remedy="For any other use `generic` with TOKEN_URL, AUTHORIZE_URL and USER_URL in "
             "`extra_params`.",
         )

@@ -13,27 +13,33 @@ from panel_material_ui.template.base import Page
 import explorer
 from explorer.errors import Problem
 from explorer.maintenance.documents.state_folder import StateFolder
-from widgets.served._doors import Door, OAuthDoor, OpenDoor, SignInDoor, TokenDoor
-from widgets.served._guard import (
+from widgets.served._authentication import (
+    Authentication,
+    NoAuthentication,
+    OAuthAuthentication,
+    SignInAuthentication,
+    TokenAuthentication,
+)
+from widgets.served._closed_connections import silence_closed_connections
+from widgets.served._headers import SafeHeaders
+from widgets.served._json_addresses import ADDRESSES, JsonAddresses, build_throttle
+from widgets.served._login import Logins, SignIn
+from widgets.served._oauth import oauth_options
+from widgets.served._refused_requests import (
     LARGEST_BODY,
     LARGEST_MESSAGE,
     Health,
     guard_requests,
     log_request,
 )
-from widgets.served._headers import SafeHeaders
-from widgets.served._json_addresses import ADDRESSES, JsonAddresses, build_throttle
-from widgets.served._login import Logins, SignIn
-from widgets.served._oauth import oauth_options
-from widgets.served._quiet import quiet_gone_browsers
-from widgets.served._shell import (
+from widgets.served._session_page import (
     TITLE,
     build_page,
     current_document,
     current_request,
-    let_go,
+    unwatch_busy,
 )
-from widgets.served._unfinished import find_unfinished
+from widgets.served._unfinished_plans import find_unfinished
 from widgets.served.settings import Settings, check_settings, read_oauth
 from widgets.session.access import Access
 from widgets.session.desk import Desk, OpenTables
@@ -95,9 +101,9 @@ class Server:
 class Shared:
     """What all sessions of a server have in common."""
 
-    def __init__(self, settings: Settings, door: Door, runs: Runs) -> None:
+    def __init__(self, settings: Settings, authentication: Authentication, runs: Runs) -> None:
         self.settings = settings
-        self.door = door
+        self.authentication = authentication
         self.runs = runs
         self.is_stopping = False
         self.catalog = settings.read_catalog()
@@ -115,7 +121,7 @@ class Shared:
 
     def build_desk(self, runner: BackgroundRunner, request: Any) -> tuple[Desk | None, str | None]:
         """What one session works with, and who is at it; no desk for who may not come in."""
-        visitor = self.door.visitor(request)
+        visitor = self.authentication.visitor(request)
         if not visitor.is_welcome:
             return None, visitor.name
         desk = Desk(
@@ -184,11 +190,11 @@ def build_server(
     `InvalidArgumentError` for settings that do not go together.
     """
     check_settings(settings)
-    quiet_gone_browsers()
+    silence_closed_connections()
     port = settings.port or (gate.port if gate is not None else free_port(settings.address))
     origins = settings.websocket_origins(port)
-    door, options = _build_door(settings, port, gate, frozenset(origins))
-    shared = Shared(settings, door, runs or Runs())
+    authentication, options = _build_authentication(settings, port, gate, frozenset(origins))
+    shared = Shared(settings, authentication, runs or Runs())
 
     def build() -> Any:
         runner = BackgroundRunner(current_document())
@@ -231,26 +237,30 @@ def build_server(
     return Server(server, shared, _notices(settings, shared))
 
 
-def _build_door(
+def _build_authentication(
     settings: Settings, port: int, gate: Gate | None, origins: frozenset[str]
-) -> tuple[Door, dict[str, Any]]:
+) -> tuple[Authentication, dict[str, Any]]:
     """Who is let in, and what Panel has to know of it."""
     if settings.users is not None:
         users = UsersFile(settings.users)
         logins = Logins(settings.cookie_secret or secrets.token_urlsafe(48), port)
-        door: Door = SignInDoor(logins, users, settings.home, maintenance=settings.maintenance)
-        return door, {"auth_provider": SignIn(users, logins, origins)}
+        authentication: Authentication = SignInAuthentication(
+            logins, users, settings.home, maintenance=settings.maintenance
+        )
+        return authentication, {"auth_provider": SignIn(users, logins, origins)}
     if settings.oauth is not None:
         oauth, secret = read_oauth(settings.oauth), settings.cookie_secret or ""
         people = Listed(oauth.maintainers, oauth.members)
-        door = OAuthDoor(secret, people, settings.home, maintenance=settings.maintenance)
-        return door, oauth_options(oauth, secret, settings.home)
-    return (OpenDoor() if gate is None else TokenDoor(gate)), {}
+        authentication = OAuthAuthentication(
+            secret, people, settings.home, maintenance=settings.maintenance
+        )
+        return authentication, oauth_options(oauth, secret, settings.home)
+    return (NoAuthentication() if gate is None else TokenAuthentication(gate)), {}
 
 
 def _build_routes(shared: Shared, gate: Gate | None, hosts: Collection[str]) -> list[Any]:
     asked = {
-        "door": shared.door,
+        "authentication": shared.authentication,
         "build_desk": shared.build_reading_desk,
         "hosts": frozenset(hosts),
         "throttle": build_throttle(),
@@ -268,11 +278,11 @@ def _build_refusal(person: str | None) -> Any:
     who = "You are" if person is None else f"{person} is"
     problem = Problem(
         kind="storage_refused",
-        problem="There is nothing to see here for you.",
-        reason=f"{who} not among the people who may come in.",
+        problem="You may not open this page.",
+        reason=f"{who} not among the people who may.",
         remedy="Ask whoever runs this page, or sign in as somebody else.",
     )
-    return let_go(Page(title=TITLE, main=[LiveHtml(render_problem(problem))]))
+    return unwatch_busy(Page(title=TITLE, main=[LiveHtml(render_problem(problem))]))
 
 
 def _notices(settings: Settings, shared: Shared) -> list[str]:

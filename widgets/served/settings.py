@@ -113,8 +113,8 @@ def check_settings(settings: Settings) -> None:
         parse_location(place)
     if settings.users is not None and settings.oauth is not None:
         raise InvalidArgumentError(
-            "Both a users file and OAuth were given.",
-            reason="A page has one way to sign in.",
+            "Both --users and --oauth are given.",
+            reason="A page can only have one way to sign in.",
             remedy="Leave out --users or --oauth.",
         )
     if settings.by is not None:
@@ -140,7 +140,7 @@ def check_settings(settings: Settings) -> None:
     for origin in settings.origins:
         if "/" in origin or "*" in origin or not origin.strip():
             raise InvalidArgumentError(
-                f"{origin[:80]!r} is no origin.",
+                f"{origin[:80]!r} is not a valid origin.",
                 reason="An origin is a host and a port as in the browser's address, without "
                 "scheme, path or wildcard.",
                 remedy="Write it as --origin explorer.example.org, or example.org:8443.",

@@ -27,6 +27,8 @@ from explorer.rows.data_file.unrelated_file import is_unrelated
 from explorer.rows.layout import RowLayout, layout_of
 from explorer.scan.statistics.column_statistics import parsed_leaves, read_facts, statistics_columns
 from explorer.storage.ports import RangeStore, offers
+from explorer.table.counts import count as counted
+from explorer.table.counts import have
 from explorer.table.snapshot import Snapshot
 
 MOST_FILES: Final = 1_000
@@ -118,10 +120,9 @@ def columns_by_files(
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> ColumnPresence:
-    """The same with the footers of the data files, `most_files` of them, which alone say
-    whether a file has a column.
+    """Which columns the data files have, by the footers of at most `most_files` of them.
 
-    A file that is gone or is no Parquet file is among the unread. Raises as
+    A file that is gone or is not a Parquet file is among the unread. Raises as
     `columns_by_statistics`.
     """
     watch = Watch(progress=progress, cancel=cancel)
@@ -325,19 +326,19 @@ def _others(number: int) -> str:
 
 
 def _unrelated(found: ColumnPresence) -> str:
-    if not (count := found.unrelated.num_rows):
+    if not (number := found.unrelated.num_rows):
         return ""
-    which = "One file has" if count == 1 else f"{count:,} files have"
+    whose = "its rows are" if number == 1 else "their rows are"
     return (
-        f"{which} no column in common with the table, so that all their rows show nothing but "
-        "NULL: they belong to another table, or have names by a mapping that the table does not "
-        "declare."
+        f"{have(number, 'file')} no column in common with the table, so that {whose} all NULL: "
+        "such a file belongs to another table, or names its columns by a mapping that the table "
+        "does not declare."
     )
 
 
 def _by_footers(found: ColumnPresence, rows: list[dict[str, Any]]) -> str:
     lacking = [row for row in rows if row["files_without"]]
-    number = f"{found.files_read:,} file{'s' if found.files_read > 1 else ''} that "
+    number = f"{counted(found.files_read, 'file')} that "
     number += "were read" if found.files_read > 1 else "was read"
     if not lacking:
         text = f"Every column is in each of the {number}: what is NULL there was stored as NULL."
@@ -348,7 +349,7 @@ def _by_footers(found: ColumnPresence, rows: list[dict[str, Any]]) -> str:
         f"{_cut(row['path'])} is not in {row['files_without']:,}" for row in lacking[:_SHOWN]
     )
     more = len(lacking) - _SHOWN
-    text = f"Of the {number}, {named}{f'; and {more:,} more columns' if more > 0 else ''}: "
+    text = f"Of the {number}, {named}{_and_more(more)}: "
     text += "their rows show NULL there."
     reasons = set(found.absent.column("reason").to_pylist())
     if LOGICAL_NAME in reasons:
@@ -361,21 +362,25 @@ def _by_footers(found: ColumnPresence, rows: list[dict[str, Any]]) -> str:
     return text
 
 
+def _and_more(columns: int) -> str:
+    return f"; and {counted(columns, 'more column')}" if columns > 0 else ""
+
+
 def _as_recorded(rows: list[dict[str, Any]]) -> str:
     empty = [row for row in rows if row["files_all_null"]]
     if not empty:
         return (
-            "By statistics no file has nothing but NULL in a column; whether files lack columns "
-            "only their footers say."
+            "By statistics no file has only NULL in a column; whether files lack columns, only "
+            "their footers say."
         )
     named = "; ".join(
         f"{_cut(row['path'])} is all NULL in {row['files_all_null']:,} of "
-        f"{row['files_counted']:,} files"
+        f"{counted(row['files_counted'], 'file')}"
         for row in empty[:_SHOWN]
     )
     more = len(empty) - _SHOWN
     return (
-        f"By statistics {named}{f'; and {more:,} more columns so' if more > 0 else ''}. Whether "
+        f"By statistics {named}{_and_more(more)}. Whether "
         "those files lack the column or store NULL, only their footers say."
     )
 
@@ -383,8 +388,9 @@ def _as_recorded(rows: list[dict[str, Any]]) -> str:
 def _left(found: ColumnPresence) -> str:
     left = found.num_files - found.files_read
     broken = found.unread.num_rows
-    text = f"{left:,} of {found.num_files:,} files were not read"
-    return f"{text}, {broken:,} of them because they cannot be." if broken else f"{text}."
+    was = "was" if left == 1 else "were"
+    text = f"{left:,} of {counted(found.num_files, 'file')} {was} not read"
+    return f"{text}; {broken:,} of them cannot be read." if broken else f"{text}."
 
 
 def _cut(text: str) -> str:

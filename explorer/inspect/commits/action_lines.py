@@ -42,7 +42,7 @@ def commit_actions(table: Table, version: int) -> pa.Table:
 
     - `line` (1-based) of `file`, the name of the log file
     - `action`: the key of the line, such as add, remove, commitInfo, metaData;
-      `unreadable` for a line that is no action
+      `unreadable` for a line that is not an action
     - `path` as in the log, for actions on files; `summary`: the path, or what
       the action says in a few words
     - `size` in bytes, `num_records` (physical rows by statistics), `data_change`:

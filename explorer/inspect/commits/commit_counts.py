@@ -34,16 +34,16 @@ class CommitsBetween:
     def sentence(self) -> str:
         """`50 commits after version 50, up to version 100: 48 WRITE, 2 OPTIMIZE.`"""
         if not self.num_commits:
-            return f"No commit after version {self.older}, up to version {self.newer}, is left."
+            return f"No commits remain after version {self.older}, up to version {self.newer}."
         many = count(self.num_commits, "commit")
         start = f"{many} after version {self.older}, up to version {self.newer}"
-        newest = f", of which the newest {self.num_read:,}"
+        newest = f"; of the newest {self.num_read:,}"
         told = [
             f"{number:,} {'of no named operation' if name is None else name[:60]}"
             for name, number in self.operations[:_SHOWN]
         ]
         if others := sum(number for _, number in self.operations[_SHOWN:]):
-            told.append(f"{others:,} others")
+            told.append(f"{others:,} other{'' if others == 1 else 's'}")
         return f"{start}{newest if self.num_read < self.num_commits else ''}: {', '.join(told)}."
 
 

@@ -55,7 +55,8 @@ def read_commit(store: ReadStore, version: int) -> tuple[str, bytes]:
     except NotFoundError as error:
         raise NotFoundError(
             f"The commit of version {version} is not in the log.",
-            reason=f"There is no file {name}: the version never was, or its log was cleaned up.",
+            reason=f"There is no file {name}: the version never existed, or the log was cleaned "
+            "up.",
             remedy="Ask for a version that the list of log files shows as a commit.",
             kind="version_not_found",
             spec="Delta Log Entries",

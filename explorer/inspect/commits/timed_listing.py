@@ -44,7 +44,7 @@ def list_with_times(store: ReadStore) -> TimedListing:
 
 class _ListedTimes:
     """The times of the logs that were listed last, so that asking for one commit after
-    the other lists each log once: a commit's time rests on those before it alone."""
+    the other lists each log once: a commit's time depends on those before it alone."""
 
     def __init__(self) -> None:
         self._held: WeakKeyDictionary[Table, TimedListing] = WeakKeyDictionary()
@@ -55,7 +55,7 @@ class _ListedTimes:
         now = table.store.stat(render_commit_path(version)).modified_ms
         with self._lock:
             held = self._held.get(table)
-        # another time of the file: the table was made anew
+        # another time of the file: the table was created again
         if held is None or held.modified.get(version) != now:
             held = list_with_times(table.store)
             with self._lock:

@@ -213,4 +213,4 @@ def conflict_sentence(found: ConflictCheck) -> str:
 def winner_in_words(conflict: Conflict) -> str:
     """Which commit won, by which rule, and why."""
     who = f" ({conflict.commit.operation[:60]})" if conflict.commit.operation else ""
-    return f"Version {conflict.version}{who} won: {conflict.rule}. {conflict.reason}"
+    return f"Conflict with version {conflict.version}{who}: {conflict.rule}. {conflict.reason}"

@@ -35,7 +35,7 @@ _LEGACY: Final = "legacy only: everything up to these versions, no table feature
 _FLAG: Final = Support(verdict="conditional", text="only if built with its flag")
 _THROUGH_CATALOG: Final = Support(verdict="conditional", text="only through its catalog")
 _CATALOG_FEATURES: Final = ("catalogManaged", "catalogOwned-preview")
-_NOT_LOOKED_FOR: Final = Support(verdict="unknown", text="nobody has looked for it")
+_NOT_LOOKED_FOR: Final = Support(verdict="unknown", text="not researched")
 _NEWEST: Final = {"read": READER_FEATURES_VERSION, "write": WRITER_FEATURES_VERSION}
 _MAX_VERSION: Final = {"read": "max_reader_version", "write": "max_writer_version"}
 

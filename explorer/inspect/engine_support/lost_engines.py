@@ -27,7 +27,8 @@ class Losses:
 
 
 def engine_losses(before: Asked, after: Asked) -> Losses:
-    """By the matrix that travels with the package, newest releases alone."""
+    """The engines that can no longer use the table, by the matrix of the package and the newest
+    release of each."""
     needs, later = build_needs(*before), build_needs(*after)
     readers: list[str] = []
     writers: list[str] = []
@@ -45,13 +46,13 @@ def engine_losses(before: Asked, after: Asked) -> Losses:
 
 
 def losses_sentence(before: Asked, after: Asked) -> str:
-    """The same in words: `Can no longer read the table: A, B. Can no longer write it: C.`"""
+    """`engine_losses` in words: `Can no longer read the table: A, B. Can no longer write it: C.`"""
     found = engine_losses(before, after)
     written = "it" if found.readers else "the table"
     parts = [
         f"Can no longer read the table: {_listed(found.readers)}." if found.readers else "",
         f"Can no longer write {written}: {_listed(found.writers)}." if found.writers else "",
-        f"Of {found.num_uncertain} more it is not known." if found.num_uncertain else "",
+        f"For {found.num_uncertain} more it is unknown." if found.num_uncertain else "",
     ]
     return " ".join(part for part in parts if part) or (
         "No engine is known that could use the table and no longer can."

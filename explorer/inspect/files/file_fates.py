@@ -288,7 +288,7 @@ def _added_alone(look: FileLook) -> FileReason:
     )
     if _follow_all(look, last):
         return _reason(look, f"lost {thing}", f"{text}{_contradicting(look)}.")
-    text += "a commit that is gone may have removed it, nobody can tell when"
+    text += "a commit that is gone may have removed it, at an unknown time"
     kind = f"{thing} without a removal"
     if (untouched := _untouched(look)) is not None or look.info is None:
         return _reason(look, kind, text + (f"; {untouched[1]}." if untouched else "."))

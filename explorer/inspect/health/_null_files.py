@@ -16,7 +16,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError
+from explorer.errors import CorruptLogError, DeltaError
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health.findings import Finding
 from explorer.log.actions.columns import bool_column, int64_column, string_column, string_scalar
@@ -79,9 +79,13 @@ class NullFiles:
 
 
 def null_files(snapshot: Snapshot, watch: Watch, most_footers: int = MOST_FOOTERS) -> NullFiles:
-    """Every such file that can be told; footers are read only where statistics do not say."""
+    """Every such file that can be told; footers are read only where statistics do not say. Where
+    the schema cannot be read, none."""
     nothing = build_frame(NULLS, [])
-    asked = _asked(snapshot)
+    try:
+        asked = _asked(snapshot)
+    except CorruptLogError:
+        return NullFiles(files=nothing)
     if not asked.required and not asked.partitions:
         return NullFiles(files=nothing)
     leaves, ask = parsed_leaves(asked.columns), partial(_by_log, asked=asked)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError, Problem
+from explorer.errors import CorruptLogError, DeltaError, Problem
 from explorer.files.contradictions import (
     Contradiction,
     ForgottenRemovals,
@@ -96,7 +96,7 @@ class Health:
       `sidecars` and `sidecar_bytes`; None where the latest version cannot be put together
     - `readable_version`: the newest version that can be read, where the latest cannot
     - `log_bytes`, a row per kind of log file: kind, num_files, bytes, oldest, newest;
-      `log_growth`: the same by the time at which the files came, see `log_growth`
+      `log_growth`: their number and bytes by the time they were written, see `log_growth`
     - `is_checkpoint_read`: whether the checkpoint's content was read, which is left out where
       it is large
     - `missing`, a row per live file that is gone, or whose deletion vector is: `path` as in the
@@ -314,8 +314,14 @@ def _of_snapshot(look: _Look, snapshot: Snapshot, *, is_read: bool) -> Iterator[
             yield finding_of(problem, "odd log")
     for problem in checksums:
         yield finding_of(problem, "checksum that disagrees", "error")
+    unreadable: Problem | None = None
+    try:
+        _ = snapshot.schema
+    except CorruptLogError as error:
+        unreadable = Problem.of(error)
+        yield finding_of(unreadable, "schema that cannot be read", "error")
     for problem in validate_table(snapshot.protocol, snapshot.metadata)[1]:
-        if problem not in snapshot.problems:
+        if problem not in (*snapshot.problems, unreadable):
             yield finding_of(problem, "metadata against the specification")
 
 

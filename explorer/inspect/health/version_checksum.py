@@ -14,7 +14,7 @@ from explorer.log.commits.commit_info import CommitInfo, parse_commit_info, read
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.log.small_file import LARGEST_CHECKSUM, read_small_file
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.actions import DomainMetadata, Protocol, Transaction
+from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
 from explorer.protocol.filenames import (
     LOG_FOLDER,
     render_checksum_name,
@@ -22,6 +22,7 @@ from explorer.protocol.filenames import (
     render_commit_path,
 )
 from explorer.protocol.known_properties import TRANSACTION_RETENTION
+from explorer.protocol.schema import is_same_schema
 from explorer.protocol.version_checksum import (
     DELETED_RECORDS_FROM,
     VersionChecksum,
@@ -207,7 +208,7 @@ def _from_commit(claims: VersionChecksum, commit: _Commit) -> Iterator[str]:
     if small.protocol is not None:
         yield from _other_fields("protocol", _sorted(claims.protocol), _sorted(small.protocol))
     if small.metadata is not None:
-        yield from _other_fields("metadata", claims.metadata, small.metadata)
+        yield from _other_metadata(claims.metadata, small.metadata)
 
 
 def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) -> Iterator[str]:
@@ -219,7 +220,7 @@ def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) 
             yield f"It claims {claimed} {things}; the log holds {counted}."
     yield from _other_histogram(claims.deleted_record_counts, snapshot)
     yield from _other_fields("protocol", _sorted(claims.protocol), _sorted(snapshot.protocol))
-    yield from _other_fields("metadata", claims.metadata, snapshot.metadata)
+    yield from _other_metadata(claims.metadata, snapshot.metadata)
     if claims.transactions is not None:
         yield from _other_transactions(claims.transactions, snapshot)
     if claims.domains is not None:
@@ -253,6 +254,12 @@ def _sorted(protocol: Protocol | None) -> Protocol | None:
     lists = (protocol.reader_features, protocol.writer_features)
     readers, writers = (None if names is None else tuple(sorted(names)) for names in lists)
     return replace(protocol, reader_features=readers, writer_features=writers)
+
+
+def _other_metadata(claimed: Metadata | None, held: Metadata) -> Iterator[str]:
+    if claimed is not None and is_same_schema(claimed.schema_string, held.schema_string):
+        claimed = replace(claimed, schema_string=held.schema_string)
+    yield from _other_fields("metadata", claimed, held)
 
 
 def _other_fields(what: str, claimed: Any, held: Any) -> Iterator[str]:

@@ -34,7 +34,7 @@ def reach_sentence(
     window, log = windows.select(["value", "source"]).to_pylist()
     if window["source"] == UNREAD:
         parts.append(
-            "For how long removed files stay nobody can tell: delta.deletedFileRetentionDuration "
+            "How long removed files are kept is unknown: delta.deletedFileRetentionDuration "
             "cannot be read."
         )
     elif spark_from is not None:
@@ -44,7 +44,7 @@ def reach_sentence(
         )
     if log["source"] == UNREAD:
         parts.append(
-            "For how long the log stays nobody can tell: delta.logRetentionDuration cannot be read."
+            "How long the log is kept is unknown: delta.logRetentionDuration cannot be read."
         )
     return " ".join(part for part in parts if part)
 

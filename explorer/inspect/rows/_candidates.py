@@ -36,7 +36,7 @@ class _Block:
     versions: dict[str, list[int]] = field(default_factory=lambda: {kind: [] for kind in _KINDS})
 
     def put(self, kind: str, body: Any, version: int) -> None:
-        """One action; what is no file is left to those who read the commit."""
+        """One action; what is not a file is left to those who read the commit."""
         if isinstance(body, Mapping) and isinstance(body.get("path"), str):
             self.bodies[kind].append(body)
             self.versions[kind].append(version)
@@ -44,7 +44,7 @@ class _Block:
 
 class Candidates:
     """The files that may hold a matching row, learned commit by commit: what was ruled out
-    when a file came is ruled out when it goes, so that only the others are remembered.
+    when a file was added is ruled out when it is removed, so that only the others are remembered.
 
     `num_actions` counts the file actions seen, `broken` has version and problem of commits
     that cannot be parsed.
@@ -120,7 +120,7 @@ class Candidates:
         return stays
 
     def _question(self, version: int) -> Question | None:
-        """What is asked of files of a version; None where nobody can tell what they hold."""
+        """What is asked of files of a version; None where it is unknown what they hold."""
         layout = self._layouts.at(version)
         if id(layout) not in self._questions:
             seen = layout.seen

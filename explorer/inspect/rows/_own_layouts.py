@@ -28,7 +28,7 @@ from explorer.table.snapshot import Snapshot
 
 @dataclass(frozen=True, kw_only=True)
 class OwnLayout:
-    """What files that came while `state` was in force are read by: `seen` names their columns
+    """What files that were added while `state` was in force are read by: `seen` names their columns
     as the newest version does, and `request` reads them. Where that is not possible, both are
     None, and `reason` says why."""
 

@@ -41,7 +41,7 @@ from explorer.table.table import Table, contiguous_run
 MOST_FILES: Final = 1_000
 """Files that are read unless the caller allows more."""
 MOST_ROWS: Final = 10_000
-"""Changes that are told: a condition that matches more is no search for a row."""
+"""Changes that are told: a condition that matches more is not a search for a row."""
 
 VERSIONS: dict[str, Column] = {
     "version": (int64_column, pa.int64()),
@@ -71,7 +71,7 @@ class RowHistory:
     - `versions`, a row per version that changed one: version, timestamp; inserted, updated and
       deleted rows; operation, user_name, engine_info; log_file
     - `rows`: the rows, as `read_changes` gives them, with `_file_path`, `_row_index` and, where
-      the table tracks rows, `_row_id`. A row that a version only wrote anew is none of them
+      the table tracks rows, `_row_id`. A row that a version only rewrote is none of them
     - `at_start`: matching rows of version `first - 1`, with which the search began; None where
       it began with the table
     - `first` to `last` were searched, `latest` is the newest version; `is_cut` says that a limit
@@ -109,7 +109,7 @@ def search_rows(  # what is searched for, where, how far, and who looks on
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> RowHistory:
-    """The versions in which rows that match `where` came, went or changed.
+    """The versions in which rows that match `where` were inserted, deleted or updated.
 
     The condition is over the latest schema. Each file is read by the layout and schema of its
     own version: a column that it does not have is null in its rows, and where a column had a
@@ -331,7 +331,7 @@ class _Search:
 
 
 def _net(rows: pa.Table, end: Snapshot) -> pa.Table:
-    """The changes of one version without rows that it only wrote anew, and with both sides of
+    """The changes of one version without rows that it only rewrote, and with both sides of
     a row that kept its id as an update."""
     types = rows.column(_TYPE).to_pylist()
     if len(set(types)) < 2:
@@ -418,20 +418,20 @@ _SHOWN = 3
 
 
 def row_sentence(found: RowHistory) -> str:
-    """When something happened to the rows, and what was searched."""
+    """When the rows changed, and what was searched."""
     # no times: one may lie where no calendar reaches
     rows = found.versions.drop_columns(["timestamp"]).to_pylist()
     if not rows:
-        text = "No version that was searched changed a row that matches."
+        text = "No searched version changed a matching row."
         if found.at_start is not None and found.at_start.num_rows:
             number = found.at_start.num_rows
-            text += f" {_rows(number)} matched already in version {found.first - 1}."
+            text += f" {_rows(number)} already matched in version {found.first - 1}."
     else:
         shown = rows if len(rows) <= _SHOWN else [rows[0], *rows[-(_SHOWN - 1) :]]
         text = "; ".join(_event(row) for row in shown)
         text = f"{text[:1].upper()}{text[1:]}."
         if len(rows) > _SHOWN:
-            text = f"Rows that match changed in {len(rows):,} versions. First and last: {text}"
+            text = f"Matching rows changed in {len(rows):,} versions. First and last: {text}"
         if found.at_start is not None and found.at_start.num_rows:
             text += f" {_rows(found.at_start.num_rows)} matched before, in version "
             text += f"{found.first - 1}."
@@ -440,9 +440,7 @@ def row_sentence(found: RowHistory) -> str:
 
 def _event(row: dict[str, Any]) -> str:
     parts = [
-        f"{verb} {_rows(row[name])}"
-        for name, verb in (("inserted", "wrote"), ("updated", "changed"), ("deleted", "deleted"))
-        if row[name]
+        f"{name} {_rows(row[name])}" for name in ("inserted", "updated", "deleted") if row[name]
     ]
     by = "" if row["operation"] is None else f" ({row['operation'][:60]})"
     return f"version {row['version']}{by} {' and '.join(parts)}"
@@ -453,14 +451,14 @@ def _searched(found: RowHistory) -> str:
     if found.last >= found.first:
         span = versions_in_words([(found.first, found.last)])
     # a file that is added and removed again counts twice, and may be read twice
-    text = f"Searched: {span}; files were read for {found.files_read:,} of "
+    text = f"Searched {span}: files were read for {found.files_read:,} of "
     text += f"{count(found.num_files, 'action')} ({render_byte_size(found.bytes_read)})."
     if found.is_cut:
-        text += f" A limit ended the search: what came after version {found.last} is not known."
+        text += f" A limit ended the search: changes after version {found.last} are unknown."
     if found.unread.num_rows:
         number = found.unread.num_rows
         text += f" {count(number, 'file')} could not be read: what "
-        text += f"{'they hold' if number > 1 else 'it holds'} is not known."
+        text += f"{'they hold' if number > 1 else 'it holds'} is unknown."
     return text
 
 

@@ -70,13 +70,13 @@ def features(
     """One row per feature that the table supports, then one per other known feature.
 
     - `kind`: reader and writer, writer, or unknown; `known` to this release,
-      `supported` by the protocol, `active` by metadata and domains: null where nobody can tell;
+      `supported` by the protocol, `active` by metadata and domains: null where that is unknown;
       `note`: what keeps a feature that is asked for or supported from being active
-    - `supported_since`: the commit that added it, last if it came and went, with
+    - `supported_since`: the commit that added it, the last one if it was removed between, with
       its operation, user and engine (`supported_by_…`), its `supported_log_file` and
       `supported_line`. Where `supported_since_exact` is false the feature is older than that
       version and the log before it is gone; null where nothing is left that says
-    - `active_since` and its kin: the same of the commit since which it has been active, null
+    - `active_since` and its kin: these facts of the commit since which it is active, null
       for one that is not
     - `description` and the section of the `spec`
 

@@ -30,7 +30,7 @@ _PREVIEWS: Final = ("-preview", "-dev")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureState:
     """One feature at one version of a table; an active one is also supported. `active` is None
-    where nobody can tell, `note` says what keeps one that seems to be active from being so."""
+    where that is unknown, `note` says what keeps one that seems to be active from being so."""
 
     supported: bool
     active: bool | None

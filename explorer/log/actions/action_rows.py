@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from explorer.errors import CorruptLogError, brief
-from explorer.log.actions.fields import KNOWN_NAMES, FileAction, misfit
-from explorer.protocol.filenames import restoring
+from explorer.log.actions.fields import KNOWN_NAMES, FileAction, misfit, restore_remedy
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,7 +173,7 @@ def wrong_field(name: str, wanted: str, found: Any, file: str, line: int) -> Cor
     return CorruptLogError(
         f"The log is not readable at {file}:{line}.",
         reason=f"`{name}` must be {wanted}, but is {brief(found)}.",
-        remedy=restoring(file),
+        remedy=restore_remedy(file),
         spec="Add File and Remove File",
     )
 

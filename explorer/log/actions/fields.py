@@ -7,7 +7,7 @@ table opens faster without it. `columns` builds the columns of the same kinds.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 FileAction = Literal["add", "remove"]
 FieldKind = Literal["string", "int64", "time", "bool", "string_map", "deletion_vector"]
@@ -98,3 +98,14 @@ def _fits_integer(value: Any, bits: int) -> bool:
     if value is None:
         return True
     return type(value) is int and -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+
+
+def restore_remedy(name: str) -> str:
+    """What to do about a file of the log that cannot be read."""
+    if name.startswith(_FIRST):
+        return "Restore this log file from a backup."
+    return "Restore this log file from a backup; versions before it can still be opened."
+
+
+_FIRST: Final = "0" * 20
+"""The number of the first commit: there is no version before it."""

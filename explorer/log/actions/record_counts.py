@@ -29,7 +29,7 @@ def record_counts(stats: pa.ChunkedArray, parsed: pa.ChunkedArray | None) -> pa.
         parsed = None  # a column of another type says nothing
     if parsed is not None:
         counts = pc.cast(parsed, pa.int64(), safe=False)  # beyond 63 bits: less than none
-        parsed = pc.if_else(pc.less(counts, ZERO), _NONE, counts)  # fewer than none is no count
+        parsed = pc.if_else(pc.less(counts, ZERO), _NONE, counts)  # fewer than none is not a count
         if parsed.null_count == 0:
             return parsed
     chunks = [_counts(chunk) for chunk in stats.chunks]

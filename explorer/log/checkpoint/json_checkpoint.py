@@ -36,5 +36,5 @@ def read_json_checkpoint(store: ReadStore, path: str) -> bytes:
 
 def _checked(piece: bytes, path: str) -> bytes:
     if b"\0" in piece:
-        raise unusable(path, "it holds NUL bytes, so that it is no JSON")
+        raise unusable(path, "it holds NUL bytes, so that it is not JSON")
     return piece

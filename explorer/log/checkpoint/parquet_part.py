@@ -45,8 +45,8 @@ their statistics some megabytes. Fewer stay in nearer caches, but two threads ge
 other's way then, because Python runs between any two steps."""
 
 _PATHS_AT_ONCE = 2**13
-"""The same for paths alone, which stay as they were decoded: what decodes them is used again
-and again, and a piece is cheap to copy where some of its rows are to go."""
+"""How many paths are decoded at a time where paths alone are read, which stay as they were
+decoded: the decoder is reused, and a piece is cheap to copy where some of its rows are to go."""
 
 # rows in which to look for the few actions before looking at all
 _FIRST = 2**10
@@ -67,7 +67,7 @@ _WITNESS = {
     "checkpointMetadata": "version",
 }
 
-# newer revisions do not know it: whatever its column holds, it is no obstacle
+# newer revisions do not know it: whatever its column holds, it is not an obstacle
 _FORGOTTEN = frozenset({HIGH_WATER_MARK_ACTION})
 
 

@@ -63,8 +63,8 @@ def check_reads_back(
 
 
 def _comparable(small: SmallActions) -> SmallActions:
-    """The same with the names alone of fields that are not known here: a struct column
-    gives those inside of them nulls that they did not have."""
+    """The small actions with only the names of their unknown fields: a struct column adds nulls
+    inside of these that the log does not have."""
     return SmallActions(
         protocol=None if small.protocol is None else _named(small.protocol),
         metadata=None if small.metadata is None else _named(small.metadata),

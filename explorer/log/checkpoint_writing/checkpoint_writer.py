@@ -137,7 +137,7 @@ def _check_not_its_own_source(loaded: LoadedVersion, form: CheckpointForm) -> No
     if form.kind == "classic" and held is not None and name in held.names:
         raise InvalidArgumentError(
             f"Version {loaded.segment.version} has a checkpoint already.",
-            reason=f"{name} can be read, and writing it anew would put at risk what it holds.",
+            reason=f"{name} is readable, and rewriting it would risk what it holds.",
             remedy="Write a checkpoint of a later version.",
             spec="Checkpoints",
         )

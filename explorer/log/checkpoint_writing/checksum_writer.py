@@ -72,7 +72,7 @@ def write_checksum(store: WriteStore, version: int, checksum: VersionChecksum) -
         raise StorageError(
             f"The checksum of version {version} could not be written.",
             reason="It does not read back as it was written.",
-            remedy="Nothing rests on it. Check the store, then delete the file.",
+            remedy="Nothing depends on it. Check the store, then delete the file.",
             spec=_SPEC,
         )
     return True
@@ -151,7 +151,7 @@ def _build(loaded: LoadedVersion, totals: _Totals) -> VersionChecksum:
         raise CorruptLogError(
             f"Version {version} cannot have a checksum.",
             reason=f"The sizes of its files add up to {totals.num_bytes} bytes.",
-            remedy="Find the commit that states such a size; nothing else rests on checksums.",
+            remedy="Find the commit that states such a size; nothing else depends on checksums.",
             spec="Add File and Remove File",
         )
     protocol, metadata = loaded.small.required(version)

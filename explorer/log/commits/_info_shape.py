@@ -1,7 +1,7 @@
 """The shape of a line that holds a `commitInfo` (spec: Commit Provenance Information).
 
 Nearly all commits of a table record the same things in the same order. The shape is all of
-such a line that is no value. One regular expression tells that a line has it, and that its
+such a line that is not a value. One regular expression tells that a line has it, and that its
 values are of the same kinds.
 """
 
@@ -106,7 +106,7 @@ def parse_info_shape(line: bytes) -> InfoShape | None:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = without_duplicates(pairs)
     if any(map(_ODD_NAME.search, found)):
-        raise ValueError("a name is no plain one")
+        raise ValueError("a name is not a plain one")
     return found
 
 
@@ -146,7 +146,7 @@ def _fields(body: Mapping[str, Any]) -> Iterator[pa.Field]:
 
 
 def _map_fields(body: Mapping[str, Any]) -> Iterator[pa.Field]:
-    """Raises `ValueError` where a value of a map is written anew as text: an object, a real."""
+    """Raises `ValueError` where a value of a map is turned into text: an object, a real."""
     for name in MAPS:
         found = body.get(name)
         if type(found) is not dict:

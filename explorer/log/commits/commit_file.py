@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 import orjson
 
 from explorer.errors import CorruptLogError
-from explorer.protocol.filenames import restoring
+from explorer.log.actions.fields import restore_remedy
 
 Line = bytes | memoryview
 
@@ -156,7 +156,8 @@ def _values_as_texts(line: Line, kind: str, name: str, number: int) -> dict[str,
 def _not_an_action(name: str, number: int, what: str) -> CorruptLogError:
     return CorruptLogError(
         f"The log is not readable at {name}:{number}.",
-        reason=f"Line {number} {what}, so it is no action: it was cut off or written over.",
-        remedy=restoring(name),
+        reason=f"Line {number} {what}, so it is not an action: it was cut off or written over, or "
+        "its action goes over several lines, where each has one of its own.",
+        remedy=restore_remedy(name),
         spec="Delta Log Entries",
     )

@@ -52,7 +52,7 @@ def in_commit_ms(body: Mapping[str, Any]) -> int | None:
 
 
 def text_in(body: Mapping[str, Any], name: str) -> str | None:
-    """What an action says under a name; None where it says nothing, or what is no text."""
+    """What an action says under a name; None where there is none, or what is there is not text."""
     value = body.get(name)
     return value if isinstance(value, str) else None
 

@@ -67,7 +67,7 @@ class InfoReader:
         texts = _texts(lines)
         try:
             texts.validate(full=True)
-        except pa.ArrowInvalid:  # one of them is no UTF-8
+        except pa.ArrowInvalid:  # one of them is not UTF-8
             return []
         left = np.arange(len(lines), dtype=np.int32)
         found: list[InfoRows] = []
@@ -95,7 +95,7 @@ class InfoReader:
 
 
 def _texts(lines: Sequence[bytes]) -> pa.Array:
-    """The lines as strings, which may be no UTF-8."""
+    """The lines as strings, which may not be UTF-8."""
     ends = np.cumsum(np.fromiter(map(len, lines), np.int32, len(lines)), dtype=np.int32)
     offsets = pa.py_buffer(np.concatenate([np.zeros(1, np.int32), ends]))
     return pa.Array.from_buffers(

@@ -38,10 +38,10 @@ _BEGINNINGS: Final[Mapping[FileAction, bytes]] = {
 # bytes: enough that what a call costs does not count, few enough that two threads share a file
 _PIECE: Final = 2**21
 
-# bytes; a line of a checkpoint's size is no action of a file
+# bytes; a line of a checkpoint's size is not an action of a file
 _LARGEST_PIECE: Final = 2**26
 
-# bytes; a piece of shorter lines on the whole is no list of files, and they would be many
+# bytes; a piece of shorter lines on the whole is not a list of files, and they would be many
 _SHORTEST_LINES: Final = 32
 
 # lines of a piece that say nothing of files, beyond as many as do
@@ -234,7 +234,7 @@ def _read_files(
         table = _parse(text, samples, as_samples=True)
     except pa.ArrowInvalid:
         table = _parse(text, samples, as_samples=False)
-    table.validate(full=True)  # texts may be no UTF-8
+    table.validate(full=True)  # texts may not be UTF-8
     structs = {action: in_one_piece(table.column(action)) for action in wanted}
     # each line begins one action, so that then each row is one line and has one action
     held = sum(len(rows) - rows.null_count for rows in structs.values())

@@ -35,7 +35,7 @@ class UnusableCompactionError(CorruptLogError):
 
     @property
     def as_problem(self) -> Problem:
-        """The same, told beside the answer that the commits gave."""
+        """The error as a `Problem`, told beside the answer that the commits gave."""
         return Problem.of(self, self.compaction.name)
 
 

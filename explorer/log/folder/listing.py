@@ -228,7 +228,7 @@ def list_newer(store: ReadStore, held: LogListing) -> LogListing | None:
 
 def info_of(store: ReadStore, listing: LogListing, name: str) -> ObjectInfo | None:
     """What the store says of a file in the log folder, at the time of `listing` where that
-    knows and now where it does not; None for what is not there."""
+    knows and now where it does not; None for what does not exist."""
     if listing.stored:
         return listing.stored.get(name)
     try:

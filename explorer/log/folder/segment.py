@@ -135,7 +135,7 @@ def _empty_log(listing: LogListing) -> NotFoundError | CorruptLogError:
     return NotFoundError(
         "This table's log is empty.",
         reason=f"The folder _delta_log holds {held}.",
-        remedy="Wait for the first commit, or check that the log was copied whole.",
+        remedy="Wait for the first commit, or check that the log was copied completely.",
         kind="log_empty",
         spec="Delta Log Entries",
     )
@@ -145,7 +145,7 @@ def _no_such_version(listing: LogListing, wanted: int, latest: int) -> NotFoundE
     known = [found.version for found in listing.checkpoints[:1]] + list(listing.commits[:1])
     return NotFoundError(
         f"Version {wanted} is not in this table's log.",
-        reason=f"The log speaks of versions {min(known)} to {latest}.",
+        reason=f"The log has versions {min(known)} to {latest}.",
         remedy=f"Ask for a version between {min(known)} and {latest}.",
         kind="version_not_found",
         spec="Delta Log Entries",

@@ -47,7 +47,7 @@ class OddLines:
 _PROBLEMS: Final[Mapping[Oddness, str]] = {
     "stray x": "has a stray 'x' behind an action",
     "byte order mark": "begins with a byte order mark",
-    "partition value": "has a partition value that is no text",
+    "partition value": "has a partition value that is not text",
 }
 _REASONS: Final[Mapping[Oddness, str]] = {
     "stray x": "An old writer of Databricks left it; the action before it is whole and was read",

@@ -284,7 +284,8 @@ def _empty_file(name: str) -> Problem:
     return Problem(
         kind="log_corrupt",
         problem=f"{name} holds no action.",
-        reason="The file is empty: its writer was interrupted, or its store does not write whole.",
+        reason="The file is empty: its writer was interrupted, or its store does not write "
+        "atomically.",
         remedy="Check with the writer whether something was lost in this version.",
         place=name,
         spec="Delta Log Entries",
@@ -295,7 +296,7 @@ def _told_twice(found: _Twice, name: str) -> Problem:
     also = f", and {found.more} more pairs" if found.more else ""
     return Problem(
         kind="log_corrupt",
-        problem=f"{name} speaks of one thing twice.",
+        problem=f"{name} holds two actions about one thing.",
         reason=f"Two of its actions are about {found.what}{also}; the last line counts.",
         remedy="Report this to the writer of the commit.",
         place=f"{name}:{found.line}",

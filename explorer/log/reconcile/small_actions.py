@@ -105,7 +105,7 @@ def _missing(action: str, kind: ErrorKind, version: int | None) -> CorruptLogErr
     return CorruptLogError(
         f"{which} cannot be read.",
         reason=f"Its log has a missing {action} action: no commit or checkpoint holds one.",
-        remedy="Check that the log was copied whole, from its first commit on.",
+        remedy="Check that the log was copied completely, from its first commit on.",
         kind=kind,
         spec="Action Reconciliation",
     )

@@ -168,7 +168,7 @@ class _TailBuilder(Replay):
 
 def _vanished(version: int) -> CorruptLogError:
     return CorruptLogError(
-        f"Commit {version} went away while the log was being read.",
+        f"Commit {version} disappeared while the log was being read.",
         reason="The listing named it and the store no longer has it: a log cleanup is running.",
         remedy="Open the table again.",
         kind="log_gap",

@@ -52,7 +52,7 @@ _VECTOR = "deletion_vector"
 _NEWER_AT_ONCE = 32_768
 """Files of commits, which whoever looks on hears of piece by piece."""
 
-# keys of commits: each look for them sorts them in anew, however few it looks at
+# keys of commits: each lookup sorts them in again, however few it looks at
 _FEW_DECIDED = 4_096
 
 # decoding releases Python's lock; more than two fight over memory instead

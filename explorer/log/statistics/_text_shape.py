@@ -1,4 +1,4 @@
-"""The shape of a text in JSON: all of it that is no value (spec: Per-file Statistics).
+"""The shape of a text in JSON: all of it that is not a value (spec: Per-file Statistics).
 
 Most statistics of a table have one shape, the same names in the same order. Where each
 value of such a text stands follows from where its commas stand, or its quotes.
@@ -69,7 +69,7 @@ class TextShape:
 
 
 def parse_shape(text: str) -> TextShape | None:
-    """The shape of a text; None where it is no object of JSON, an empty one, or one with
+    """The shape of a text; None where it is not an object of JSON, an empty one, or one with
     escapes, lists, control characters, or a name that stands twice in an object."""
     if _UNSUITED.search(text) is not None:
         return None

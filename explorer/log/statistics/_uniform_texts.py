@@ -41,7 +41,7 @@ class UniformTexts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Group:
-    """Leaves of one type whose values are no text, and the slots in which they stand."""
+    """Leaves of one type whose values are not text, and the slots in which they stand."""
 
     kind: pa.DataType
     paths: Sequence[FieldPath]

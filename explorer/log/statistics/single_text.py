@@ -150,7 +150,7 @@ def _value(body: Any, path: FieldPath, kind: pa.DataType) -> Any:
 
 def _fitted(value: Any, path: FieldPath, kind: pa.DataType) -> Any:
     if pa.types.is_string(kind) and isinstance(value, str):
-        value.encode()  # half a character is no text
+        value.encode()  # half a character is not text
         return value
     if pa.types.is_boolean(kind) and isinstance(value, bool):
         return value

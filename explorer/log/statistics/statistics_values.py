@@ -61,7 +61,7 @@ def _is_narrower(found: pa.DataType, kind: pa.DataType) -> bool:
 
 def drop_overflow(values: pa.Array) -> tuple[pa.Array, list[int]]:
     """Floating-point numbers that were text, and the positions of those that their type
-    does not hold, which are null: they would bound by infinity what is no bound at all."""
+    does not hold, which are null: they would bound by infinity what is not a bound at all."""
     beyond = pc.is_inf(values)
     if not pc.any(beyond).as_py():
         return values, []

@@ -1,7 +1,7 @@
 """Plans of format 1, as releases before this one made them.
 
-Their steps name each other by positions. They are listed and shown for ever, and no longer
-carried out: whoever wants what they say plans again, which leaves out what is done. Where an
+Their steps name each other by positions. They are listed and shown, and no longer carried
+out: whoever wants what they say plans again, which leaves out what is done. Where an
 execution was begun and cut off, it is told how far it came, by its journal and, for what was
 committed after the last line of it, by the log.
 """

@@ -242,7 +242,7 @@ class StateFolder:
 
     def _known_format(self) -> int:
         """The format of this folder; raises `UnsupportedError` where a later release keeps its
-        documents here, and `InvalidArgumentError` where nobody can tell."""
+        documents here, and `InvalidArgumentError` where that is unknown."""
         found: Any = None
         try:
             found = _parse_object(self._read_any(_FORMAT_FILE)).get("format")

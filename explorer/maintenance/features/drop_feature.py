@@ -138,7 +138,7 @@ class _Drop:
             configuration = snapshot.metadata.configuration
             least = in_words(DROP_FEATURE_RETENTION.value_of(configuration))
             if (unread := DROP_FEATURE_RETENTION.unread_in(configuration)) is not None:
-                least = f"a time that nobody can tell ({unread})"
+                least = f"a time that is unknown ({unread})"
             obstacles.append(
                 Obstacle(
                     message=f"The history still uses {self.name}: of version {trace.version} "

@@ -328,7 +328,7 @@ def _parse_aim(body: Body) -> Aim:
 def _parse_parameters(body: Body) -> CommitParameters:
     found = _of(dict, body)
     if not all(value is None or isinstance(value, str | int | bool) for value in found.values()):
-        raise TypeError("a parameter is no text, number or truth")
+        raise TypeError("a parameter is neither text, number nor truth value")
     return found
 
 

@@ -175,7 +175,7 @@ def sentence_of(document: Mapping[str, Any]) -> str:
     `note` of one that another release made."""
     summary = str(document.get("summary", ""))
     if note := document.get("note"):
-        return f"{note} Planned was: {summary}"
+        return f"{note} Planned: {summary}"
     refusals = [one for one in document.get("verdicts", ()) if one["outcome"] == "refuse"]
     blocks = [(one["message"], one.get("remedy") or "") for one in refusals]
     return _sentence(summary, blocks)
@@ -185,7 +185,7 @@ def _sentence(summary: str, blocks: Sequence[tuple[str, str]]) -> str:
     if not blocks:
         return summary
     said = " ".join(f"{message} {remedy}".strip() for message, remedy in blocks)
-    return f"Blocked: {said} Planned was: {summary}"
+    return f"Blocked: {said} Planned: {summary}"
 
 
 def digest_document(document: Mapping[str, Any]) -> str:

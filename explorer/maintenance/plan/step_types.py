@@ -160,7 +160,7 @@ class Aim:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The same as JSON, for the plan's parameters and its document."""
+        """The fields as JSON, for the plan's parameters and its document."""
         return {
             "where": self.where,
             "target_size": self.target_size,

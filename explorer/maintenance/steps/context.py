@@ -70,7 +70,7 @@ class Tally:
         return {name: getattr(self, name) for name in COUNTS}
 
     def receipt(self, step: Step, status: StepStatus) -> StepReceipt:
-        """The same for the receipt."""
+        """What became of a step, for the receipt."""
         return StepReceipt(
             id=step.id,
             kind=step.kind,

@@ -314,14 +314,14 @@ def _checked(measures: Sequence[Measure], bins: int, top: int) -> ProfileRequest
     unknown = [name for name in measures if name not in ALL_MEASURES]
     if unknown or not measures or isinstance(measures, str):
         raise InvalidArgumentError(
-            f"{str(unknown[0] if unknown else measures)[:60]!r} is nothing that a profile has.",
+            f"{str(unknown[0] if unknown else measures)[:60]!r} is not a measure of a profile.",
             reason=f"There are {', '.join(ALL_MEASURES)}.",
             remedy="Name some of them in a list.",
         )
     for name, number in (("bins", bins), ("top", top)):
         if isinstance(number, bool) or not isinstance(number, int) or not 0 < number <= _MOST:
             raise InvalidArgumentError(
-                f"{str(number)[:40]} is no number of {name}.",
+                f"{str(number)[:40]} is not a valid number of {name}.",
                 reason=f"It must be a whole number from 1 to {_MOST}.",
                 remedy="Leave it out for the usual one.",
             )

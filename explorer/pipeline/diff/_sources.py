@@ -54,7 +54,7 @@ class RowSource(Protocol):
 
     @property
     def must_net(self) -> bool:
-        """Whether one row may stand on both sides, for it came and went in between."""
+        """Whether one row may stand on both sides, for it was added and removed in between."""
         ...
 
 
@@ -114,7 +114,7 @@ def find_feed(
         found = build_change_tasks(_commits(feed, watch))
     except DeltaError:  # then the files say it
         return None
-    if found.column("size").null_count:  # a file that went need not say how large it was
+    if found.column("size").null_count:  # a removed file need not say how large it was
         return None
     sizes = [sum_of(side.column("size")) for side in (found, tasks.before, tasks.after)]
     if WORTH * sizes[0] >= sizes[1] + sizes[2]:

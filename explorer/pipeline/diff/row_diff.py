@@ -2,7 +2,7 @@
 
 Only files that one of the versions lacks are read, and of files whose deletion vector
 changed the rows between the two vectors; or the change data of the commits in between,
-where that is far less. A row that only moved to another file is no difference. Rows of
+where that is far less. A row that only moved to another file is not a difference. Rows of
 both versions are seen by the schema of the newer one.
 """
 
@@ -71,7 +71,7 @@ class RowDiff:
     """None where no file differs."""
 
     def frame(self, kind: RowKind) -> DataFrame:
-        """The rows of one kind as a DataFrame, read anew when an action asks for them.
+        """The rows of one kind as a DataFrame, read again when an action asks for them.
 
         Inserted and deleted ones have the columns of the newer version; by the method
         ``rows`` also `_copies`, how many of the same there are. Updated ones have two
@@ -113,7 +113,7 @@ def diff_rows(  # what is asked for, with what, and who looks on
     by their row ids where both versions track rows, else by all of their values. No
     session is needed where the files do not differ.
 
-    Raises `InvalidArgumentError` for keys that are no columns or occur twice in a
+    Raises `InvalidArgumentError` for keys that are not columns or occur twice in a
     version, `UnsupportedError` where the schema changed so that old rows cannot be shown
     by the new one, and what `explorer.read_rows` raises for files.
     """
@@ -206,7 +206,7 @@ class DiffRows:
                 "repeated": zero,
             }
         both = (before == 1) & (after == 1)
-        same = fn.col("least").eqNullSafe(fn.col("most"))
+        same = fn.col("min").eqNullSafe(fn.col("max"))
         return {
             "inserted": (before == 0).cast("int"),
             "deleted": (after == 0).cast("int"),
@@ -217,7 +217,7 @@ class DiffRows:
 
     def _grouped(self) -> DataFrame:
         """One row for each identity: `num_before` and `num_after`, one row of each version
-        or null, and the `least` and `most` of all values where identities are columns."""
+        or null, and the `min` and `max` of all values where identities are columns."""
         from pyspark.sql import functions as fn
 
         both = self._netted() if self.source.must_net and self.identity else self._sides()
@@ -229,7 +229,7 @@ class DiffRows:
             fn.first(fn.when(~is_before, fn.col("row")), ignorenulls=True).alias("after"),
         ]
         if self.identity:
-            told += [fn.min("values").alias("least"), fn.max("values").alias("most")]
+            told += [fn.min("values").alias("min"), fn.max("values").alias("max")]
         return both.groupBy("identity").agg(*told)
 
     def _sides(self) -> DataFrame:
@@ -237,8 +237,8 @@ class DiffRows:
         return self._side("before").unionAll(self._side("after"))
 
     def _netted(self) -> DataFrame:
-        """The same without the rows that stand on both sides, for they came and went: each
-        as often as it is there more often on one side than on the other."""
+        """`_sides` without the rows that both sides have: each as often as one side has it more
+        often than the other."""
         from pyspark.sql import functions as fn
 
         sign = fn.when(fn.col("side") == "after", 1).otherwise(-1)
@@ -284,13 +284,13 @@ def _request(older: Snapshot, newer: Snapshot, keys: Sequence[str] | None) -> Ro
     if older.uri != newer.uri:
         raise InvalidArgumentError(
             "The two versions are of two tables.",
-            reason=f"One lies at {older.uri}, the other at {newer.uri}.",
+            reason=f"One is at {older.uri}, the other at {newer.uri}.",
             remedy="Give two snapshots of one table.",
         )
     for change in schema_changes(older, newer):
         if change.kind == _BREAKING:
             raise UnsupportedError(
-                f"The rows of version {older.version} cannot be held against those of version "
+                f"The rows of version {older.version} cannot be compared with those of version "
                 f"{newer.version}: {change.path[:120]} changed its {change.kind}.",
                 reason=f"It was {str(change.before)[:120]}, and is {str(change.after)[:120]}: "
                 "no rule turns one into the other.",
@@ -301,7 +301,7 @@ def _request(older: Snapshot, newer: Snapshot, keys: Sequence[str] | None) -> Ro
     if clash:
         raise UnsupportedError(
             f"The table has a column {clash[0][:60]!r} of its own.",
-            reason="What is told of changed rows goes by that name.",
+            reason="Changed rows are described in a column of that name.",
             remedy="Rename the column.",
         )
     _check_columns(keys, layout.schema.names)
@@ -313,7 +313,7 @@ def _check_columns(keys: Sequence[str] | None, names: Sequence[str]) -> None:
         return
     if isinstance(keys, str) or not keys:
         raise InvalidArgumentError(
-            f"{str(keys)[:60]!r} are no keys.",
+            f"{str(keys)[:60]!r} are not valid keys.",
             reason="Keys are a list of names of columns, at least one.",
             remedy="Write keys=['id'].",
         )

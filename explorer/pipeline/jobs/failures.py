@@ -121,7 +121,7 @@ def _of_file(fault: SparkFault, doing: str) -> DeltaError | None:
         remedy="Read with the route 'files', which does without Spark's reader: it reads the "
         "file, or says what is wrong with it."
         if known
-        else "See whether the file is there, and whether the session may read it.",
+        else "Check that the file exists, and that the session may read it.",
     )
 
 
@@ -132,13 +132,13 @@ def _of_session(fault: SparkFault, doing: str) -> DeltaError | None:
         return StorageError(
             f"{doing} was not finished.",
             reason="The Spark session was stopped in between.",
-            remedy="Make a new session and start again.",
+            remedy="Start a new session and start again.",
         )
     if _says(fault, _CANCELLED, _CANCELLED_WORDS):
         return CancelledError(
             f"{doing} was cancelled.",
             reason="Someone asked for it to stop.",
-            remedy="Start it again if the answer is still wanted.",
+            remedy="Start it again if you still need the answer.",
         )
     return None
 

@@ -79,12 +79,12 @@ class Limits:
     bytes: int = MOST_DRIVER_BYTES
 
     def __post_init__(self) -> None:
-        """Raises `InvalidArgumentError` for what is no number of them."""
+        """Raises `InvalidArgumentError` for what is not a number of them."""
         for item in fields(self):
             number = getattr(self, item.name)
             if isinstance(number, bool) or not isinstance(number, int) or number < 0:
                 raise InvalidArgumentError(
-                    f"{str(number)[:40]!r} is no limit of {item.name}.",
+                    f"{str(number)[:40]!r} is not a valid limit of {item.name}.",
                     reason="Limits are whole numbers from 0 on.",
                     remedy="Leave it out for the usual one.",
                 )

@@ -142,7 +142,7 @@ class ReadPieces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadDecided:
-    """Asks a question of files that came out of the reconciliation of commits on Spark:
+    """Asks a question of files that result from the reconciliation of commits on Spark:
     batches with the columns `action` and `cell`."""
 
     store: ReadStore

@@ -41,7 +41,7 @@ def conceal(column: Column, data_type: DataType) -> Column:
     for item in data_type.fields:
         if _has_concealed(item.data_type):
             inner = conceal(column.getField(item.name), item.data_type)
-            # unlike a struct that is built anew it keeps null structs, and Spark sees
+            # unlike a struct that is rebuilt it keeps null structs, and Spark sees
             # through it to the fields beside
             found = found.withField(quoted(item.name), inner)
     return found

@@ -151,7 +151,7 @@ def _number(text: Any, name: str) -> int:
         return int(text)
     except ValueError as error:
         raise InvalidArgumentError(
-            f"{str(text)[:40]!r} is no version.",
+            f"{str(text)[:40]!r} is not a valid version.",
             reason=f"{name} is a whole number.",
             remedy="Give a number such as 12.",
         ) from error

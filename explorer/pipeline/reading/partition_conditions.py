@@ -32,7 +32,7 @@ def evaluate_on_partitions(
     The condition has passed `check_expression`; Spark is given it as it was written. Raises
     `UnsupportedError` where there is no Spark, where the session's time zone is not UTC (in
     which all times are told here), and where the answer to a row is an error, and
-    `InvalidArgumentError` for what is no condition.
+    `InvalidArgumentError` for what is not a condition.
     """
     session = choose_watched(spark, watch)
     zone = str(session.conf.get("spark.sql.session.timeZone"))
@@ -81,7 +81,7 @@ def _answers(condition: SqlCondition, doing: str) -> Iterator[None]:
 
 def _no_condition(condition: SqlCondition, why: str) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"{condition.text[:120]!r} is no condition.",
+        f"{condition.text[:120]!r} is not a condition.",
         reason=f"Spark says: {why}.",
         remedy="Compare the answer of a function with a literal, as in \"upper(p) = 'A'\".",
     )

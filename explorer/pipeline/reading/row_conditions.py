@@ -34,7 +34,7 @@ def find_violations(
 
     A row keeps to it where it is true; where it is false or null the row breaks it, as the
     reference has it. The expression passes `check_expression` before Spark is given it.
-    Raises `InvalidArgumentError` for one that does not, or that is no condition.
+    Raises `InvalidArgumentError` for one that does not, or that is not a condition.
     """
     checked = check_expression(expression, snapshot.schema)
     session = choose_watched(spark, watch)
@@ -47,7 +47,7 @@ def find_violations(
         kind = frame.select(fn.expr(expression)).schema.fields[0].dataType
         if not isinstance(kind, BooleanType | NullType):
             raise InvalidArgumentError(
-                f"The expression {expression[:120]!r} is no condition.",
+                f"The expression {expression[:120]!r} is not a condition.",
                 reason=f"Its answer is a {kind.simpleString()[:60]}, and neither true nor false.",
                 remedy="Compare it with something.",
                 spec="CHECK Constraints",

@@ -152,7 +152,7 @@ def _check_counts(wanted: Rewrite, found: pa.Table) -> None:
         numbers = {read.get(group), written.get(group), *([] if rows is None else [rows])}
         if len(numbers) > 1 or None in numbers:
             raise CorruptDataError(
-                f"The rows of {wanted.snapshot.uri} were not written again as they are.",
+                f"The rows of {wanted.snapshot.uri} were not rewritten unchanged.",
                 reason=f"Of group {group} {read.get(group)} rows were read and "
                 f"{written.get(group)} written, and the log says {rows}.",
                 remedy="Nothing was committed. Check the files of this group, and report this.",

@@ -73,7 +73,7 @@ class ReadChanges:
     store: ReadStore
     request: RowRequest
     only: ChangeType | None = None
-    """Of files that came, went or got another vector, rows of this type alone."""
+    """Of files that were added, removed or got another vector, rows of this type alone."""
     knows_types: bool = False
     """Whether rows of a type that the specification does not name are an error."""
 

@@ -23,6 +23,7 @@ from explorer.rows.data_file.open_ahead import MOST_AHEAD, Opening, open_ahead
 from explorer.rows.data_file.read_file import FileRows, open_rows
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
+from explorer.table.counts import count as counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -107,11 +108,11 @@ def _check_count(rows: FileRows, count: int | None) -> None:
         raise wrong_count(rows.opened.file, rows.request.layout.version, count)
 
 
-def wrong_count(file: DataFile, version: int, count: int) -> CorruptDataError:
+def wrong_count(file: DataFile, version: int, number: int) -> CorruptDataError:
     """The error for a file whose rows are not as many as the log says."""
     return CorruptDataError(
         f"The data file {file.shown} of version {version} does not hold what the log says.",
-        reason=f"The log says that it has {count:,} rows, and it has another number.",
+        reason=f"By the log it has {counted(number, 'row')}, but it has another number.",
         remedy="Restore the file from a backup, or restore the table to a version without it.",
         spec="Per-file Statistics",
     )

@@ -1,6 +1,6 @@
 """What Spark says of an exception in fields of its own: condition, SQLSTATE, parameters.
 
-The text of an exception is no evidence: it quotes plans, which have every literal, name and
+The text of an exception is not evidence: it quotes plans, which have every literal, name and
 message of a query, and values of rows. What Spark names in fields is not.
 """
 

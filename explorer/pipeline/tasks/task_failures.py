@@ -107,7 +107,7 @@ def guarded(fault: SparkFault) -> DeltaError | None:
     if found is None or found[1] not in _GUARDS:
         return None
     return CorruptDataError(
-        f"The data file {found[3][-200:]} of version {found[2]} cannot be believed.",
+        f"The data file {found[3][-200:]} of version {found[2]} cannot be trusted.",
         reason=_GUARDS[found[1]],
         remedy="Read it again; if it stays so, restore the file from a backup.",
         spec="Data Files",

@@ -114,7 +114,7 @@ def _wrong_ids(place: FieldPlace, seen: dict[int, str]) -> Iterator[str]:
         yield "has no column id."
         return
     if not -(2**31) <= number < 2**31:
-        yield f"has the column id {number}, which is no integer of 32 bits."
+        yield f"has the column id {number}, which is not an integer of 32 bits."
     if number in seen:
         yield f"and `{seen[number]}` share the column id {number}."
     seen.setdefault(number, place.path)

@@ -59,7 +59,12 @@ def _version_problems(protocol: Protocol) -> Iterator[Problem]:
     if reader >= READER_FEATURES_VERSION and writer < WRITER_FEATURES_VERSION:
         yield _problem(f"Reader version {reader} needs writer version 7, but has {writer}.")
     if writer > WRITER_FEATURES_VERSION:
-        yield _problem(f"Writer version {writer} is not known: the table can only be read.")
+        yield replace(
+            _problem(f"Writer version {writer} is not known: the table can only be read."),
+            reason=f"The newest that is known here is {WRITER_FEATURES_VERSION}; what a newer one "
+            "asks of writers must not be guessed. It asks nothing of readers.",
+            remedy="Write to it with a newer release, or with the engine that wrote it.",
+        )
     if reader < READER_FEATURES_VERSION and protocol.reader_features is not None:
         yield _problem(f"Reader version {reader} has a list of features; only 3 may have one.")
     if writer < WRITER_FEATURES_VERSION and protocol.writer_features is not None:

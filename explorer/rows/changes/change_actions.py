@@ -2,7 +2,7 @@
 (spec: Add CDC File).
 
 One `cdc` action silences the adds and removes of its commit. Without any, files that
-came with `dataChange` are inserts and files that went are deletes; of one whose
+were added with `dataChange` are inserts, and removed files are deletes; of one whose
 deletion vector changed, only the rows between the two vectors are.
 """
 
@@ -32,7 +32,7 @@ class RecordedChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeFile:
-    """A file all of whose live rows came or went."""
+    """A file that was added or removed with all its live rows."""
 
     change_type: ChangeType
     file: DataFile
@@ -41,7 +41,7 @@ class WholeFile:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedVector:
     """A file that stays: its rows between the vector that it had and the one that it got
-    came or went."""
+    were inserted or deleted."""
 
     file: DataFile
     before: DeletionVectorDescriptor | None

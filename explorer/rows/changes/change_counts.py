@@ -19,7 +19,7 @@ from explorer.storage.ports import ReadStore
 def count_change(store: ReadStore, change: Change, version: int) -> Counter[str]:
     """Rows by their type, as `read_change` would give them.
 
-    Of a file that came or went its footer is read, of one that got another deletion vector
+    Of a file that was added or removed the footer is read, of one that got another deletion vector
     the vectors, and of recorded changes the column of their types. Raises what `read_change`
     raises.
     """

@@ -127,7 +127,7 @@ def _checked(first: int, last: int | None, latest: int) -> range:
         whole = isinstance(version, int) and not isinstance(version, bool)
         if version is not None and not (whole and version >= 0):
             raise InvalidArgumentError(
-                f"{str(version)[:40]} is no version.",
+                f"{str(version)[:40]} is not a valid version.",
                 reason="Versions are whole numbers from 0 on.",
                 remedy="Give the first and, if you like, the last version of the range.",
             )

@@ -1,4 +1,4 @@
-"""The change data feed: which rows came, went and changed, version by version
+"""The change data feed: which rows were inserted, deleted and updated, by version
 (spec: Add CDC File)."""
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ from explorer.rows.layout import layout_of
 from explorer.rows.read import check_limit
 from explorer.rows.request import RowRequest, build_request, first_rows
 from explorer.storage.ports import ReadStore
+from explorer.table.counts import count as counted
+from explorer.table.counts import have
 from explorer.table.table import Table
 
 CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
@@ -168,7 +170,7 @@ def read_change(
     only: ChangeType | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one change of a commit, with `feed_schema`; of the commit only its version
-    and time are asked for. With `only` those of a file that came, went or got another
+    and time are asked for. With `only` those of a file that was added, removed or got another
     vector are rows of that type alone. Raises what `read_file` raises."""
     number = int64_scalar(commit.version)
     time = time_column([commit.time_ms])[0]
@@ -204,8 +206,8 @@ def read_changes(  # what is asked for, and who looks on
     then `_change_type` (one of `CHANGE_TYPES`, or another label that a file of change data
     has, of which `label_problems` tells), `_commit_version`, and
     `_commit_timestamp` (`timestamp[ms, UTC]`). What files of change data record is told
-    as it stands there; in versions without any, rows of files that came are inserts, of
-    files that went deletes. Rows that were only rearranged are no change.
+    as it stands there; in versions without any, rows of added files are inserts, of
+    removed files deletes. Rows that were only rearranged are no changes.
 
     Raises `InvalidArgumentError` and `NotFoundError` for versions that cannot be meant or
     are not there; `UnsupportedError` of kind `change_feed_unavailable` where the feed is
@@ -261,7 +263,7 @@ def recorded_types(store: ReadStore, file: DataFile, version: int) -> pa.Array:
         pieces = [convert(columns[0]) for _, _, columns in opened.batches(places)]
     types = pa.concat_arrays([pa.nulls(0, pa.string()), *pieces])
     if types.null_count:
-        raise _no_types(file, f"{types.null_count:,} of its rows have no type")
+        raise _no_types(file, f"{have(types.null_count, 'row')} no type")
     return types
 
 
@@ -289,7 +291,7 @@ def check_labels(labels: pa.Array) -> None:
     for problem in label_problems(pc.unique(labels).to_pylist()):
         raise CorruptDataError(
             problem.problem,
-            reason="Nobody says whether such a row was there before the change or after it.",
+            reason="It is unknown whether such a row was there before the change or after it.",
             remedy=problem.remedy,
             spec=problem.spec,
         )
@@ -327,7 +329,8 @@ def _between_vectors(
     if last >= start:
         raise CorruptDataError(
             f"The deletion vectors of {change.file.shown} do not fit their file.",
-            reason=f"They speak of the row at position {last:,}, and the file has {start:,} rows.",
+            reason=f"They name the row at position {last:,}, and the file has "
+            f"{counted(start, 'row')}.",
             remedy="Read the changes before and after this version.",
             spec="Deletion Vectors",
         )

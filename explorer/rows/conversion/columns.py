@@ -158,7 +158,7 @@ def _with_children(array: pa.Array, target: pa.DataType, child: pa.Array) -> pa.
 
 def _stored_variant(found: pa.DataType, target: pa.DataType) -> Converter:
     """The two binaries as they are; raises `UnsupportedError` for a shredded variant, whose
-    parts would have to be encoded anew."""
+    parts would have to be encoded again."""
     names = {item.name for item in found}
     if "typed_value" in names or "value" not in names:
         raise UnsupportedError(

@@ -75,7 +75,7 @@ def decode_variant_column(physical: pa.Array, *, as_json: bool = True) -> pa.Arr
 def _rows(column: pa.Array) -> Iterator[Any]:
     dictionaries = _child(column, "metadata")
     if dictionaries is None:
-        refuse("Its column is no struct with metadata.")
+        refuse("Its column is not a struct with metadata.")
     present = column.is_valid().to_pylist()
     owned = _binaries(dictionaries, "metadata")
     if any(here and metadata is None for here, metadata in zip(present, owned, strict=True)):
@@ -182,7 +182,7 @@ class _Group:
 def _merge(whole: Variant, shredded: Variant, fields: frozenset[str]) -> Variant:
     """A partially shredded object: what `value` holds and what `typed_value` holds."""
     if not isinstance(shredded, dict):
-        refuse("It has both a value and a typed_value, and is no object.")
+        refuse("It has both a value and a typed_value, and is not an object.")
     if not isinstance(whole, dict):
         refuse("It is shredded as an object, and its value is none.")
     if not fields.isdisjoint(whole):
@@ -270,7 +270,7 @@ def _plain(column: pa.Array) -> list[Any]:
     try:
         found: list[Any] = column.to_pylist()
     except UnicodeDecodeError as error:
-        refuse("A string in its typed_value is no UTF-8.", error)
+        refuse("A string in its typed_value is not UTF-8.", error)
     return found
 
 

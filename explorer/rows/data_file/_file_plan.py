@@ -85,7 +85,7 @@ def find_column(found: pa.Schema, file: DataFile, request: RowRequest, name: str
 
 
 def _is_unrelated(found: pa.Schema, places: Mapping[str, int | None], request: RowRequest) -> bool:
-    """A column that is there, and is no struct, settles it without a look at the others."""
+    """A column that is there, and is not a struct, settles it without a look at the others."""
     held = [at for at in places.values() if at is not None]
     if not places or any(not pa.types.is_nested(found.field(at).type) for at in held):
         return False

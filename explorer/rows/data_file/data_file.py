@@ -80,7 +80,7 @@ def store_path(store: ReadStore, path: str) -> str:
     found = "file" if path.startswith("/") else _family(path.partition(":")[0].lower())
     if found != own:
         raise UnsupportedError(
-            f"{path[:200]} lies in another store than its table.",
+            f"{path[:200]} is in another store than its table.",
             reason=f"The table is at {store.uri}; only files of the same store are read with it.",
             remedy="Read the table that the file belongs to, or clone this one deeply.",
             kind="store_unsupported",
@@ -104,7 +104,7 @@ def _decoded(path: str) -> str:
     try:
         return decode_path(path)
     except UnicodeDecodeError as error:
-        raise _unreadable(path, "Its percent signs stand for bytes that are no UTF-8.") from error
+        raise _unreadable(path, "Its percent signs stand for bytes that are not UTF-8.") from error
 
 
 def _unreadable(path: str, reason: str) -> CorruptLogError:

@@ -149,7 +149,7 @@ def _speaking_of_vectors() -> Iterator[None]:
         yield
     except NotFoundError as error:
         raise NotFoundError(
-            "A deletion vector's file is not there.",
+            "A deletion vector's file does not exist.",
             reason=error.problem,
             remedy="Check whether a vacuum removed it; restore it from a backup, or restore the "
             "table to an earlier version.",

@@ -127,7 +127,7 @@ def open_data_file(store: ReadStore, file: DataFile, version: int) -> Iterator[P
     """The file with its footer read.
 
     Raises `NotFoundError` of kind `data_missing` where it is gone, `CorruptDataError`
-    where it is no Parquet file that can be believed.
+    where it is not a Parquet file that can be believed.
     """
     with contextlib.ExitStack() as stack:
         source = _open(store, file, version, stack)
@@ -188,7 +188,7 @@ def _open(
 
 def _missing(file: DataFile, version: int) -> NotFoundError:
     return NotFoundError(
-        f"The data file {file.shown} of version {version} is not there.",
+        f"The data file {file.shown} of version {version} does not exist.",
         reason="The log names it, and the store has no such file: a vacuum may have "
         "removed it, or the table was copied without it.",
         remedy="Read another version, restore the file from a backup, or leave its rows out with "

@@ -22,7 +22,7 @@ def partition_scalar(text: str | None, item: StructField, target: pa.DataType) -
     """The value of a partition column as a scalar of type `target`.
 
     Null and the empty string are null. Raises `CorruptLogError` where the text
-    is no value of the column's type.
+    is not a value of the column's type.
     """
     value = parse_partition_value(text, render_type(item.data_type))
     if value is None:

@@ -32,6 +32,7 @@ from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import BrokenRule, RowChecks, find_broken, find_broken_partition
 from explorer.scan.predicate.evaluation import evaluate
 from explorer.storage.ports import ReadStore
+from explorer.table.counts import count as counted
 
 
 def read_file(
@@ -172,7 +173,7 @@ def rule_broken(file: DataFile, broken: BrokenRule, position: int) -> CorruptDat
     held = "null" if is_null else f"text that is longer than {broken.rule}"
     mend = "let the column be nullable" if is_null else "let the column be a string"
     return CorruptDataError(
-        f"The data file {file.shown} holds {held} in the column `{column}`, which may not be.",
+        f"The data file {file.shown} holds {held} in the column `{column}`, which is not allowed.",
         reason=f"The schema asks for {broken.rule}; the first row that breaks it is at position "
         f"{position:,} of the file. No new file may hold such a row.",
         remedy=f"Update or delete these rows with the engine that wrote them, or {mend}; then "
@@ -181,11 +182,11 @@ def rule_broken(file: DataFile, broken: BrokenRule, position: int) -> CorruptDat
     )
 
 
-def vector_misfit(file: DataFile, last: int, count: int) -> CorruptDataError:
-    """The error for a vector that hides position `last` of a file of `count` rows."""
+def vector_misfit(file: DataFile, last: int, rows: int) -> CorruptDataError:
+    """The error for a vector that hides position `last` of a file of so many rows."""
     return CorruptDataError(
         f"The deletion vector of {file.shown} does not fit its file.",
-        reason=f"It hides the row at position {last:,}, and the file has {count:,} rows.",
+        reason=f"It hides the row at position {last:,}, and the file has {counted(rows, 'row')}.",
         remedy="Restore the table to an earlier version.",
         spec="Deletion Vectors",
     )

@@ -19,6 +19,7 @@ from explorer.protocol.schema_walk import walk_fields
 from explorer.rows.conversion.field_matching import parquet_id
 from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.layout import RowLayout
+from explorer.table.counts import have
 
 _CHANGE_TYPE: Final = "_change_type"
 
@@ -39,17 +40,17 @@ def is_unrelated(found: pa.Schema, layout: RowLayout) -> bool:
     )
 
 
-def unrelated_problem(version: int, first: str, count: int = 1) -> Problem:
-    """What to say of `count` such files of a version, of which `first` is one."""
-    which = "A data file has" if count == 1 else f"{count:,} data files have"
-    whose = "its rows show" if count == 1 else "their rows show"
+def unrelated_problem(version: int, first: str, number: int = 1) -> Problem:
+    """What to say of so many such files of a version; `first` is one of them."""
+    which = have(number, "data file")
+    whose = "its rows are" if number == 1 else "their rows are"
     return Problem(
         kind="data_corrupt",
-        problem=f"{which} no column in common with the table: {whose} nothing but NULL.",
+        problem=f"{which} no column in common with the table: {whose} all NULL.",
         reason=f"Of {first[:200]!r} no column is one of version {version}, and no column of the "
         "table is in it: it belongs to another table, or its columns have names by a mapping that "
         "the table does not declare.",
-        remedy="Compare with `schema --files` what the files call their columns, and restore the "
+        remedy="Compare with `schema --files` how the files name their columns, and restore the "
         "commit that wrote the file or the schema.",
         spec="Data Files",
     )
@@ -60,7 +61,7 @@ def unrelated_error(file: DataFile, version: int) -> CorruptDataError:
     found = unrelated_problem(version, file.path)
     return CorruptDataError(
         f"The data file {file.shown} of version {version} has no column in common with the table.",
-        reason="Its rows would be written again as nothing but nulls, and their values be lost.",
+        reason="Its rows would be rewritten as nulls, and their values lost.",
         remedy=found.remedy,
         spec=found.spec,
     )

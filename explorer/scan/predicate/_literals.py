@@ -273,7 +273,7 @@ def _days(found: re.Match[str]) -> int:
 def _unreadable(text: str, wanted: str) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"The literal {text[:60]!r} cannot be read.",
-        reason=f"It is no {wanted}.",
+        reason=f"It is not a valid {wanted}.",
         remedy="Write literals as 5, 1.5, 'text', DATE '2026-11-01' or "
         "TIMESTAMP '2026-11-01 12:00:00'.",
     )

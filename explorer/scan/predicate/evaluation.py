@@ -150,7 +150,7 @@ def _column(reference: ColumnReference, rows: pa.RecordBatch) -> pa.Array:
     if at < 0:
         raise InvalidArgumentError(
             f"The rows have no column {render_path((name,))}.",
-            reason="The predicate speaks of it.",
+            reason="The predicate names it.",
             remedy="Read every column that `Predicate.columns` names.",
         )
     column = rows.column(at)

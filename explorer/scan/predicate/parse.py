@@ -64,7 +64,7 @@ def parse_predicate(text: str, schema: StructType) -> Predicate:
     """The predicate that SQL text (as Spark writes it) means over a table's columns.
 
     Names are resolved as Spark does, whatever their case. Raises
-    `InvalidArgumentError` where the text is no condition, names no column or
+    `InvalidArgumentError` where the text is not a condition, names no column or
     several, compares what cannot be compared, or needs more than column references,
     literals, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE and IS.
     """
@@ -85,7 +85,7 @@ def _parse_sql(text: str) -> Expression:
 
     if not isinstance(text, str):
         raise InvalidArgumentError(
-            f"{str(text)[:60]!r} is no predicate.",
+            f"{str(text)[:60]!r} is not a valid predicate.",
             reason="A predicate is given as the text of a SQL condition.",
             remedy="Write it in quotes, as \"region = 'emea' AND amount > 10\".",
         )
@@ -103,7 +103,7 @@ def _parse_sql(text: str) -> Expression:
     except SqlglotError as error:
         raise InvalidArgumentError(
             "The predicate cannot be read.",
-            reason=f"It is no SQL condition: {_described(error)}.",
+            reason=f"It is not a valid SQL condition: {_described(error)}.",
             remedy="Write a condition such as \"region = 'emea' AND amount > 10\", with names "
             "that are words of SQL in backticks.",
         ) from error

@@ -29,15 +29,15 @@ _NODES: Final = names_in(
     "Interval Is JSONPath JSONPathKey JSONPathRoot JSONPathSubscript LT LTE Like Literal Mod Mul "
     "NEQ Neg Not Null NullSafeEQ NullSafeNEQ Or Paren PropertyEQ Sub Tuple Var"
 )
-"""Kinds of nodes that are no functions; of these the words are looked at."""
+"""Kinds of nodes that are not functions; of these the words are looked at."""
 
 _FORBIDDEN: Final = {
     "Select": "a subquery looks at other rows and tables",
     "Subquery": "a subquery looks at other rows and tables",
     "Lambda": "functions inside of functions are not looked through",
     "Window": "it looks at other rows",
-    "Placeholder": "nobody says what a parameter stands for",
-    "Parameter": "nobody says what a parameter stands for",
+    "Placeholder": "a parameter has no value here",
+    "Parameter": "a parameter has no value here",
     "Star": "it stands for columns that may change",
 }
 _TIME_TYPES: Final = frozenset({"date", "timestamp", "timestamp_ntz"})
@@ -105,7 +105,7 @@ def _nodes(text: str) -> Iterator[Any]:
     except (SqlglotError, RecursionError) as error:
         raise refused(
             "cannot be read",
-            "it is no SQL condition, or one that is not understood here",
+            "it is not a SQL condition, or one that is not understood here",
             "Write a condition such as \"amount > 0 AND region IN ('emea', 'apac')\".",
         ) from error
 
@@ -121,7 +121,7 @@ def _check_node(node: Any) -> None:
     if is_function and not other_rows and kind not in _NOW:
         return
     shown = " ".join(node.sql(dialect="spark").split())[:60]
-    why = _FORBIDDEN.get(kind, f"{kind} is no calculation on one row that is known here")
+    why = _FORBIDDEN.get(kind, f"{kind} is not a calculation on one row that is known here")
     raise refused(f"has `{shown}`", why, "Say it of the columns of one row.")
 
 
@@ -135,5 +135,5 @@ _NOW: Final = names_in(
 def _column(node: Any, schema: StructType) -> str:
     first = node.parts[0]
     if type(first).__name__ != "Identifier":
-        raise refused("names a column in an odd way", "its name is no word", "Use backticks.")
+        raise refused("names a column in an odd way", "its name is not a word", "Use backticks.")
     return resolve_name((first.name,), schema).path[0]

@@ -182,7 +182,7 @@ class _Said:
     bad: set[int]
 
     def count(self, path: FieldPath) -> pa.Array:
-        """Rows or nulls; fewer than none are no count."""
+        """Rows or nulls; fewer than none is not a count."""
         found, struct = self.texts[path], self.parsed.get(path)
         if struct is not None and pa.types.is_integer(struct.type):
             found = _first(pc.cast(struct, pa.int64(), safe=False), found)

@@ -52,7 +52,7 @@ def distinct_rows(columns: Sequence[pa.Array]) -> DistinctRows:
     encoded = [pc.dictionary_encode(column, null_encoding="encode") for column in columns]
     codes = np.zeros(len(columns[0]), np.int64)
     for column in encoded:
-        # numbered anew each time, so that no product of sizes is too large
+        # numbered again each time, so that no product of sizes is too large
         codes = np.unique(codes, return_inverse=True)[1] * max(len(column.dictionary), 1)
         codes += np.frombuffer(column.indices.buffers()[1], np.int32, len(column.indices))
     _, firsts, places = np.unique(codes, return_index=True, return_inverse=True)

@@ -47,7 +47,7 @@ def read_partition(values: pa.Array, column: PartitionColumn) -> PartitionFacts:
 
 
 def facts_of_texts(texts: pa.Array, column: PartitionColumn) -> PartitionFacts:
-    """The same of the strings of one column."""
+    """What the strings of one column say; one that cannot be read is a `Problem`."""
     if domain_of(column.data_type) is None:  # there is no rule for its values
         nothing, unknown = pa.nulls(len(texts)), bool_column([True] * len(texts))
         return PartitionFacts(texts=texts, range=range_of_values(nothing, unknown), problems=())

@@ -63,17 +63,23 @@ def read_claims(file: pa.NativeFile) -> list[list[ColumnChunk]]:
     Empty where the footer has more than 512 KiB, so that nothing of it is looked at, and where
     there is none, which pyarrow has words for; raises `ValueError` where it cannot be followed.
     """
+    try:
+        return follow_chunks(footer) if (footer := read_footer(file)) is not None else []
+    except IndexError as error:
+        raise ValueError("its footer cannot be followed") from error
+
+
+def read_footer(file: pa.NativeFile) -> bytes | None:
+    """What stands between the pages of a file and its last eight bytes; None where it has more
+    than 512 KiB, or where there is none."""
     size = file.size()
     if size < _SHORTEST:
-        return []
+        return None
     end = file.read_at(8, size - 8)
     length = int.from_bytes(end[:4], "little")
     if not end.endswith(_MAGIC) or length > min(size - 8, _LARGEST):
-        return []
-    try:
-        return follow_chunks(file.read_at(length, size - 8 - length))
-    except IndexError as error:
-        raise ValueError("its footer cannot be followed") from error
+        return None
+    return bytes(file.read_at(length, size - 8 - length))
 
 
 def leaves_among(paths: Iterable[str], names: Iterable[str]) -> list[int]:

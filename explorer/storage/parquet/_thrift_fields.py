@@ -83,7 +83,7 @@ def read_fields(
 
 
 def number_in(fields: Fields, field: int, otherwise: int = 0) -> int:
-    """The number that a field holds, or `otherwise` where it is not there."""
+    """The number that a field holds, or `otherwise` where it does not exist."""
     found = fields.get(field, otherwise)
     assert isinstance(found, int)
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from explorer.storage.parquet._mended_footer import read_mended
 from explorer.storage.parquet.decoding_memory import decoding_pool
 
 if TYPE_CHECKING:
@@ -37,12 +38,21 @@ class ParquetReader:
         *,
         buffered: bool = False,
     ) -> None:
+        # what came by requests is in memory already
+        self._buffered = buffered and source.ranged is None
+        try:
+            self._reader = self._open(source, metadata)
+        except OSError:  # what pyarrow raises for a schema that it does not take
+            if metadata is not None or (mended := read_mended(source.file)) is None:
+                raise
+            self._reader = self._open(source, mended)
+        self.metadata: pq.FileMetaData = self._reader.metadata
+
+    def _open(self, source: ParquetSource, metadata: pq.FileMetaData | None) -> pq.ParquetReader:
         import pyarrow.parquet  # tables without a checkpoint open without it
 
-        # what came by requests is in memory already
-        buffered = buffered and source.ranged is None
-        self._reader = pyarrow.parquet.ParquetReader(decoding_pool())
-        self._reader.open(
+        reader = pyarrow.parquet.ParquetReader(decoding_pool())
+        reader.open(
             source.file,
             metadata=metadata,
             # without it a flipped bit becomes another path or another size, unseen
@@ -50,10 +60,10 @@ class ParquetReader:
             # in nanoseconds the year 9999 would come out as another year, unseen
             coerce_int96_timestamp_unit="us",
             arrow_extensions_enabled=True,
-            pre_buffer=not buffered,
-            buffer_size=_BUFFER if buffered else 0,
+            pre_buffer=not self._buffered,
+            buffer_size=_BUFFER if self._buffered else 0,
         )
-        self.metadata: pq.FileMetaData = self._reader.metadata
+        return reader
 
     @property
     def schema(self) -> pa.Schema:
@@ -67,7 +77,7 @@ class ParquetReader:
     def stream_group(
         self, group: int, leaves: Sequence[int], rows: int, *, use_threads: bool
     ) -> Iterator[pa.RecordBatch]:
-        """The same in batches of up to so many `rows`."""
+        """The rows of a row group in batches of up to so many `rows`."""
         # a reader remembers that it was to use threads
         self._reader.set_use_threads(use_threads)
         batches: Iterator[pa.RecordBatch] = self._reader.iter_batches(

@@ -19,6 +19,7 @@ from explorer.files.store_paths import place_keys
 from explorer.log.actions.columns import string_column, string_map_column
 from explorer.protocol.file_actions import AddCDCFile
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
+from explorer.table.counts import are, have
 from explorer.transaction.rules.change import (
     REPORT,
     Change,
@@ -54,15 +55,15 @@ def validate_change_data(change: Change) -> Problems:
     paths = pa.chunked_array([string_column([file.path for file in files])])
     keys = place_keys(paths, change.staged.base.root)
     if (twice := len(keys) - len(pc.unique(keys))) > 0:
-        yield _wrong(f"{twice:,} cdc actions name a path that another one names, too.")
+        yield _wrong(f"{have(twice, 'cdc action')} a path that another one has.")
     yield from validate_named_places("cdc", paths)
     below = pc.match_substring_regex(decode_in_pieces(paths), _FOLDER)
     known = pc.or_(pc.or_(below, are_absolute(paths)), lead_to_no_file(paths))
     if len(elsewhere := paths.filter(pc.invert(known))):
         yield problem(
-            f"{len(elsewhere):,} change data files lie elsewhere than in `_change_data`: "
+            f"{are(len(elsewhere), 'change data file')} not in `_change_data`: "
             f"{shown(elsewhere.slice(0, 5).to_pylist())}.",
-            "They are stored in this directory at the root of the table, apart from its rows.",
+            "They are stored in this folder of the table, apart from its rows.",
             spec="Change Data Files",
             remedy=REPORT,
         )
@@ -82,8 +83,7 @@ def validate_changes_told(change: Change) -> Problems:
     if operation == "UPDATE" or change.files_written.num_rows:
         yield problem(
             f"The {operation} brings no change data, and the table's change feed is enabled.",
-            "The feed would tell every row of the files that were written again as deleted and "
-            "inserted.",
+            "The feed would report every row of the rewritten files as deleted and inserted.",
             spec="Writer Requirements for AddCDCFile",
             remedy="Write the changed rows to change data files, before and after the change.",
         )

@@ -16,6 +16,7 @@ from explorer.protocol.features.column_mapping import physical_path
 from explorer.protocol.schema import VARIANT
 from explorer.protocol.schema_walk import leaf_fields
 from explorer.scan.statistics.column_statistics import ColumnFacts, StatisticsColumn, read_facts
+from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 from explorer.transaction.staged import ValidatedRule
 
@@ -51,7 +52,7 @@ def validate_clustering(change: Change) -> Problems:
     # what comes back was judged when it was written, by who knew what its writer can say
     came = change.adds.slice(0, 0) if staged.promises.recommits else change.adds
     for name, count in without_statistics(came, known).items():
-        yield _clustering(f"{count:,} files have no statistics of `{name[:120]}`.")
+        yield _clustering(f"{have(count, 'file')} no statistics of `{name[:120]}`.")
 
 
 def statistics_found(domain: DomainMetadata) -> ValidatedRule:

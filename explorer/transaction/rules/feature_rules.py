@@ -37,7 +37,7 @@ def validate_domains(change: Change) -> Problems:
             yield _domain("The commit sets the mark of row ids itself.", REPORT)
         elif name in _UNDERSTOOD and name not in change.staged.promises.kept_domains:
             yield _domain(
-                f"The domain `{name}` belongs to a feature, and is no user's to change.",
+                f"The domain `{name}` belongs to a feature, and is not for users to change.",
                 "Use the operation of its feature, which keeps to what the feature needs.",
             )
         known = change.staged.base.domains.get(name)
@@ -55,13 +55,13 @@ def validate_times(change: Change) -> Problems:
     if has_in_commit_timestamps(after.protocol, after.metadata):
         if base.timestamp is None:
             yield _time(
-                f"Nobody knows when version {base.version} was committed.",
+                f"It is unknown when version {base.version} was committed.",
                 "Restore the newest commit file of the log from a backup.",
             )
         elif base.timestamp >= _LATEST:
             yield _time(
                 f"Version {base.version} says that it is of the latest time that there is.",
-                "Restore an earlier version of the log from a backup, or write the table anew.",
+                "Restore an earlier version of the log from a backup, or rewrite the table.",
             )
     if TRANSACTION_RETENTION.value_of(after.metadata.configuration) is None:
         return

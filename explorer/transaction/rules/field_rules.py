@@ -65,7 +65,7 @@ def _matched_field(match: MatchedField) -> Problems:
     path = render_path(match.path_after)
     if old is None and DEFAULT_KEY in new.metadata:
         yield problem(
-            f"The commit adds `{path[:120]}` and gives it a default at once.",
+            f"The commit adds `{path[:120]}` with a default.",
             "Rows that were written before would have to be told whether they get it.",
             spec="Default Columns",
             remedy="Add the column first, and set its default in a later commit.",
@@ -79,7 +79,7 @@ def _matched_field(match: MatchedField) -> Problems:
             "on.",
             "Rows that were written before, or that come meanwhile, have other values there.",
             spec="Generated Columns" if filled else "Identity Columns",
-            remedy="Write every file anew with such values.",
+            remedy="Rewrite every file with such values.",
         )
 
 
@@ -103,7 +103,7 @@ def _length_rule(before: Described, change: Change) -> Callable[[MatchedType], P
                 "Rows that were written before, or that come meanwhile, may have longer text "
                 "there.",
                 spec="Column Metadata",
-                remedy="Add a constraint on its length instead, or write every file anew.",
+                remedy="Add a constraint on its length instead, or rewrite every file.",
             )
 
     return rule
@@ -121,9 +121,9 @@ def _lengths(schema: StructType) -> dict[FieldPath, CharacterType]:
 def _null_problem(path: str) -> Problem:
     return problem(
         f"`{path[:120]}` may no longer be null.",
-        "Rows that were written before, or that come meanwhile, may have no value there.",
+        "Rows that were written before, or are written meanwhile, may have no value there.",
         spec="Schema Serialization Format",
-        remedy="Add a constraint that says so instead (IS NOT NULL), or write every file anew.",
+        remedy="Add a constraint that says so instead (IS NOT NULL), or rewrite every file.",
     )
 
 

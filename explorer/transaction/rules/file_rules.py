@@ -14,6 +14,7 @@ from explorer.log.plain_arrays import EMPTY, FALSE, ZERO
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
+from explorer.table.counts import are, count, have
 from explorer.transaction.read_set import logical_keys
 from explorer.transaction.rules.change import (
     REPORT,
@@ -40,20 +41,20 @@ def validate_files(change: Change) -> Problems:
         if not files.num_rows:
             continue
         for name in _REQUIRED[action]:
-            if count := files.column(name).null_count:
-                yield _wrong(f"{count:,} {action} actions have no {name.replace('_', ' ')}.")
+            if number := files.column(name).null_count:
+                yield _wrong(f"{have(number, f'{action} action')} no {name.replace('_', ' ')}.")
         if pc.any(pc.less(files.column("size"), ZERO)).as_py():
             yield _wrong(f"An {action} action has a size below zero.")
         keys = staged.added_keys if action == "add" else staged.removed_keys
         if (twice := len(keys) - len(pc.unique(keys))) > 0:
-            yield _wrong(f"{twice:,} {action} actions name a path that another one names, too.")
+            yield _wrong(f"{have(twice, f'{action} action')} a path that another one has.")
     if not (change.adds.num_rows and change.removes.num_rows):
         return
     if pc.any(pc.is_in(staged.added_keys, value_set=staged.removed_keys)).as_py():
         root = staged.base.root
         added, removed = (logical_keys(files, root) for files in (change.adds, change.removes))
-        if count := pc.sum(pc.is_in(added, value_set=removed)).as_py():
-            yield _wrong(f"{count:,} logical files are both added and removed.")
+        if number := pc.sum(pc.is_in(added, value_set=removed)).as_py():
+            yield _wrong(f"{are(number, 'logical file')} both added and removed.")
 
 
 def validate_append_only(change: Change) -> Problems:
@@ -62,11 +63,11 @@ def validate_append_only(change: Change) -> Problems:
     that brings it back, as a restore does, takes none from a table that is append-only."""
     if (change.before or change.after).has_active("appendOnly") and change.removed_data.num_rows:
         yield problem(
-            f"The table is append-only, and the commit removes {change.removed_data.num_rows:,} "
-            "files with their rows.",
+            "The table is append-only, and the commit removes "
+            f"{count(change.removed_data.num_rows, 'file')} with their rows.",
             "`delta.appendOnly` is true: rows may be added, or rearranged as they are.",
             spec="Append-only Tables",
-            remedy="Set `delta.appendOnly` to false first, if rows may go.",
+            remedy="Set `delta.appendOnly` to false first, if rows may be removed.",
         )
 
 

@@ -24,6 +24,7 @@ from explorer.protocol.schema import (
     render_type,
 )
 from explorer.protocol.schema_walk import render_path, walk_fields, walk_types
+from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Problems, problem, shown
 from explorer.transaction.rules.file_rules import counts_of
 from explorer.transaction.rules.type_rules import changes_recorded_anew
@@ -67,8 +68,8 @@ def validate_iceberg(change: Change) -> Problems:
     promised = change.staged.promises.holds_partition_columns
     if holds and after.partition_fields and change.files_written.num_rows and not promised:
         yield problem(
-            "The data files of this table hold the partition columns too, and nobody says that "
-            "those of the commit do.",
+            "The data files of this table hold the partition columns too, and it is unknown "
+            "whether those of the commit do.",
             "Readers of Iceberg look for the values in the files.",
             spec="Materialize Partition Columns (proposed)" if not active else _spec(active[0]),
             remedy="Write the files with their partition columns behind the others.",
@@ -135,8 +136,8 @@ def _table(change: Change, name: str) -> Problems:
     if not (before.has_active(name) or _is_convertible(change, name)):
         yield _problem(
             name,
-            "The commit begins to keep the table convertible, and nobody looked whether the files "
-            "that are there can be converted.",
+            "The commit begins to keep the table convertible, but nobody checked that its files "
+            "can be converted.",
         )
     if not before.metadata.partition_columns or not change.changes_metadata:
         return
@@ -157,7 +158,7 @@ def _files(change: Change, name: str) -> Problems:
     if not adds.num_rows:
         return
     if missing := counts_of(adds).null_count:
-        yield _problem(name, f"{missing:,} files do not say their numRecords.")
+        yield _problem(name, f"{have(missing, 'file')} no numRecords.")
     if pc.any(adds.column("deletion_vector").is_valid()).as_py():
         yield _problem(name, "A file has a deletion vector.")
 
@@ -186,7 +187,7 @@ def _nested(schema: StructType, name: str) -> Problems:
         yield _problem(name, f"Elements, keys and values of {shown(lacking)} have no ids.")
     nested = [number for field in fields for number in _nested_ids(field).values()]
     if wrong := [number for number in nested if not _is_id(number)]:
-        yield _problem(name, f"{shown([str(number) for number in wrong])} is no id of 32 bits.")
+        yield _problem(name, f"{shown([str(number) for number in wrong])} is not an id of 32 bits.")
     known = [number for field in fields if (number := field_id(field)) is not None]
     counts = Counter(number for number in (*nested, *known) if _is_id(number))
     if twice := [str(number) for number, count in counts.items() if count > 1]:

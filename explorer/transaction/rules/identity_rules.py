@@ -22,7 +22,7 @@ def validate_identity(change: Change) -> Problems:
         )
     if short := _begun(change, _is_no_long):
         yield problem(
-            f"{shown(short)} would be filled with numbers, and is no column of longs.",
+            f"{shown(short)} would be filled with numbers, and is not a column of longs.",
             "Start, step and the last number given out are longs, and so are the numbers.",
             spec="Identity Columns",
             remedy="Make it a column of type long.",

@@ -15,7 +15,7 @@ from explorer.log.plain_arrays import TRUE
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.protocol.actions import Metadata
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
-from explorer.table.counts import count
+from explorer.table.counts import are, count
 from explorer.transaction.identity_marks import differ_in_identity_alone
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
 
@@ -35,12 +35,12 @@ def validate_live_files(change: Change) -> Problems:
 def _files_that_stay(change: Change) -> Problems:
     staying = change.staged.live_that_stay
     if staying is None:
-        yield _stays("The commit says that every live file goes, and nobody can look which are.")
+        yield _stays("The commit says that it removes every live file, but these cannot be listed.")
         return
     if staying.num_rows:
         yield _stays(
-            f"The commit says that every live file goes, and {staying.num_rows:,} would stay: "
-            f"{_some(staying)}."
+            f"The commit says that it removes every live file, but {staying.num_rows:,} would "
+            f"stay: {_some(staying)}."
         )
     back = pc.is_in(change.staged.added_keys, value_set=change.staged.removed_keys)
     if pc.any(back).as_py():
@@ -97,15 +97,15 @@ def _live_already(change: Change) -> Problems:
     doubled = live.filter(at.is_null())
     if doubled.num_rows:
         yield _twice(
-            f"{doubled.num_rows:,} data files would be live twice, under another deletion vector "
-            f"or another spelling of the path: {_some(doubled)}."
+            f"{count(doubled.num_rows, 'data file')} would be live twice, under another deletion "
+            f"vector or another spelling of the path: {_some(doubled)}."
         )
     again = change.adds.take(at.drop_null())
     others = _differ(live.filter(at.is_valid()), again)
     if pc.any(others).as_py():
         wrong = again.filter(others)
         yield _twice(
-            f"{wrong.num_rows:,} files are live already, and the commit adds them as new ones or "
+            f"{are(wrong.num_rows, 'file')} live already, and added again as new or "
             f"with another size, time or partition: {_some(wrong)}."
         )
 
@@ -150,7 +150,7 @@ def _not_back(text: str) -> Problem:
 def _twice(text: str) -> Problem:
     return problem(
         text,
-        "Its rows would be read twice, or be told to streams and to the change feed once more.",
+        "Its rows would be read twice, or appear again in streams and in the change data feed.",
         spec="Action Reconciliation",
         remedy="Remove the file in the same commit, or write new data under a path of its own.",
         kind="log_corrupt",

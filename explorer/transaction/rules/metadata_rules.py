@@ -93,7 +93,7 @@ def _partitioning(change: Change) -> Problems:
             "The commit changes the partition columns.",
             "Every live file was laid out by the old ones, and this commit did not replace them.",
             spec="Change Metadata",
-            remedy="Write the table anew instead.",
+            remedy="Rewrite the table instead.",
         )
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from explorer.protocol.actions import Transaction
 from explorer.protocol.commit_json import render_action
 from explorer.protocol.file_actions import AddCDCFile, AddFile, RemoveFile
+from explorer.table.counts import have
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem
 from explorer.transaction.staged_files import numbers_beyond
 
@@ -22,8 +23,8 @@ def validate_numbers(change: Change) -> Problems:
             counts.update(f"{name}.{field}" for field in numbers_beyond(body))
     for field, count in counts.items():
         yield problem(
-            f"{count:,} actions have a `{field}` beyond the numbers that its type holds.",
-            "No reader could parse the commit, nor any version after it.",
+            f"{have(count, 'action')} a number in `{field}` that its type cannot hold.",
+            "No reader could parse the commit, or any version after it.",
             spec="Actions",
             remedy=REPORT,
             kind="log_corrupt",

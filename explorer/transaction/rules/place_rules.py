@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from explorer.files.decoded_paths import decode_in_pieces
 from explorer.log.actions.columns import bool_column
 from explorer.log.plain_arrays import FALSE, TRUE
+from explorer.table.counts import have
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
 
 _SPEC: Final = "Add File and Remove File"
@@ -62,7 +63,8 @@ def validate_named_places(action: str, paths: pa.ChunkedArray) -> Problems:
     odd = pc.and_(pc.invert(are_uris(paths)), pc.invert(lost))
     if count := pc.sum(odd).as_py():
         yield problem(
-            f"{count:,} {action} actions have a path that is no URI: {_some(paths.filter(odd))}.",
+            f"{have(count, f'{action} action')} a path that is not a URI: "
+            f"{_some(paths.filter(odd))}.",
             "Readers decode it to find the file, and some can no longer open the table where "
             "they cannot.",
             spec=_SPEC,
@@ -76,7 +78,7 @@ def are_uris(paths: pa.ChunkedArray) -> pa.ChunkedArray:
     beyond = pc.coalesce(pc.match_substring_regex(paths, _BEYOND_ASCII), FALSE)
     if not pc.any(beyond).as_py():
         return legal
-    # where the bytes are no text, nothing was decoded
+    # where the bytes are not text, nothing was decoded
     stayed = pc.coalesce(pc.equal(decode_in_pieces(paths), paths), FALSE)
     return pc.and_(legal, pc.invert(pc.and_(beyond, stayed)))
 

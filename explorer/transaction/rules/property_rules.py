@@ -54,7 +54,7 @@ def _row_tracking(after: Described) -> Problems:
     if ROW_TRACKING_SUSPENDED.value_of(configuration):
         yield problem(
             f"`{ROW_TRACKING.name}` and `{ROW_TRACKING_SUSPENDED.name}` are both true.",
-            "Rows cannot be told by ids that nobody gives out.",
+            "Rows cannot be identified by ids that are not assigned.",
             spec="Row Tracking",
             remedy=f"Set `{ROW_TRACKING_SUSPENDED.name}` to false.",
         )
@@ -81,7 +81,7 @@ def _row_tracking_begins(change: Change) -> Problems:
     seen = seen or change.every_live_file_goes  # the others get theirs
     if known and change.after.has_active("rowTracking") and not seen:
         yield problem(
-            "Row tracking is enabled, and nobody looked whether every file has row ids.",
+            "Row tracking is enabled, but nobody checked that every file has row ids.",
             "From this version on every row has an id that may be relied on.",
             spec="Writer Requirements for Row Tracking",
             remedy="Add the files that have none again first, so that they get them.",

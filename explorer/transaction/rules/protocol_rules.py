@@ -104,7 +104,7 @@ def _unwritable(protocol: Protocol) -> Problems:
     if is_catalog_managed(protocol):
         yield problem(
             "A catalog decides which commits of this table count.",
-            "A commit beside the catalog would be seen by nobody, or overwrite one of its own.",
+            "A commit without the catalog would not be seen, or overwrite one of its own.",
             spec="Catalog-managed tables",
             remedy="Write it through its catalog.",
             kind="catalog_managed",
@@ -146,7 +146,7 @@ def validate_actions(change: Change) -> Problems:
     for (name, _), count in Counter(names).items():
         if count > 1:
             yield problem(
-                f"The commit has {count} times a {name}.",
+                f"The commit has a {name} {count} times.",
                 "Readers could not tell which of them counts.",
                 spec="Delta Log Entries",
                 remedy=REPORT,
@@ -202,7 +202,7 @@ def validate_supported_use(change: Change) -> Problems:
         if item.name not in known:
             yield problem(
                 f"{does} `{item.name}`, which its protocol does not support.",
-                "A property or a column that asks for a feature means nothing without it.",
+                "A property or a column that asks for a feature has no effect without it.",
                 spec=item.spec,
                 remedy=ADD_THE_FEATURE,
             )

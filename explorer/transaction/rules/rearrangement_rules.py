@@ -7,20 +7,21 @@ import pyarrow.compute as pc
 
 from explorer.log.actions.record_counts import record_counts
 from explorer.log.plain_arrays import TRUE, ZERO
+from explorer.table.counts import count
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem
 
 
 def validate_rearranged(change: Change) -> Problems:
     """Rows that are only rearranged are there afterwards: where all files say how many they
-    have, no fewer come than go. Streams and append-only tables rely on it."""
+    have, no fewer are added than removed. Streams and append-only tables rely on it."""
     gone = _live_rows(_rearranging(change.removes))
     if not gone:
         return
     came = _live_rows(_rearranging(change.adds))
     if came is not None and came < gone:
         yield problem(
-            f"The commit says that it changes no data, and takes {gone - came:,} rows away.",
-            "With `dataChange` false the rows of removed files are in files that are added.",
+            f"The commit says that it changes no data, but removes {count(gone - came, 'row')}.",
+            "With `dataChange` false, added files must hold all rows of the removed files.",
             spec="Add File and Remove File",
             remedy=REPORT,
         )

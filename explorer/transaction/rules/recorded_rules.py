@@ -22,6 +22,7 @@ from explorer.protocol.schema import LONG
 from explorer.protocol.schema_walk import FieldPlace, leaf_fields, render_path
 from explorer.scan.statistics.column_statistics import FileFacts, StatisticsColumn, read_facts
 from explorer.scan.statistics.required_columns import counted_for, nulls_beyond, required_columns
+from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _AT_ONCE: Final = 8192
@@ -47,7 +48,7 @@ def validate_recorded_nulls(change: Change) -> Problems:
                 found += wrong.column("path").to_pylist()
     for name, paths in names.items():
         yield problem(
-            f"`{name[:120]}` may not be null, and {len(paths):,} new files count nulls in it: "
+            f"`{name[:120]}` may not be null, and {have(len(paths), 'new file')} nulls in it: "
             f"{shown(paths)}.",
             "Engines read such a column as one without nulls, and get values that nobody wrote "
             "or fail.",

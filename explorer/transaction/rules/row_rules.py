@@ -65,10 +65,10 @@ def validate_isolation(change: Change) -> Problems:
 
 
 def validate_rows(change: Change) -> Problems:
-    """Rules that new rows were not held against, and new rules that no row was.
+    """Rules that new rows were not checked by, and new rules that no row was checked by.
 
-    A rewrite that only rearranges rows meets them already. A rule that is new speaks of the rows
-    that are there, too: it takes somebody who looked at them, and at all that come meanwhile.
+    A rewrite that only rearranges rows meets them already. A new rule also holds for the rows
+    of the table: these have to be checked, and all that are added meanwhile.
     """
     added = dict(_added_rules(change))
     wanted = dict(rules_for_rows(change.after)) if change.files_of_new_rows.num_rows else added
@@ -82,15 +82,15 @@ def validate_rows(change: Change) -> Problems:
         shown = f": {rule.expression[:200]}" if rule.expression else ""
         if validated:
             yield problem(
-                f"`{name[:120]}` {what}{shown}, and rows may come that nobody validated.",
-                "A rule that is added holds for every row of the table, those too that others "
-                "write meanwhile.",
+                f"`{name[:120]}` {what}{shown}, and rows may be added that were not validated.",
+                "A new rule holds for every row of the table, including those that others write "
+                "meanwhile.",
                 spec=spec,
-                remedy="Commit as one who read the whole table, so that no row comes unseen.",
+                remedy="Commit with a read of the whole table, so that no row is added unseen.",
             )
             continue
         yield problem(
-            f"`{name[:120]}` {what}{shown}, and nobody validated the rows.",
+            f"`{name[:120]}` {what}{shown}, and the rows were not validated.",
             "A commit whose rows break a rule of the table must not be made.",
             spec=spec,
             remedy="Validate the rows first, or use an operation that does.",

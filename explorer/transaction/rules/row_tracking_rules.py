@@ -16,6 +16,7 @@ from explorer.protocol.features.row_id_high_water_mark import (
     ROW_TRACKING_DOMAIN,
     parse_domain_high_water_mark,
 )
+from explorer.table.counts import are, have
 from explorer.transaction.attempt import gives_row_ids
 from explorer.transaction.row_ids import (
     ID_COLUMNS,
@@ -61,9 +62,7 @@ def _fresh_ids(change: Change, adds: pa.Table, fresh: pa.Table) -> Problems:
     """What giving ids to `fresh` of the adds needs."""
     counts = _usable_counts(fresh)
     if counts.null_count:
-        yield _row_ids(
-            f"{counts.null_count:,} files that need row ids do not say their numRecords."
-        )
+        yield _row_ids(f"{have(counts.null_count, 'new file')} no numRecords, which row ids need.")
     if not change.after.supports("domainMetadata"):
         yield problem(
             "Rows get ids, and the table does not support the domain that keeps their mark.",
@@ -85,7 +84,7 @@ def _fresh_ids(change: Change, adds: pa.Table, fresh: pa.Table) -> Problems:
 
 def _usable_counts(fresh: pa.Table) -> pa.Array:
     """The rows of each file, null where its statistics do not say them to every reader: they
-    are no JSON, or say two numbers, or one below zero."""
+    are not JSON, or say two numbers, or one below zero."""
     counts = record_counts(fresh.column("stats"), None).combine_chunks()
     agreed = pc.coalesce(pc.equal(counts, counts_of(fresh)), FALSE)
     return pc.if_else(agreed, counts, pa.nulls(1, pa.int64())[0])
@@ -126,7 +125,7 @@ def _other_ids(change: Change) -> Problems:
     differ = [pc.coalesce(pc.not_equal(mine, theirs), FALSE) for mine, theirs in pairs]
     if count := pc.sum(pc.or_(*differ)).as_py():
         yield problem(
-            f"{count:,} files are added again with other row ids or versions than they had.",
+            f"{are(count, 'file')} added again with other row ids or versions than before.",
             "The rows of a data file keep their ids, for these tell which rows they are.",
             spec=_SPEC,
             remedy=REPORT,

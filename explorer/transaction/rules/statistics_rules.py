@@ -29,6 +29,7 @@ from explorer.protocol.known_properties import MappingMode
 from explorer.protocol.schema import StructType
 from explorer.protocol.schema_walk import leaf_fields
 from explorer.scan.statistics.column_statistics import StatisticsColumn
+from explorer.table.counts import have
 from explorer.transaction.rules.change import Change, Described, Problems, problem, shown
 
 _SPEC: Final = "Per-file Statistics"
@@ -46,7 +47,7 @@ _MOST_ROWS: Final = 2**63 - 1
 # numbers that JSON has not; in quotes they are what the reference writes
 _NO_JSON: Final = r"[:\[,]\s*-?(?:NaN|Infinity)"
 
-_UNREADABLE: Final = "that are no JSON object, or count what cannot be counted"
+_UNREADABLE: Final = "that are not a JSON object, or count what cannot be counted"
 _CONTRADICTING: Final = "that contradict themselves"
 _MISNAMED: Final = "that name columns otherwise than files do"
 
@@ -74,7 +75,7 @@ def validate_statistics(change: Change) -> Problems:
             wrong[what] += [str(paths[at].as_py()) for at in places]
     for what, names in wrong.items():
         if names:
-            yield _statistics(f"{len(names):,} files have statistics {what}: {shown(names)}.")
+            yield _statistics(f"{have(len(names), 'file')} statistics {what}: {shown(names)}.")
 
 
 def _columns(after: Described) -> list[StatisticsColumn]:
@@ -125,7 +126,7 @@ def _leaves(columns: Sequence[StatisticsColumn]) -> Leaves:
 
 
 def _unreadable(texts: pa.Array, said: ParsedTexts) -> list[int]:
-    """Those that are no JSON, or whose counts are none; only what looks so is looked at. A
+    """Those that are not JSON, or whose counts are none; only what looks so is looked at. A
     bound of another type than the column's bounds nothing, for no reader."""
     odd = pc.indices_nonzero(pc.match_substring_regex(texts, _NO_JSON)).to_pylist()
     return [at for at in sorted({*said.bad, *odd}) if not _counts_well(texts[at].as_py())]
@@ -185,7 +186,7 @@ def _crossed(said: ParsedTexts, column: StatisticsColumn, size: int) -> pa.Array
     if pa.types.is_temporal(kind):
         try:
             low, high = (parse_times(side, kind)[0] for side in (low, high))
-        except pa.ArrowInvalid:  # one of them is no day at all
+        except pa.ArrowInvalid:  # one of them is not a day at all
             return nothing
     return pc.greater(low, high)
 
@@ -193,7 +194,7 @@ def _crossed(said: ParsedTexts, column: StatisticsColumn, size: int) -> pa.Array
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Names:
     """The names of a mapped struct's fields in files, with the structs among them, and those
-    in the table that are no field's name in files."""
+    in the table that are not a field's name in files."""
 
     inner: Mapping[str, _Names | None]
     logical: frozenset[str]
@@ -217,7 +218,7 @@ class _Names:
 
     def places(self, texts: pa.Array) -> list[int]:
         """The texts that name a column as the table does, and no file; where the names of
-        two columns are those of each other, nobody can tell."""
+        two columns are those of each other, it is unknown."""
         found: set[int] = set()
         names = sorted(self._every_logical())
         for start in range(0, len(names), _NAMES_AT_ONCE):
@@ -255,6 +256,6 @@ def _statistics(text: str) -> Problem:
         text,
         "Readers skip a file by its statistics, and would miss rows where these are wrong.",
         spec=_SPEC,
-        remedy="Compute the statistics of these files anew, or leave them out.",
+        remedy="Compute the statistics of these files again, or leave them out.",
         kind="log_corrupt",
     )

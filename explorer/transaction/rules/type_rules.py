@@ -122,5 +122,5 @@ def _forgotten(match: MatchedType) -> Problem:
         "Files that were written before those changes hold a former type, and readers convert "
         "them by what `delta.typeChanges` says.",
         spec="Type Widening",
-        remedy="Keep the record, or write every file anew.",
+        remedy="Keep the record, or rewrite every file.",
     )

@@ -13,6 +13,7 @@ from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.protocol.deletion_vectors import MAX_SIZE, parse_relative_place
 from explorer.protocol.paths import encode_path
+from explorer.table.counts import have
 from explorer.transaction.rules.change import REPORT, Change, Problems, problem, shown
 from explorer.transaction.rules.place_rules import are_absolute, are_uris, lead_to_no_file
 
@@ -38,7 +39,7 @@ def validate_vectors(change: Change) -> Problems:
     said = parse_statistics_texts(texts, {_NUMBERS: pa.int64(), _TIGHT: pa.bool_()})
     counts = said.columns[_NUMBERS]
     if counts.null_count:
-        yield _vector(f"{counts.null_count:,} files with a deletion vector do not say numRecords.")
+        yield _vector(f"{have(counts.null_count, 'file')} a deletion vector and no numRecords.")
     vectors = hidden.column("deletion_vector").combine_chunks()
     rows, size = (pc.struct_field(vectors, name) for name in ("cardinality", "size_in_bytes"))
     fits = pc.and_(pc.greater_equal(rows, ZERO), pc.less_equal(rows, pc.coalesce(counts, rows)))
@@ -48,8 +49,8 @@ def validate_vectors(change: Change) -> Problems:
     tight = pc.invert(pc.coalesce(pc.invert(said.columns[_TIGHT]), FALSE))
     if not again and changing and pc.any(tight).as_py():
         yield _vector(
-            f"{pc.sum(tight).as_py():,} files with a deletion vector have statistics that do not "
-            "say `tightBounds` false."
+            f"{have(pc.sum(tight).as_py(), 'file')} a deletion vector and "
+            "statistics without `tightBounds` false."
         )
 
 
@@ -98,7 +99,7 @@ def _unnamed(places: pa.Array) -> list[str]:
 
 
 def _unreached(places: pa.Array) -> list[str]:
-    """The places that are no absolute paths, or lead to no file."""
+    """The places that are not absolute paths, or lead to no file."""
     paths = pa.chunked_array([pc.unique(places)])
     reached = pc.and_(are_absolute(paths), are_uris(paths))
     reached = pc.and_(reached, pc.invert(lead_to_no_file(paths)))
@@ -127,7 +128,7 @@ def _bytes_of(vectors: pa.Array, place: pa.Array, is_inline: pa.Array) -> Proble
     lost = pc.and_(pc.and_(is_inline, sized), pc.invert(pc.and_(whole, held)))
     if pc.any(lost).as_py():
         yield _descriptor(
-            "A deletion vector in the log itself is no Z85, or has another size than it says."
+            "A deletion vector in the log itself is not Z85, or has another size than it says."
         )
 
 

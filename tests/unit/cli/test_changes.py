@@ -47,7 +47,7 @@ def test_names_of_columns_are_whole_and_those_that_do_not_fit_are_counted(
     corpus: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = str(corpus / "tables" / TABLE)
-    for width, names in (("80", 6), ("50", 5), ("32", 2)):
+    for width, names in (("80", 6), ("50", 5), ("34", 2)):
         monkeypatch.setenv("COLUMNS", width)
         assert run(["changes", place, "4", "4"]) == 0
         heading, *_, last = capsys.readouterr().out.splitlines()

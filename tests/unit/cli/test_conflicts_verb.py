@@ -92,7 +92,7 @@ def test_people_see_who_won_and_nothing_that_a_terminal_obeys(
 ) -> None:
     assert run(["conflicts", table, "--read-version", "0", "--limit", "1"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("Version 1 (WRITE) won: concurrent append. It added rows")
+    assert out.startswith("Conflict with version 1 (WRITE): concurrent append. It added rows")
     assert "2 conflicts with the 3 commits since version 0" in out
     assert "paths: high" in out
     assert "1 of 2 conflicts; --limit 2 shows all" in out

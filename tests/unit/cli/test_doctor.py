@@ -108,4 +108,4 @@ def test_a_state_folder_that_cannot_be_written_is_told(
 def test_people_get_the_sentence_first(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first.startswith("delta-explorer ")
+    assert first.startswith("All requirements of delta-explorer ")

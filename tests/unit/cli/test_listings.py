@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,7 +18,7 @@ SIZE = Column(title="size", render=lambda row: row["size"], align="right")
 ROW = {"name": "part-" * 9, "why": "min is above " * 4, "size": "12.5 MiB"}
 
 
-def printed(width: int, columns: list[Column], *rows: dict[str, object]) -> list[str]:
+def printed(width: int, columns: list[Column], *rows: Mapping[str, Any]) -> list[str]:
     stream = io.StringIO()
     print_listing(Console(file=stream, width=width), columns, rows)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
@@ -45,7 +47,7 @@ def test_columns_that_fit_are_counted_and_the_first_always_does() -> None:
 def test_a_column_of_times_has_one_form() -> None:
     at = TimeColumn(title="time", moment=lambda row: row["at"], unknown="-")
     noon = datetime(2026, 11, 25, 12, tzinfo=UTC)
-    rows = [{"at": noon}, {"at": None}]
+    rows: list[dict[str, Any]] = [{"at": noon}, {"at": None}]
     assert printed(80, [at], *rows)[1:] == ["2026-11-25 12:00 UTC", "-"]
     rows.append({"at": noon.replace(second=9)})
     assert printed(80, [at], *rows)[1:] == [

@@ -202,7 +202,7 @@ def test_approval_that_is_no_unicode_text_changes_nothing(
     plan = document(command("set", "owner=me", "--json"))
     code, out, err = command("set", "--apply", plan["digest"], option, "caf\udce9")
     assert (code, out) == (2, "")
-    assert "no Unicode text" in err
+    assert "not Unicode text" in err
     assert explorer.open_table(folder.root).latest_version() == 2
     assert not (tmp_path / "state" / "receipts").exists()
 

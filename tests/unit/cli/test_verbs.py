@@ -70,6 +70,39 @@ def test_people_get_lines_that_fit_their_terminal(
     assert "\x1b" not in out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "titles"),
+    [
+        (["history"], "version time operation files rows"),
+        (["log"], "version kind size modified note"),
+        (["stats"], "column type coverage min max null count"),
+        (["layout"], "column files per value most no overlap no bounds"),
+        (["reach"], "retention value set by reaches back to version"),
+        (["rows", "id = 1"], "_change_type _commit_version id v p q _file_path _row_index"),
+        (["changes", "4", "4"], "_change_type _commit_version id v p q _commit_timestamp"),
+        (["diff", "0", "8", "--layer", "statistics"], "column coverage min max null count"),
+        (["skip", "id > 30"], "size path holds"),
+        (["conflicts", "--read-version", "3"], "version operation rule both touch"),
+        (["foreign"], "part files bytes meaning"),
+        (["health"], "log files files bytes oldest newest"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_no_title_is_cut_on_80_columns(
+    corpus: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    titles: str,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    verb, *others = arguments
+    assert run([verb, str(corpus / "tables" / TABLE), *others]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert titles in [" ".join(line.split()) for line in lines]
+
+
 def test_inspect_json_is_the_description(
     folder: LogFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:

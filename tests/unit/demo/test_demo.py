@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import explorer
-from explorer.demo._story import STORY
+from explorer.demo._shop_history import STORY
 from explorer.demo.write import write_demo
 from explorer.errors import CancelledError, InvalidArgumentError
 from explorer.maintenance import plan_restore

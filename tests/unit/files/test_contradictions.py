@@ -112,6 +112,20 @@ def test_other_settings_are_told(lake: Lake) -> None:
     assert one.problem.endswith("contradicts the commits: its metadata (properties) differs.")
 
 
+def test_same_schema_in_another_spelling_is_no_other_setting(lake: Lake) -> None:
+    right = metadata()["metaData"]["schemaString"]
+    other = json.dumps(json.loads(right), indent=1)
+    assert other != right
+    lake.log.checkpoint(2, [FEATURE_PROTOCOL, metadata(schemaString=other), add("b")])
+    assert FINDING not in found(lake)
+    named_otherwise = right.replace('"long"', '"string"')
+    assert named_otherwise != right
+    lake.log.checkpoint(2, [FEATURE_PROTOCOL, metadata(schemaString=named_otherwise), add("b")])
+    assert "its metadata (schema) differs" in found(lake)[FINDING]["problem"]
+    lake.log.checkpoint(2, [FEATURE_PROTOCOL, metadata(schemaString="no JSON"), add("b")])
+    assert "its metadata (schema) differs" in found(lake)[FINDING]["problem"]
+
+
 def test_why_invents_no_removal(lake: Lake) -> None:
     lake.log.checkpoint(2, [*START, add("a")])
     lost = look.why_here(lake.table, "b", now=lake_time(lake))

@@ -81,7 +81,7 @@ def test_reach_does_not_give_the_default_as_what_the_table_asks_for(tmp_path: Pa
     window = found.windows.to_pylist()[0]
     assert "cannot be read" in window["source"]
     assert window["meaning"].startswith(f"{_FILES} is `interval 3 months`, which cannot be read")
-    assert f"nobody can tell: {_FILES} cannot be read." in found.sentence
+    assert f"How long removed files are kept is unknown: {_FILES} cannot be read." in found.sentence
     assert found.versions.column("spark_refuses").null_count == found.versions.num_rows
 
 

@@ -100,7 +100,7 @@ def check_refused(lake: Lake, plan: Plan, guard: str) -> None:
     # what blocks it comes first, wherever it is shown
     first = f"Blocked: {plan.refusals[0].message}"
     assert plan.sentence.startswith(first)
-    assert plan.sentence.endswith(f"Planned was: {plan.summary}")
+    assert plan.sentence.endswith(f" Planned: {plan.summary}")
     assert sentence_of(plan.document) == plan.sentence
     before = names_below(lake.log)
     approval = maintenance.Approval(plan.digest, "me", plan.subject.name, "a reason")

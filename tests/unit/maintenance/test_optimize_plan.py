@@ -123,7 +123,7 @@ def test_target_is_the_one_that_the_layout_is_held_against(lake: Lake, text: str
 
 def test_no_file_is_written_by_a_target_of_the_table_that_cannot_be_read(lake: Lake) -> None:
     table_of(lake, file("a"), file("b"), configuration={"delta.targetFileSize": "huge"})
-    with pytest.raises(InvalidArgumentError, match="'huge' is not readable") as caught:
+    with pytest.raises(InvalidArgumentError, match="'huge' is not a valid file size") as caught:
         plan_of(lake)
     assert "delta.targetFileSize" in caught.value.remedy
     assert plan_of(lake, target_size="1gb").steps

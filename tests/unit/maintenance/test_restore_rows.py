@@ -160,7 +160,7 @@ def test_vector_that_cannot_be_read_makes_the_rows_unknown(lake: Lake) -> None:
     lake.commit(1, [gone, new], age_days=5)
     plan = restore(lake)
     assert (plan.effect["rows_removed"], plan.effect["rows_returned"]) == (None, None)
-    assert plan.effect["rows_unknown"] == "A deletion vector's file is not there."
+    assert plan.effect["rows_unknown"] == "A deletion vector's file does not exist."
     assert plan.asks_for_name
 
 

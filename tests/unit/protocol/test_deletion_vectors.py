@@ -292,7 +292,7 @@ def test_place_outside_the_file_is_refused(
 @pytest.mark.rule("dv-cardinality")
 def test_cardinality_that_does_not_fit_is_refused() -> None:
     data, descriptor = stored(SPEC_POSITIONS)
-    with pytest.raises(CorruptDataError, match="7 rows, the vector holds 6"):
+    with pytest.raises(CorruptDataError, match="By the log it has 7 rows, but it has 6"):
         read_stored(data, replace(descriptor, cardinality=7))
 
 

@@ -48,7 +48,7 @@ def test_an_interval_is_read_as_the_reference_reads_it(text, expected):
         ("interval 30days", "like"),
         ("interval 1 month", "no fixed length"),
         ("interval 2 years", "no fixed length"),
-        ("interval 3 fortnights", "no unit"),
+        ("interval 3 fortnights", "not a unit"),
         ("interval 1.5 days", "fraction"),
         ("interval -1 day", "negative"),
         ("interval -1 microsecond", "negative"),

@@ -57,6 +57,13 @@ def test_a_protocol_that_contradicts_itself_has_a_problem(odd, text):
     assert [item.problem for item in validate_protocol(odd) if text in item.problem]
 
 
+def test_newer_writer_version_is_no_contradiction():
+    (problem,) = validate_protocol(protocol(3, 8))
+    assert "The newest that is known here is 7" in problem.reason
+    assert "newer release" in problem.remedy
+    assert "follows the specification" not in problem.remedy
+
+
 @pytest.mark.rule("action-protocol-reader2-mapping-equivalent", "feature-new-2-7")
 @pytest.mark.parametrize(
     "sound",

@@ -109,7 +109,7 @@ def test_every_kind_of_container_is_read(data: bytes, wanted: list[int]) -> None
         (portable((0, struct.pack("<2I", PLAIN, 2**32 - 1))), "65,536 is the most"),
         (portable((0, struct.pack("<2I", PLAIN, 65_536))), "ends at byte"),
         (portable((0, struct.pack("<I", RUN | 0xFFFF << 16))), "ends at byte"),
-        (portable((0, struct.pack("<2I", 12345, 0))), "no cookie"),
+        (portable((0, struct.pack("<2I", 12345, 0))), "not a cookie"),
         (portable((1, plain_bitmap()), (0, plain_bitmap())), "bitmaps do not ascend"),
         (portable((2**31, plain_bitmap())), r"beyond 2\^63"),
         (

@@ -101,7 +101,7 @@ def test_missing_file_is_named_with_version_and_remedy(orders):
     with pytest.raises(DeltaError) as caught:
         read_rows(orders)
     assert caught.value.kind == "data_missing"
-    assert "a.parquet of version 0 is not there" in caught.value.problem
+    assert "a.parquet of version 0 does not exist" in caught.value.problem
     assert "vacuum" in caught.value.reason
     assert caught.value.remedy
 

@@ -154,5 +154,5 @@ def test_column_that_holds_no_variants_is_refused_at_once(column: str, tmp_path:
 
 @pytest.mark.parametrize("limit", [-1, True])
 def test_limit_that_is_none_is_refused_at_once(limit: int, tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgumentError, match="no limit"):
+    with pytest.raises(InvalidArgumentError, match="not a valid limit"):
         explorer.read_variants(_table(tmp_path / "t"), "v", limit=limit)

@@ -287,7 +287,7 @@ def test_address_of_azure_without_an_account_says_what_lacks(
 ) -> None:
     for name in ("ACCOUNT_NAME", "ACCOUNT_KEY", "CONNECTION_STRING", "SAS_TOKEN"):
         monkeypatch.delenv(f"AZURE_STORAGE_{name}", raising=False)
-    with pytest.raises(InvalidArgumentError, match="which account") as caught:
+    with pytest.raises(InvalidArgumentError, match="names the Azure account") as caught:
         open_read_store("az://container/table")
     assert "account_name" in caught.value.remedy
     with pytest.raises(InvalidArgumentError, match="not understood"):

@@ -13,6 +13,7 @@ import explorer
 import explorer.inspect as look
 from explorer.cli.main import run
 from explorer.errors import InvalidArgumentError
+from explorer.log.commits.recorded_infos import read_recorded
 from explorer.table import history as history_module
 from tests.tables import PROTOCOL, LogFolder, metadata
 
@@ -85,7 +86,7 @@ def test_older_commits_are_not_read_once_enough_is_known(
 ) -> None:
     monkeypatch.setattr(history_module, "_FIRST_PIECE", 2)
     read: list[int] = []
-    original = history_module.read_recorded
+    original = read_recorded
 
     def watched(store: Any, asked: Any) -> Any:
         read.extend(asked)

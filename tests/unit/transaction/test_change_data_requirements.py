@@ -76,15 +76,15 @@ def test_a_commit_that_enables_the_feed_may_write_change_data() -> None:
         ("./_change_data/é", None),
         ("s3://bucket/t/_change_data/cdc-0.parquet", None),
         ("file:///t/_change_data/cdc-0.parquet", None),
-        ("cdc-0.parquet", "elsewhere than in `_change_data`"),
-        ("x/_change_data/cdc-0.parquet", "elsewhere than in `_change_data`"),
-        ("_change_data", "elsewhere than in `_change_data`"),
+        ("cdc-0.parquet", "not in `_change_data`"),
+        ("x/_change_data/cdc-0.parquet", "not in `_change_data`"),
+        ("_change_data", "not in `_change_data`"),
         ("_change_data/../a", "leads to no data file"),
         ("_delta_log/0.json", "leads to no data file"),
         ("../../etc/x", "leads to no data file"),
         ("", "leads to no data file"),
-        ("_change_data/a b", "is no URI"),
-        ("_change_data/50%", "is no URI"),
+        ("_change_data/a b", "is not a URI"),
+        ("_change_data/50%", "is not a URI"),
     ],
 )
 def test_change_data_lies_in_its_folder(path: str, told: str | None) -> None:
@@ -93,7 +93,7 @@ def test_change_data_lies_in_its_folder(path: str, told: str | None) -> None:
 
 
 def test_a_change_data_file_stands_once_in_a_commit() -> None:
-    assert "name a path that another one names" in only(stage(cdc(), cdc(), upon=FEED))
+    assert "1 cdc action has a path that another one has" in only(stage(cdc(), cdc(), upon=FEED))
     assert texts(stage(cdc(), cdc("_change_data/cdc-1.parquet"), upon=FEED)) == []
     # the same path may be added, or removed, and hold changes (spec: Add File and Remove File)
     assert texts(stage(cdc(), add("_change_data/cdc-0.parquet"), upon=FEED)) == []

@@ -85,11 +85,11 @@ def test_no_user_changes_or_removes_what_a_feature_keeps(removed: bool) -> None:
     held = clustering("id")
     read = base(CLUSTERED, domains={held.domain: held})
     wanted = replace(held, removed=True) if removed else clustering()
-    assert "no user's to change" in only(stage(wanted, upon=read))
+    assert "not for users to change" in only(stage(wanted, upon=read))
     assert texts(stage(wanted, upon=read, promises=BY_ITS_FEATURE)) == []
     if removed:
         ids = domain("delta.rowTracking", removed=True)
-        assert "no user's to change" in only(stage(ids, upon=base(ROWS)))
+        assert "not for users to change" in only(stage(ids, upon=base(ROWS)))
 
 
 @pytest.mark.rule("action-domain-removed-preimage")
@@ -228,7 +228,7 @@ def test_only_a_clustered_table_has_files_that_someone_clustered() -> None:
 def test_a_time_that_nobody_knows_cannot_be_followed() -> None:
     timed = metadata({"delta.enableInCommitTimestamps": "true"})
     read = base(features("inCommitTimestamp"), timed, timestamp=None)
-    assert "Nobody knows when version 4" in only(stage(add(), upon=read))
+    assert "It is unknown when version 4" in only(stage(add(), upon=read))
     assert texts(stage(add(), upon=base(timestamp=None))) == []
     latest = 2**63 - 1
     assert "the latest time that there is" in only(
@@ -275,16 +275,16 @@ def test_rows_that_only_move_meet_the_constraints_already() -> None:
 @pytest.mark.rule("column-check-add-validates")
 def test_a_new_constraint_was_held_against_all_rows() -> None:
     read = base(features("checkConstraints"))
-    assert "nobody validated" in only(stage(CHECKED, upon=read))
+    assert "the rows were not validated" in only(stage(CHECKED, upon=read))
     told = Promises(validated=frozenset({POSITIVE}))
     seen = stage(CHECKED, upon=read, promises=told, reads=WHOLE_TABLE)
     assert texts(seen) == []
     # a promise speaks of the rows that were seen, and others may come meanwhile
-    assert "rows may come that nobody validated" in only(replace(seen, reads=NOTHING))
+    assert "rows may be added that were not validated" in only(replace(seen, reads=NOTHING))
     deaf = replace(seen.provenance, isolation_level="SnapshotIsolation")
-    assert "rows may come that nobody validated" in only(replace(seen, provenance=deaf))
+    assert "rows may be added that were not validated" in only(replace(seen, provenance=deaf))
     with_rows = stage(CHECKED, add(), upon=read, promises=told)
-    assert "rows may come that nobody validated" in only(with_rows)
+    assert "rows may be added that were not validated" in only(with_rows)
     assert texts(replace(with_rows, reads=WHOLE_TABLE)) == []
     created = stage(features("checkConstraints"), CHECKED, upon=NO_TABLE)
     assert texts(created) == []
@@ -355,7 +355,7 @@ def test_below_seven_rules_for_rows_bind_by_the_number_alone(
 ) -> None:
     read = base(replace(PLAIN, min_writer_version=writer), table)
     found = texts(stage(add(), upon=read))
-    assert ["nobody validated the rows" in text for text in found] == [True] * (writer >= since)
+    assert ["the rows were not validated" in text for text in found] == [True] * (writer >= since)
 
 
 @pytest.mark.parametrize("kind", ["string", "timestamp", "date", "double"])

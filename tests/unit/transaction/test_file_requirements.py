@@ -50,12 +50,15 @@ def in_batches(staged: StagedCommit) -> StagedCommit:
 @pytest.mark.parametrize(
     ("files", "told"),
     [
-        ([add("a"), add("a")], "name a path that another one names"),
-        ([add("a"), add("a", deletion_vector=None, size=2)], "name a path"),
-        ([add("/t/a"), add("file:///t/a")], "name a path"),
-        ([add("a", deletion_vector=vector()), add("a", deletion_vector=None)], "name a path"),
-        ([remove("a"), remove("a")], "name a path"),
-        ([remove("a"), remove("a", deletion_vector=vector())], "name a path"),
+        ([add("a"), add("a")], "1 add action has a path that another one has"),
+        ([add("a"), add("a", deletion_vector=None, size=2)], "a path that another one has"),
+        ([add("/t/a"), add("file:///t/a")], "a path that another one has"),
+        (
+            [add("a", deletion_vector=vector()), add("a", deletion_vector=None)],
+            "a path that another one has",
+        ),
+        ([remove("a"), remove("a")], "a path that another one has"),
+        ([remove("a"), remove("a", deletion_vector=vector())], "a path that another one has"),
         ([add("a"), remove("a")], "both added and removed"),
     ],
 )
@@ -81,7 +84,7 @@ def test_an_add_says_what_readers_need(name: str) -> None:
     whole = batch("add", add())
     lacking = whole.select([item for item in whole.schema.names if item != name])
     staged = replace(stage(), adds=(lacking,))
-    assert f"1 add actions have no {name.replace('_', ' ')}." in only(staged)
+    assert f"1 add action has no {name.replace('_', ' ')}." in only(staged)
 
 
 def test_a_size_is_no_less_than_nothing() -> None:
@@ -168,8 +171,8 @@ def hidden(stats: str | None = WIDE, **fields: object) -> dict:
         (base(DV, DV_ON), hidden(), None),
         (base(DV), hidden(), "allows no new ones"),
         (base(PLAIN, DV_ON), hidden(), "does not support them"),
-        (base(DV, DV_ON), hidden(None), "do not say numRecords"),
-        (base(DV, DV_ON), hidden('{"tightBounds":false}'), "do not say numRecords"),
+        (base(DV, DV_ON), hidden(None), "and no numRecords"),
+        (base(DV, DV_ON), hidden('{"tightBounds":false}'), "and no numRecords"),
         (base(DV, DV_ON), hidden('{"numRecords":10}'), "`tightBounds` false"),
         (base(DV, DV_ON), hidden('{"numRecords":10,"tightBounds":true}'), "`tightBounds` false"),
         (base(DV, DV_ON), hidden(cardinality=11), "more rows than its file has"),
@@ -209,7 +212,7 @@ ROWS = features("rowTracking", "domainMetadata")
 @pytest.mark.rule("row-supported", "row-write-set-base")
 def test_a_file_that_needs_row_ids_says_how_many_rows_it_has() -> None:
     staged = stage(add(stats=None), upon=base(ROWS))
-    assert "do not say their numRecords" in only(staged)
+    assert "no numRecords, which row ids need" in only(staged)
     assert texts(in_batches(staged)) == texts(staged)
     assert texts(stage(add(stats=None), upon=base(PLAIN))) == []
 

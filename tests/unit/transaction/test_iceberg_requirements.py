@@ -89,8 +89,8 @@ BY_ID = {"delta.columnMapping.mode": "id"}
 def test_iceberg_begins_where_the_files_that_are_there_were_looked_at(version: int) -> None:
     enabled = compatible(version)
     read = base(ICEBERG, off(enabled))
-    assert "nobody looked whether" in only(stage(enabled, upon=read))
-    assert "nobody looked whether" in only(stage(enabled, upon=read, reads=WHOLE_TABLE))
+    assert "nobody checked that" in only(stage(enabled, upon=read))
+    assert "nobody checked that" in only(stage(enabled, upon=read, reads=WHOLE_TABLE))
     looked = ValidatedRule(key=f"delta.enableIcebergCompatV{version}", expression="")
     found = Promises(validated=frozenset({looked}))
     assert texts(stage(enabled, upon=read, reads=WHOLE_TABLE, promises=found)) == []
@@ -172,8 +172,8 @@ def test_elements_have_ids_beside_the_field_around_them() -> None:
         ({"key": 3, "value": 4, "value.element": 5}, "have no ids"),
         ({"x.key": 3, "x.value": 4, "x.value.element": 4}, "given out twice: `4`"),
         ({"x.key": 1, "x.value": 4, "x.value.element": 5}, "given out twice: `1`"),
-        ({"x.key": 2**31, "x.value": 4, "x.value.element": 5}, "no id of 32 bits"),
-        ({"x.key": "3", "x.value": 4, "x.value.element": 5}, "no id of 32 bits"),
+        ({"x.key": 2**31, "x.value": 4, "x.value.element": 5}, "not an id of 32 bits"),
+        ({"x.key": "3", "x.value": 4, "x.value.element": 5}, "not an id of 32 bits"),
     ],
 )
 def test_what_lies_in_arrays_and_maps_has_ids_of_its_own_by_the_way_to_it(

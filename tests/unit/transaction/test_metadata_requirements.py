@@ -231,10 +231,12 @@ def test_no_later_column_takes_a_name_of_row_tracking(name: str) -> None:
 @pytest.mark.rule("row-enabled-all-have-base", "row-write-enable-all-set", "row-write-backfill")
 @pytest.mark.rule("row-enabled")
 def test_row_tracking_begins_when_every_file_has_ids() -> None:
-    assert "whether every file has row ids" in only(stage(metadata(NAMES), upon=base(ROWS)))
+    assert "nobody checked that every file has row ids" in only(
+        stage(metadata(NAMES), upon=base(ROWS))
+    )
     # a file without ids may come meanwhile, after everybody has looked
     promised = stage(metadata(NAMES), upon=base(ROWS), promises=COUNTED)
-    assert "whether every file has row ids" in only(promised)
+    assert "nobody checked that every file has row ids" in only(promised)
     assert texts(replace(promised, reads=WHOLE_TABLE)) == []
     known = base(ROWS, metadata(NAMES))
     assert texts(stage(metadata(NAMES, description="d"), upon=known)) == []

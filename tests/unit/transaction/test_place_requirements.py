@@ -51,9 +51,9 @@ from tests.unit.transaction.stages import (
     ],
 )
 def test_the_path_of_a_new_file_is_a_uri(path: str) -> None:
-    assert "a path that is no URI" in only(stage(add("sound"), add(path)))
+    assert "a path that is not a URI" in only(stage(add("sound"), add(path)))
     in_a_batch = replace(stage(), adds=(batch("add", add("sound"), add(path)),))
-    assert "1 add actions have a path that is no URI" in only(in_a_batch)
+    assert "1 add action has a path that is not a URI" in only(in_a_batch)
 
 
 @pytest.mark.parametrize(

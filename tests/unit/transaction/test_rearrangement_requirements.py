@@ -45,9 +45,7 @@ def _comes(path: str = "a.parquet", **fields: object) -> object:
     ],
 )
 def test_rows_that_go_are_a_change_whatever_a_commit_says(actions: list, lost: int) -> None:
-    assert _said(*actions) == [
-        f"The commit says that it changes no data, and takes {lost} rows away."
-    ]
+    assert _said(*actions) == [f"The commit says that it changes no data, but removes {lost} rows."]
 
 
 @pytest.mark.parametrize(
@@ -70,4 +68,4 @@ def test_many_files_are_counted_as_columns() -> None:
     staged = stage(upon=TABLE, operation="OPTIMIZE")
     object.__setattr__(staged, "removes", (batch("remove", _goes("r"), _goes("s")),))
     object.__setattr__(staged, "adds", (batch("add", _comes()),))
-    assert texts(staged) == ["The commit says that it changes no data, and takes 10 rows away."]
+    assert texts(staged) == ["The commit says that it changes no data, but removes 10 rows."]

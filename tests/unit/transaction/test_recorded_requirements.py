@@ -64,7 +64,7 @@ def test_no_new_file_counts_nulls_where_none_may_be(stats: str | None, wrong: bo
     promised = without_nulls("id")
     staged = stage(add(stats=stats), upon=STRICT, promises=promised)
     found = texts(staged)
-    assert ["1 new files count nulls in it" in text for text in found] == [True] * wrong
+    assert ["1 new file has nulls in it" in text for text in found] == [True] * wrong
     # nor a rewrite, for which nobody has to promise anything
     rewrite = (remove("r", data_change=False), add(stats=stats, data_change=False))
     assert texts(stage(*rewrite, upon=STRICT)) == found
@@ -129,7 +129,7 @@ def test_nulls_are_counted_under_the_names_in_files() -> None:
     read = base(MAPPED, metadata(mapping, schema_string=schema(column)))
     promised = without_nulls("id")
     wrong = stage(add(stats=counted(**{"col-1": 1})), upon=read, promises=promised)
-    assert "`id` may not be null, and 1 new files" in only(wrong)
+    assert "`id` may not be null, and 1 new file has" in only(wrong)
     right = stage(add(stats=counted(**{"col-1": 0})), upon=read, promises=promised)
     assert texts(right) == []
 

@@ -174,7 +174,7 @@ def test_a_column_comes_without_a_default_and_may_get_one_later() -> None:
     with_plain, with_default = (
         metadata(schema_string=schema(*columns, column)) for column in (plain, given)
     )
-    assert "gives it a default at once" in only(stage(with_default, upon=read))
+    assert "with a default" in only(stage(with_default, upon=read))
     assert texts(stage(with_plain, upon=read)) == []
     assert texts(stage(with_default, upon=replace(read, metadata=with_plain))) == []
     assert texts(stage(features("allowColumnDefaults"), with_default, upon=NO_TABLE)) == []

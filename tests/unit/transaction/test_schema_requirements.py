@@ -87,7 +87,7 @@ def test_only_who_looked_and_hears_of_new_files_makes_a_table_convertible() -> N
     seen = replace(staged, promises=told)
     assert texts(looking(seen)) == texts(replacing(staged)) == texts(going_back(staged)) == []
     for unseen in (staged, seen, looking(staged), looking(seen, "SnapshotIsolation")):
-        assert "nobody looked whether" in only(unseen)
+        assert "nobody checked that" in only(unseen)
 
 
 def ids(highest: int, *fields: dict[str, Any], mode: str = "name", **more: str) -> Metadata:
@@ -393,7 +393,7 @@ def test_numbers_of_their_own_are_longs() -> None:
     assert created(identity("long")) == created(metadata(schema_string=numbered(None))) == []
     for kind in ("integer", "string"):
         (told,) = created(identity(kind))
-        assert "`n` would be filled with numbers, and is no column of longs" in told
+        assert "`n` would be filled with numbers, and is not a column of longs" in told
         assert texts(stage(replace(identity(kind), name="o"), upon=held(listed, kind))) == []
 
 

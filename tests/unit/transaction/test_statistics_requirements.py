@@ -67,7 +67,7 @@ def among(count: int, stats: str, read: ReadVersion | None = None) -> list[str]:
 )
 def test_statistics_are_one_json_object_that_counts(stats: str, count: int) -> None:
     (found,) = among(count, stats)
-    assert "1 files have statistics that are no JSON object" in found
+    assert "1 file has statistics that are not a JSON object" in found
     assert "`odd`" in found
 
 
@@ -86,7 +86,7 @@ def test_statistics_are_one_json_object_that_counts(stats: str, count: int) -> N
 )
 def test_statistics_do_not_contradict_themselves(stats: str, count: int) -> None:
     (found,) = among(count, stats)
-    assert found == "1 files have statistics that contradict themselves: `odd`."
+    assert found == "1 file has statistics that contradict themselves: `odd`."
 
 
 @pytest.mark.parametrize("count", [FEW, MANY])
@@ -255,13 +255,13 @@ def test_a_table_of_many_columns_is_looked_at_as_well() -> None:
         assert "contradict" in naming(read, "nullCount", {name: 3})[0]
         assert naming(read, "nullCount", {name: 2}) == []
     assert "contradict" in naming(read, "nullCount", {"r": {"in": 3}})[0]
-    assert "no JSON object" in among(MANY, "[1]", read)[0]
+    assert "not a JSON object" in among(MANY, "[1]", read)[0]
 
 
 def test_statistics_of_files_that_are_there_already_stay_as_they_are() -> None:
     odd = add("a", stats="garbage")
-    assert "no JSON object" in only(stage(odd))
-    assert "no JSON object" in only(stage(replace(odd, data_change=False), remove("b")))
+    assert "not a JSON object" in only(stage(odd))
+    assert "not a JSON object" in only(stage(replace(odd, data_change=False), remove("b")))
     assert texts(stage(odd, promises=Promises(recommits=True))) == []
     assert texts(stage(replace(odd, data_change=False))) == []
     assert texts(stage(remove("a", stats="garbage"))) == []

@@ -198,7 +198,7 @@ def test_no_commit_sets_a_mode_that_there_is_not(mode: str) -> None:
         (mapped("new", 3), None),
         (mapped("new", 3, "col-2"), "share the physical name"),
         (mapped("new", 2, "col-3"), "share the column id"),
-        (mapped("new", 2**31), "no integer of 32 bits"),
+        (mapped("new", 2**31), "not an integer of 32 bits"),
         (field("new", **{"delta.columnMapping.physicalName": "col-3"}), "has no column id"),
         (field("new", **{"delta.columnMapping.id": 3}), "has no physical name"),
     ],

@@ -351,7 +351,7 @@ def _fate(since: datetime | None, *, deletes: bool | None) -> str:
     if deletes:
         return "deletes it now"
     if deletes is None:
-        return DASH  # nobody can tell
+        return DASH  # unknown
     return _LEAVES if since is None else f"from {format_minute(since)}"
 
 

@@ -65,10 +65,10 @@ def test_the_log_alone_says_only_that_all_values_are_null(tmp_path: Path) -> Non
         look.columns_by_statistics(explorer.open_table(one.write()).snapshot())
         for one in (table, full)
     )
-    assert "note is all NULL in 1 of 1 files" in problem.sentence
+    assert "note is all NULL in 1 of 1 file" in problem.sentence
     assert "only their footers say" in problem.sentence
     assert column(problem, "note")["files_without"] is None
-    assert "no file has nothing but NULL" in innocent.sentence
+    assert "no file has only NULL" in innocent.sentence
 
 
 def test_a_physical_name_is_told_from_a_name_that_is_the_columns_own(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_what_cannot_be_read_or_was_not_is_said(tmp_path: Path) -> None:
     place = table.write()
     found = by_files(place)
     assert set(found.unread.column("file").to_pylist()) == {"b.parquet", "gone.parquet"}
-    assert "2 of 3 files were not read, 2 of them because they cannot be." in found.sentence
+    assert "2 of 3 files were not read; 2 of them cannot be read." in found.sentence
     assert "2 of 3 files were not read." in by_files(place, most_files=1).sentence
 
 

@@ -44,7 +44,7 @@ def test_of_a_long_history_the_newest_commits_are_read(
     monkeypatch.setattr(commit_counts, "MOST_READ", 2)
     found = commits_between(table(tmp_path, ["WRITE", "MERGE", "DELETE"]), 0, 3)
     assert found.sentence == (
-        "3 commits after version 0, up to version 3, of which the newest 2: 1 MERGE, 1 DELETE."
+        "3 commits after version 0, up to version 3; of the newest 2: 1 MERGE, 1 DELETE."
     )
 
 
@@ -60,5 +60,5 @@ def test_commits_that_are_gone_are_not_counted(tmp_path: Path) -> None:
     for version in (1, 2):
         (tmp_path / "t" / "_delta_log" / f"{version:020}.json").unlink()
     assert commits_between(opened, 0, 2).sentence == (
-        "No commit after version 0, up to version 2, is left."
+        "No commits remain after version 0, up to version 2."
     )

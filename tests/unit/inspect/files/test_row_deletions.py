@@ -41,7 +41,7 @@ def test_vectors_of_a_real_table(corpus: Path) -> None:
         "fraction_deleted": 2_147_484 / 2_147_483_658,
         "problem": None,
     }
-    with pytest.raises(NotFoundError, match="is not there"):
+    with pytest.raises(NotFoundError, match="does not exist"):
         hidden_rows(snapshot, row["path"])
 
 
@@ -135,10 +135,10 @@ def test_what_is_not_known_is_null_and_what_is_wrong_is_told(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("cardinality", "stats", "said"),
     [
-        (-2, '{"numRecords":5}', "hides -2 of 5 rows"),
-        (9, '{"numRecords":5}', "hides 9 of 5 rows"),
-        (1, '{"numRecords":0}', "hides 1 of 0 rows"),
-        (-1, None, "hides -1 rows"),
+        (-2, '{"numRecords":5}', "deletes -2 of 5 rows"),
+        (9, '{"numRecords":5}', "deletes 9 of 5 rows"),
+        (1, '{"numRecords":0}', "deletes 1 of 0 rows"),
+        (-1, None, "deletes -1 rows"),
         (None, '{"numRecords":5}', "does not say how many"),
     ],
 )
@@ -161,7 +161,7 @@ def test_number_of_hidden_rows_that_cannot_be_is_counted_as_unknown(
     unknown = [found[name] for name in ("num_rows", "num_deleted_rows")]
     assert (unknown, found["num_deletion_vectors"]) == ([None, None], 3)
     (problem,) = found["problems"]
-    assert problem["problem"] == "The number of rows that 1 deletion vector should hide cannot be."
+    assert problem["problem"] == "The number of deleted rows of 1 deletion vector is impossible."
     assert (said in problem["reason"], "'a'" in problem["reason"]) == (True, True)
     rows = {row["path"]: row for row in deletion_vectors(table.snapshot()).to_pylist()}
     assert [rows[path]["fraction_deleted"] for path in "abc"] == [None, 1.0, None]

@@ -51,6 +51,15 @@ def log(lake: Lake) -> Path:
     return lake.root / "_delta_log"
 
 
+@pytest.mark.parametrize("text", ["no JSON", "{}", '{"type": "struct", "fields": [{}]}'])
+def test_schema_that_cannot_be_read_is_an_error(lake: Lake, text: str) -> None:
+    lake.commit(0, [FEATURE_PROTOCOL, metadata(schemaString=text), lake.add("a")], age_days=5)
+    for ask in (look.log_health, look.files_health):
+        (row,) = ask(lake.table, now=NOW).findings.to_pylist()
+        assert (row["severity"], row["finding"]) == ("error", "schema that cannot be read")
+        assert row["problem"] == "The schema of the table cannot be read."
+
+
 def test_sound_log_has_no_finding_and_says_what_opening_costs(lake: Lake) -> None:
     versions(lake, 3)
     found = look.log_health(lake.table, now=NOW)

@@ -92,6 +92,14 @@ def test_checksum_that_agrees_says_nothing(tmp_path: Path) -> None:
     assert _told(tmp_path / "least", json.dumps(least)) == []
 
 
+def test_schema_may_be_spelled_otherwise(tmp_path: Path) -> None:
+    body = _RIGHT["metadata"]
+    spaced = json.dumps(json.loads(body["schemaString"]), indent=1)
+    assert spaced != body["schemaString"]
+    claim = _RIGHT | {"metadata": {**body, "schemaString": spaced}}
+    assert _told(tmp_path / "t", json.dumps(claim)) == []
+
+
 @pytest.mark.rule("newer-checksum-optional", "newer-checksum-validate")
 @pytest.mark.parametrize(
     ("claim", "says"),

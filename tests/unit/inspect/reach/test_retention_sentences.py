@@ -146,7 +146,7 @@ def test_a_month_is_an_error_everywhere(
     row = findings(lake)["unreadable property"]
     assert row["severity"] == "error"
     assert f"`{name}` is `interval 1 month`: a month has no fixed length" in row["problem"]
-    assert "nobody can tell" in by_log(lake).sentence
+    assert f"kept is unknown: {name} cannot be read." in by_log(lake).sentence
     assert f"{name} cannot be read." in by_files(lake).sentence
     plan = (
         vacuum(lake)

@@ -47,7 +47,7 @@ def test_row_is_followed_from_its_write_to_its_deletion_by_a_vector(feed: Feed) 
     found = search(feed, "id = 2")
     assert events(found) == [(1, "insert"), (2, "delete")]
     assert found.sentence.startswith(
-        "Version 1 (WRITE) wrote 1 row; version 2 (DELETE) deleted 1 row."
+        "Version 1 (WRITE) inserted 1 row; version 2 (DELETE) deleted 1 row."
     )
     # its neighbour in the same file stays
     assert events(search(feed, "id = 1")) == [(1, "insert")]
@@ -79,7 +79,7 @@ def test_files_that_cannot_hold_the_row_are_not_opened(feed: Feed) -> None:
     # what might hold it and is gone is told, not passed over
     found = search(feed, "id = 8")
     assert [row["path"] for row in found.unread.to_pylist()] == ["gone", "gone"]
-    assert "2 files could not be read: what they hold is not known." in found.sentence
+    assert "2 files could not be read: what they hold is unknown." in found.sentence
 
 
 def test_recorded_changes_tell_both_sides_of_an_update(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_search_begins_with_the_oldest_version_that_is_left(feed: Feed) -> None:
     assert found.at_start.num_rows == 1
     assert events(found) == [(2, "delete")]
     assert "1 row matched before, in version 1." in found.sentence
-    assert search(feed, "id = 2").sentence.startswith("No version that was searched changed")
+    assert search(feed, "id = 2").sentence.startswith("No searched version changed a matching row.")
 
 
 def test_search_may_begin_later(feed: Feed) -> None:
@@ -169,7 +169,7 @@ def test_limit_of_files_ends_the_search_and_says_where(feed: Feed) -> None:
     found = search(feed, "id >= 0", most_files=2)
     assert (found.is_cut, found.last, found.files_read) == (True, 2, 2)
     assert events(found) == [(1, "insert"), (2, "insert")]
-    assert "what came after version 2 is not known" in found.sentence
+    assert "changes after version 2 are unknown" in found.sentence
     whole = search(feed, "id >= 0", most_files=4)
     assert (whole.is_cut, whole.last) == (False, 4)
 

@@ -19,7 +19,7 @@ from explorer.maintenance import Approval, StateFolder, execute, plan_set_proper
 from explorer.maintenance.documents.older_plan import describe_run
 from explorer.maintenance.plan.plan import digest_document
 from tests.unit.maintenance.lake import Lake, start
-from widgets.served._unfinished import find_unfinished
+from widgets.served._unfinished_plans import find_unfinished
 from widgets.session.maintenance import Maintenance
 
 SAVED = Path(__file__).parent / "format_1"

@@ -34,7 +34,7 @@ def test_approval_that_no_receipt_could_hold_is_refused(field: str) -> None:
     fields: dict[str, Any] = {field: BAD}
     with pytest.raises(InvalidArgumentError) as caught:
         Approval("0" * 64, **fields)
-    assert caught.value.reason == "At character 3 it is no Unicode text."
+    assert caught.value.reason == "At character 3 it is not Unicode text."
     assert caught.value.remedy == "Write it in UTF-8."
 
 

@@ -201,7 +201,7 @@ def test_what_is_gone_is_named(feed: Feed) -> None:
     ("columns", "said"),
     [
         ({"id": [1]}, "0 columns _change_type"),
-        ({"id": [1, 2], "_change_type": ["insert", None]}, "1 of its rows have no type"),
+        ({"id": [1, 2], "_change_type": ["insert", None]}, "1 row has no type"),
         ({"id": [1], "_change_type": [7]}, "_change_type"),
     ],
 )

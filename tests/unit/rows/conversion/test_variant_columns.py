@@ -233,8 +233,8 @@ OBJECT = pa.struct([("names", shredded(pa.string()))])
 @pytest.mark.parametrize(
     ("row", "typed", "reason"),
     [
-        ({"value": NULL, "typed_value": 1}, pa.int64(), "is no object"),
-        ({"value": NULL, "typed_value": []}, pa.list_(shredded(pa.int8())), "is no object"),
+        ({"value": NULL, "typed_value": 1}, pa.int64(), "is not an object"),
+        ({"value": NULL, "typed_value": []}, pa.list_(shredded(pa.int8())), "is not an object"),
         ({"value": NULL, "typed_value": {"names": {}}}, OBJECT, "its value is none"),
         (
             {"value": field("names", NULL), "typed_value": {"names": {"typed_value": "x"}}},

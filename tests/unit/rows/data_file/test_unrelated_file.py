@@ -197,7 +197,7 @@ def test_preview_and_schema_tell_of_such_files(
     assert run(["schema", place, "--files", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["unrelated"] == ["0.parquet"]
-    assert "One file has no column in common" in found["sentence"]
+    assert "1 file has no column in common" in found["sentence"]
 
 
 def test_rows_of_such_a_file_are_never_written_again_as_nulls(tmp_path: Path) -> None:

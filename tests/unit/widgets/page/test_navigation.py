@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from widgets.served._shell import build_navigation
+from widgets.served._session_page import build_navigation
 from widgets.state import VIEWS, PageState
 
 

@@ -15,7 +15,7 @@ from explorer.maintenance import Plan, Receipt, StateFolder
 from explorer.progress import Cancel, Progress, ProgressCallback
 from tests.tables import metadata
 from tests.unit.widgets.orders import Orders
-from widgets.served._unfinished import find_unfinished
+from widgets.served._unfinished_plans import find_unfinished
 from widgets.session.maintenance import Consent, Maintenance
 from widgets.session.operations import OPERATIONS, find_operation
 from widgets.session.runs import Run, Runs
@@ -96,7 +96,7 @@ def test_a_reason_that_is_no_text_leaves_the_plan_to_be_approved(
     page = session(orders, state)
     plan = page.plan()
     halves = Consent(digest=plan.digest, table_name="orders", reason="caf\udce9")
-    with pytest.raises(InvalidArgumentError, match="no Unicode text"):
+    with pytest.raises(InvalidArgumentError, match="not Unicode text"):
         page.maintenance.approve(page.service, halves)
     assert page.carry_out(page.approve(plan.digest, "orders")).status == "completed"
 

@@ -82,7 +82,7 @@ VIEWS: dict[str, tuple[str, str, str, dict[str, Any]]] = {
     "conflicts": (
         "Looking at the commits since",
         "Stopped before every commit was looked at.",
-        "won: concurrent append",
+        ": concurrent append",
         {"version": 0},
     ),
     "health": (

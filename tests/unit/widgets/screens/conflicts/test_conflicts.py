@@ -30,7 +30,7 @@ def test_the_winner_its_rule_and_what_both_touch_are_shown(tmp_path: Path) -> No
     page = Page().open(place, view="conflicts", version=0)
     found = look.check_conflicts(explorer.open_table(place), 0)
     assert html.escape(found.sentence) in page.html
-    assert "Version 1 (DELETE) won: concurrent delete-read." in page.html
+    assert "Conflict with version 1 (DELETE): concurrent delete-read." in page.html
     assert "1 path: low" in page.html
     assert "Had it only added rows and read none: No conflict with the 1 commit" in page.html
     page.do("version", "1")
@@ -51,7 +51,7 @@ def test_the_newest_version_has_nothing_to_conflict_with(tmp_path: Path) -> None
     assert "Version 1 is the newest: there is nothing to conflict with." in page.html
     page.do("read", "0")
     assert page.state.version == 0
-    assert "won: concurrent delete-read" in page.html
+    assert ": concurrent delete-read" in page.html
 
 
 def test_what_is_no_version_and_no_condition_is_said_where_it_was_typed(tmp_path: Path) -> None:

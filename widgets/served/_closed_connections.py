@@ -22,7 +22,7 @@ _GONE = (WebSocketClosedError, StreamClosedError)  # the second one from a ping
 _SENTENCE = "Failed sending message as connection was closed"
 
 
-class _GoneBrowsers(logging.Filter):
+class _ClosedConnections(logging.Filter):
     """Drops what is told of a closed socket, and nothing else."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -31,10 +31,10 @@ class _GoneBrowsers(logging.Filter):
         return not isinstance(error, _GONE) and record.msg != _SENTENCE
 
 
-_FILTER = _GoneBrowsers()
+_FILTER = _ClosedConnections()
 
 
-def quiet_gone_browsers() -> None:
+def silence_closed_connections() -> None:
     """Keep messages to browsers that have gone out of the log; again does no harm."""
     for name in _TELLERS:
         logging.getLogger(name).addFilter(_FILTER)

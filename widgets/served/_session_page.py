@@ -47,11 +47,11 @@ def build_page(desk: Desk, person: str | None = None) -> Any:
     `person` is who has signed in."""
     try:
         return _build_shell(desk, person)
-    except Exception as error:  # noqa: BLE001 - else the browser shows a spinner for ever
-        return let_go(Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))]))
+    except Exception as error:  # noqa: BLE001 - else the browser shows a spinner without end
+        return unwatch_busy(Page(title=TITLE, main=[LiveHtml(render_problem(unexpected(error)))]))
 
 
-def let_go(page: Any) -> Any:
+def unwatch_busy(page: Any) -> Any:
     """The page, which no longer follows whether any page of this server is busy: nothing here
     shows it, and nobody takes it back when the page ends, so that it would never be freed."""
     for _, watcher in page._param__private.ref_watchers:
@@ -84,7 +84,11 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     bar = AddressBar(go_back)
     page = Page(
         title=TITLE,
-        sidebar=[*_build_way_back(desk), *picker.panels, build_navigation(state, desk.runner.post)],
+        sidebar=[
+            *_build_tables_link(desk),
+            *picker.panels,
+            build_navigation(state, desk.runner.post),
+        ],
         main=[explorer.panel, bar],
         header=[
             pn.Spacer(sizing_mode="stretch_width"),
@@ -100,7 +104,7 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
         busy_indicator=None,
         sx=_SHELL_SX,
     )
-    let_go(page)
+    unwatch_busy(page)
     if _begins_dark():
         page.dark_theme = True
         # the empty page, too, until Material has colours
@@ -113,11 +117,11 @@ def _build_shell(desk: Desk, person: str | None) -> Any:
     state.param.watch(write_address, [*ADDRESSED, "opening"])
     pn.state.on_session_destroyed(lambda _: explorer.close())
     pn.state.on_session_destroyed(lambda _: start.close())
-    _begin(explorer, state, bar, desk)
+    _open_address(explorer, state, bar, desk)
     return page
 
 
-def _begin(explorer: Explorer, state: PageState, bar: AddressBar, desk: Desk) -> None:
+def _open_address(explorer: Explorer, state: PageState, bar: AddressBar, desk: Desk) -> None:
     """Go where the page's link leads."""
     wanted, complaints = parse_address(_asked_for())
     table = wanted.table or _only(desk.offered)
@@ -155,7 +159,7 @@ def comes_from_elsewhere(request: Any, table: str, desk: Desk) -> bool:
         return False  # opening it says what is wrong
 
 
-def _build_way_back(desk: Desk) -> list[Any]:
+def _build_tables_link(desk: Desk) -> list[Any]:
     """The link to the list of tables, where there is more than one."""
     if len(desk.choices()) < 2 and not (desk.glances is not None and desk.glances.progress):
         return []

@@ -45,7 +45,7 @@ class StoryStep:
     operation: Operation
 
 
-def play_story(shop: ShopTable, now_ms: int) -> Iterator[int]:
+def write_history(shop: ShopTable, now_ms: int) -> Iterator[int]:
     """Make each step's commit, oldest first, and yield its version."""
     for step in STORY:
         # nobody commits on the second

@@ -32,7 +32,7 @@ class Visitor:
     is_welcome: bool = True
 
 
-class Door(Protocol):
+class Authentication(Protocol):
     """Tells visitors apart."""
 
     def visitor(self, request: Any) -> Visitor:
@@ -40,27 +40,27 @@ class Door(Protocol):
         ...
 
 
-class OpenDoor:
+class NoAuthentication:
     """Everybody looks, nobody changes."""
 
-    def visitor(self, request: Any) -> Visitor:  # noqa: ARG002 - see `Door`
-        """See `Door.visitor`."""
+    def visitor(self, request: Any) -> Visitor:  # noqa: ARG002 - see `Authentication`
+        """See `Authentication.visitor`."""
         return Visitor()
 
 
-class TokenDoor:
+class TokenAuthentication:
     """The browser that opened the printed link may change tables."""
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
     def visitor(self, request: Any) -> Visitor:
-        """See `Door.visitor`."""
+        """See `Authentication.visitor`."""
         is_admitted = self._gate.admits(request)
         return Visitor(may_change=lambda: is_admitted)
 
 
-class SignInDoor:
+class SignInAuthentication:
     """People who have signed in with a password; their roles are looked up each time."""
 
     def __init__(self, logins: Logins, people: People, home: str, *, maintenance: bool) -> None:
@@ -69,7 +69,7 @@ class SignInDoor:
         self._maintenance = maintenance
 
     def visitor(self, request: Any) -> Visitor:
-        """See `Door.visitor`."""
+        """See `Authentication.visitor`."""
         login = self._logins.read(request)
         if login is None:
             return Visitor(is_welcome=False)
@@ -84,7 +84,7 @@ class SignInDoor:
         return self._people.role_of(login.name) == "maintenance" and self._logins.is_valid(login)
 
 
-class OAuthDoor:
+class OAuthAuthentication:
     """People whom an OAuth provider has named, by the cookie that Panel signs."""
 
     COOKIE = "user"
@@ -95,7 +95,7 @@ class OAuthDoor:
         self._maintenance = maintenance
 
     def visitor(self, request: Any) -> Visitor:
-        """See `Door.visitor`."""
+        """See `Authentication.visitor`."""
         name = self._name(request)
         if name is None:
             return Visitor(is_welcome=False)

@@ -23,7 +23,7 @@ _PROBLEM_LIMIT = 2000
 Document = Mapping[str, Any]
 
 
-def summarise(console: Console, document: Document) -> None:
+def list_description(console: Console, document: Document) -> None:
     """The document of `explorer.inspect.describe` on a terminal."""
     console.print(_title(document))
     print_problems(console, document["problems"])
