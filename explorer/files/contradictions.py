@@ -118,6 +118,42 @@ def contradiction_of(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgottenRemovals:
+    """How many removals within retention a checkpoint does not have, though the commits before it
+    do; `evidence` says of one where it is."""
+
+    checkpoint: CheckpointFiles
+    number: int
+    evidence: str
+
+
+def forgotten_removals(
+    store: ReadStore,
+    listing: LogListing,
+    files: CheckpointFiles,
+    after_ms: int,
+    watch: Watch = UNWATCHED,
+) -> ForgottenRemovals | None:
+    """The removals later than a time that a checkpoint has to have, and that it does not have;
+    None without any, and where commits before it are missing (spec: Checkpoint Schema)."""
+    own = _load(store, listing, (files,), files.version, watch)
+    other = _load(store, listing, (), files.version, watch)
+    if own is None or other is None:
+        return None
+    columns = [*KEY_COLUMNS, "deletion_timestamp"]
+    removed = read_files_table(other, "remove", columns)
+    times = pc.fill_null(removed.column("deletion_timestamp").cast(pa.int64()), 0)
+    removed = removed.filter(pc.greater(times, pa.scalar(after_ms)))
+    for kind in ("remove", "add"):  # a file that it has as live is another contradiction
+        removed = _beyond(removed, read_files_table(own, kind, KEY_COLUMNS))
+    path = _first_path(removed)
+    if path is None:
+        return None
+    evidence = _sentence("lacks", path, _last_mention(store, other, path))
+    return ForgottenRemovals(checkpoint=files, number=removed.num_rows, evidence=evidence)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WrongCompaction:
     """A log compaction that is not what its commits come to; `reason` names a file, and what is
     said of it."""

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -91,6 +91,7 @@ class Ages:
     retention_ms: int
 
 
+_NEVER: Final = 2**62
 NEVER_OLD: Final = Ages(cutoff_ms=-(2**62), retention_ms=2**62)
 """Where the table asks for a retention that cannot be read: nothing may go."""
 
@@ -122,6 +123,16 @@ class UnkeptFiles:
         removed = self.reasons == REASONS.index(REMOVED)
         began = np.where(removed, self.since_ms - self.retention_ms, 0)
         return reference_begins(read_numbers(self.files.column("modified")), began)
+
+    def aged_by(self, recorded: RecordedChanges | None) -> UnkeptFiles:
+        """The same where change data is no older than the commit that names it."""
+        if recorded is None:
+            return self
+        made = recorded.times_of(self.files.column("path"))
+        since = np.where(
+            made < 0, self.since_ms, np.maximum(self.since_ms, made + self.retention_ms)
+        )
+        return replace(self, since_ms=since)
 
     @property
     def youngest_ms(self) -> int | None:
@@ -237,25 +248,45 @@ def rows_kept_by_commits(events: FileEvents, cutoff_ms: int) -> Numbers:
     return found
 
 
-def young_changes(
-    snapshot: Snapshot, listing: LogListing, events: FileEvents | None, cutoff_ms: int
-) -> Places:
-    """The change files of commits after `cutoff_ms`, and of commits whose time is unknown."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedChanges:
+    """The change files that commits name, as events, and when each commit was made, in
+    milliseconds; of a commit whose time is unknown, a time that never comes."""
+
+    events: pa.Table
+    made_ms: Numbers
+    root: str
+
+    def after(self, cutoff_ms: int) -> Places:
+        """The places of those of later commits."""
+        found = NOWHERE
+        young = self.events.filter(build_array(self.made_ms > cutoff_ms))
+        for chunk in young.column("path").chunks:
+            found = found.joined(data_places(chunk, self.root))
+        return found
+
+    def times_of(self, paths: pa.ChunkedArray) -> Numbers:
+        """When the commit of each file was made; -1 where none names it."""
+        dated = self.events.append_column("deletion_timestamp", build_array(self.made_ms))
+        return _removal_times(paths, [dated], self.root)
+
+
+def recorded_changes(
+    snapshot: Snapshot, listing: LogListing, events: FileEvents | None
+) -> RecordedChanges | None:
+    """The change files of the commits that are left; None where there are none."""
     if events is None:
-        return NOWHERE
+        return None
     kinds = read_values(events.table.column("kind"))
     changes = events.table.filter(build_array(kinds == CHANGE))
     if not changes.num_rows:
-        return NOWHERE
+        return None
     run = contiguous_run(listing.commits)
     active = in_commit_times(snapshot.protocol, snapshot.metadata)
     times = commit_times(snapshot.store, listing, run, active)
-    old = [version for version, time in zip(run, times, strict=True) if time <= cutoff_ms]
-    young = ~np.isin(read_values(changes.column("version")), old)
-    found = NOWHERE
-    for chunk in changes.filter(build_array(young)).column("path").chunks:
-        found = found.joined(data_places(chunk, snapshot.uri))
-    return found
+    by_version = dict(zip(run, times, strict=True))
+    made = [by_version.get(version, _NEVER) for version in changes.column("version").to_pylist()]
+    return RecordedChanges(events=changes, made_ms=np.asarray(made, np.int64), root=snapshot.uri)
 
 
 def _removal_times(paths: pa.ChunkedArray, removals: Sequence[pa.Table], root: str) -> Numbers:

@@ -163,8 +163,11 @@ def _live(look: FileLook) -> FileReason:
         text = f"{text} But it is not there: every query that needs it fails."
     if (removal := _removal_of_live(look)) is not None:
         kind = f"{kind}, removed by a commit"
-        text += f" But {_place(removal)} removes it, and no later commit adds it again: "
-        text += f"{_contradicting(look)}."
+        told = f"version {removal.version} removed it" in since
+        why = "every later commit is there"
+        if not told:
+            why = f"{_place(removal)} removes it, and no later commit adds it again"
+        text += f" But {why}: {_contradicting(look)}."
     return _reason(look, kind, text)
 
 

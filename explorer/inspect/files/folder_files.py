@@ -30,8 +30,8 @@ from explorer.files.unkept import (
     judge_unkept,
     kept_by_commits,
     partition_names,
+    recorded_changes,
     removals_by_commits,
-    young_changes,
 )
 from explorer.inspect.files._folder_wording import folder_sentence
 from explorer.inspect.files.log_folder import log_files
@@ -155,7 +155,8 @@ def foreign_files(
     release_memory()  # the places of all files, which are done with
     events = _events_of_others(table, listing, listed, live | removed, watch)
     further = kept_by_commits(events, cutoff_ms)
-    changes = young_changes(snapshot, listing, events, cutoff_ms)
+    recorded = recorded_changes(snapshot, listing, events)
+    changes = NOWHERE if recorded is None else recorded.after(cutoff_ms)
     removed |= _flags(listed, further) & ~live
     young = _flags(listed, changes) & ~live & ~removed
     watch.step(0, None, "Looking at what no version knows")
@@ -168,7 +169,7 @@ def foreign_files(
         partition_names(snapshot),
         ages,
         listed.tables,
-    )
+    ).aged_by(recorded)
     known = judged.reasons == REASONS.index(REMOVED)
     known |= _recorded_changes(unkept.column("path"), events, table.uri)
     goes = known & judged.may_go

@@ -14,9 +14,11 @@ import pyarrow.compute as pc
 from explorer.errors import CorruptLogError, DeltaError, Problem
 from explorer.files.contradictions import (
     Contradiction,
+    ForgottenRemovals,
     WrongCompaction,
     find_contradictions,
     find_wrong_compactions,
+    forgotten_removals,
 )
 from explorer.files.listed import list_files
 from explorer.inspect.files.log_folder import log_files
@@ -57,10 +59,12 @@ from explorer.log.commits.commit_info import read_provenance
 from explorer.log.folder.last_checkpoint import read_hint, validate_hint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
+from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost, opening_cost
 from explorer.table.readable import READ_WHOLE
+from explorer.table.retention import milliseconds
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.table.times import InCommitTimes, in_commit_times, parse_now, utc_time
@@ -167,6 +171,7 @@ def files_health(
         nulls=null_files(look.snapshot, watch),
         vacuums=tuple(vacuums_against_folder(look.facts, look.snapshot, listed, watch)),
         contradictions=tuple(find_contradictions(store, listing, watch)),
+        forgotten=_forgotten(look, look.snapshot, watch),
         compactions=tuple(find_wrong_compactions(store, listing, watch)),
         checksums=tuple(validate_against_commits(store, others, watch)),
     )
@@ -181,6 +186,7 @@ class _Files:
     nulls: NullFiles
     vacuums: tuple[Finding, ...]
     contradictions: tuple[Contradiction, ...]
+    forgotten: ForgottenRemovals | None
     compactions: tuple[WrongCompaction, ...]
     checksums: tuple[Problem, ...]
 
@@ -256,6 +262,8 @@ def _build(look: _Look, files: _Files | None = None) -> Health:
         findings += judge_nulls(files.nulls)
         findings += files.vacuums
         findings += map(_contradiction, files.contradictions)
+        if files.forgotten is not None:
+            findings.append(_forgetful(files.forgotten))
         findings += map(_wrong_compaction, files.compactions)
         findings += _checksums(files.checksums)
     if snapshot is None:  # every repair begins by opening the table
@@ -353,6 +361,31 @@ def _contradiction(found: Contradiction) -> Finding:
         remedy="Readers that begin with it show other rows than the commits say. Replace it, "
         "before a vacuum or a cleanup takes what the commits name.",
         repair="repair checkpoint",
+    )
+
+
+def _forgotten(look: _Look, snapshot: Snapshot, watch: Watch) -> ForgottenRemovals | None:
+    """Removals that the retention keeps, and the checkpoint that was used does not."""
+    used, configuration = snapshot.segment.checkpoint, snapshot.metadata.configuration
+    if used is None or DELETED_FILE_RETENTION.unread_in(configuration) is not None:
+        return None
+    after_ms = look.facts.now_ms - milliseconds(DELETED_FILE_RETENTION.value_of(configuration))
+    return forgotten_removals(look.table.store, look.facts.listing, used, after_ms, watch)
+
+
+def _forgetful(found: ForgottenRemovals) -> Finding:
+    removals = count(found.number, "removal")
+    return Finding(
+        severity="warning",
+        finding="checkpoint without removals",
+        problem=f"The checkpoint of version {found.checkpoint.version} lacks {removals} within "
+        "the retention.",
+        reason=f"{found.evidence} A vacuum that goes by the checkpoint deletes such a file too "
+        "early; VACUUM here is blocked.",
+        evidence=found.checkpoint.names[0],
+        spec="Checkpoint Schema",
+        remedy="Wait until the retention has passed, or have the checkpoint written again from "
+        "the commits, by an engine that keeps removals.",
     )
 
 

@@ -35,12 +35,12 @@ from explorer.table.snapshot import Snapshot
 
 _SPEC = "Version Checksum File"
 
-# claim -> (figure of the snapshot, in words)
+# claim -> (figure of the snapshot, in words, with an s for more than one)
 _FIGURES = {
-    "num_files": ("num_files", "files"),
-    "table_size_bytes": ("size_in_bytes", "bytes"),
-    "num_deleted_records": ("num_deleted_rows", "rows hidden by deletion vectors"),
-    "num_deletion_vectors": ("num_deletion_vectors", "deletion vectors"),
+    "num_files": ("num_files", "file{s}"),
+    "table_size_bytes": ("size_in_bytes", "byte{s}"),
+    "num_deleted_records": ("num_deleted_rows", "row{s} hidden by deletion vectors"),
+    "num_deletion_vectors": ("num_deletion_vectors", "deletion vector{s}"),
 }
 
 
@@ -216,7 +216,8 @@ def _differences(claims: VersionChecksum, snapshot: Snapshot, store: ReadStore) 
     for claim, (figure, words) in _FIGURES.items():
         claimed, counted = getattr(claims, claim), getattr(snapshot, figure)
         if claimed is not None and counted is not None and claimed != counted:
-            yield f"It claims {claimed} {words}; the log holds {counted}."
+            things = words.format(s="" if claimed == 1 else "s")
+            yield f"It claims {claimed} {things}; the log holds {counted}."
     yield from _other_histogram(claims.deleted_record_counts, snapshot)
     yield from _other_fields("protocol", _sorted(claims.protocol), _sorted(snapshot.protocol))
     yield from _other_metadata(claims.metadata, snapshot.metadata)

@@ -232,6 +232,8 @@ def _sentence(layout: Layout) -> str:
                 f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}, but none "
                 "lies in a partition with another: there is nothing to put together."
             )
+        if layout.num_files == 1:
+            return f"The only file is not below {target}."
         return f"None of {files} is below {target}."
     first: dict[str, Any] = layout.partitions.slice(0, 1).to_pylist()[0]
     rewritten = render_byte_size(first["small_bytes"])

@@ -26,7 +26,10 @@ def reach_sentence(
     feed = _by_state([row for row in rows if row["what"] == "change feed"])
     own_ms = windows.column("duration_ms")[0].as_py()
     keeps_longer = own_ms < milliseconds(SHORTEST_RETENTION)
-    parts = [_travel(travel, latest, has_listed=has_listed, keeps_longer=keeps_longer)]
+    is_known = windows.column("source")[0].as_py() != UNREAD
+    parts = [
+        _travel(travel, latest, has_listed=has_listed, keeps_longer=keeps_longer, is_known=is_known)
+    ]
     parts += [_feed(feed, latest, has_listed=has_listed)]
     window, log = windows.select(["value", "source"]).to_pylist()
     if window["source"] == UNREAD:
@@ -64,7 +67,12 @@ def _by_state(rows: list[dict[str, object]]) -> dict[str, list[tuple[int, int]]]
 
 
 def _travel(
-    found: dict[str, list[tuple[int, int]]], latest: int, *, has_listed: bool, keeps_longer: bool
+    found: dict[str, list[tuple[int, int]]],
+    latest: int,
+    *,
+    has_listed: bool,
+    keeps_longer: bool,
+    is_known: bool,
 ) -> str:
     gone = [
         f"{versions_in_words(found[state])} ({state})"
@@ -81,6 +89,8 @@ def _travel(
             text = _first_letter("; ".join(part for part in (lost, can) if part))
         if risky := found.get("readable, unprotected"):
             verb = "stays" if _is_one(risky) else "stay"
+            if not is_known:
+                verb = "may stay"
             text += f", and {versions_in_words(risky)} {verb} only until the next vacuum"
             if keeps_longer:
                 text += " in Delta Spark (VACUUM here keeps removed files for 7 days at least)"

@@ -75,9 +75,9 @@ class RowHistory:
     - `at_start`: matching rows of version `first - 1`, with which the search began; None where
       it began with the table
     - `first` to `last` were searched, `latest` is the newest version; `is_cut` says that a limit
-      ended it early. `num_files` counts the files that the first version has, and that commits
-      add, remove or record; `files_read` how often one was read, `bytes_read` their sizes as far
-      as the log says them
+      ended it early. `num_files` counts the files that the first version has, and the actions by
+      which commits add, remove or record one; `files_read` how often one was read, `bytes_read`
+      their sizes as far as the log says them
     - `unread`: version, path and reason of what could not be read; what it holds is not known
     """
 
@@ -450,9 +450,9 @@ def _searched(found: RowHistory) -> str:
     span = "nothing"
     if found.last >= found.first:
         span = versions_in_words([(found.first, found.last)])
-    text = f"Searched {span}: read {found.files_read:,} of "
-    text += f"{count(found.num_files, 'added or removed file')}"
-    text += f" ({render_byte_size(found.bytes_read)})."
+    # a file that is added and removed again counts twice, and may be read twice
+    text = f"Searched {span}: files were read for {found.files_read:,} of "
+    text += f"{count(found.num_files, 'action')} ({render_byte_size(found.bytes_read)})."
     if found.is_cut:
         text += f" A limit ended the search: changes after version {found.last} are unknown."
     if found.unread.num_rows:

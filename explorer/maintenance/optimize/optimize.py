@@ -208,12 +208,17 @@ def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
 def _nothing(aim: Aim, groups: Groups) -> str:
     if not groups.num_looked_at:
         return "The table has no file." if aim.where is None else "No file may hold a matching row."
-    looked_at = count(groups.num_looked_at, "file")
+    is_one = groups.num_looked_at == 1
+    none = f"{'The only file' if is_one else f'None of {groups.num_looked_at:,} files'}"
     if aim.purge:
-        return f"None of {looked_at} has a deletion vector."
+        return f"{none} has {'no' if is_one else 'a'} deletion vector."
+    is_worth = "is not worth" if is_one else "is worth"
     if aim.columns:
         foreign = ""
         if groups.num_foreign:
-            foreign = f", or are clustered by another implementation ({groups.num_foreign:,})"
-        return f"None of {looked_at} is worth ordering: they are in order, or too small{foreign}."
-    return f"None of {looked_at} is worth writing again."
+            verb = "is" if is_one else "are"
+            number = f"{groups.num_foreign:,}"
+            foreign = f", or {verb} clustered by another implementation ({number})"
+        why = "it is in order, or too small" if is_one else "they are in order, or too small"
+        return f"{none} {is_worth} ordering: {why}{foreign}."
+    return f"{none} {is_worth} writing again."

@@ -23,6 +23,7 @@ from explorer.files.unkept import (
     STILL_KEPT,
     THEIR_DANGER,
     Ages,
+    RecordedChanges,
     judge_unkept,
 )
 from explorer.log.actions.columns import TIME, int64_scalar, string_column
@@ -61,6 +62,7 @@ def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of
     removals: Sequence[pa.Table],
     partition_columns: Sequence[str],
     ages: Ages,
+    recorded: RecordedChanges | None = None,
 ) -> Verdicts:
     """The fate of every file that was listed and that no kept version references: that is
     not among the names that it was held against, nor kept by `further`.
@@ -72,6 +74,7 @@ def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of
     unkept = listed.select(pc.invert(is_kept(listed.paths, further)), store)
     unkept = unkept.filter(unkept.column("bytes").is_valid())  # others went away meanwhile
     judged = judge_unkept(unkept, store.uri, removals, partition_columns, ages, listed.tables)
+    judged = judged.aged_by(recorded)
     goes, since = judged.may_go, judged.since_ms
     return Verdicts(
         delete=_rows(unkept, goes, "delete", judged.reasons, since, np.zeros_like(goes)),

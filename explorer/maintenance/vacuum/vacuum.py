@@ -21,7 +21,8 @@ from explorer.files.kept import KeptFiles, kept_files, names_through_links
 from explorer.files.listed import list_files
 from explorer.files.name_index import NameIndex
 from explorer.files.reachable import events_of_files
-from explorer.files.unkept import Ages, partition_names, removals_of, young_changes
+from explorer.files.store_paths import NOWHERE
+from explorer.files.unkept import Ages, partition_names, recorded_changes, removals_of
 from explorer.log.plain_arrays import Flags
 from explorer.maintenance.documents.state_folder import StateDir, StateFolder
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
@@ -138,7 +139,8 @@ def _judged(
     """The fate of what was listed; in lite mode of what the log says was removed."""
     columns = partition_names(look.snapshot)
     cutoff_ms = ages.cutoff_ms
-    young = young_changes(look.snapshot, look.listing, second.events, cutoff_ms)
+    recorded = recorded_changes(look.snapshot, look.listing, second.events)
+    young = NOWHERE if recorded is None else recorded.after(cutoff_ms)
     places = kept.places.joined(second.further).joined(young)
     if found is None:
         candidates = removed_files(look.store, kept, second.events, places, cutoff_ms)
@@ -148,7 +150,7 @@ def _judged(
     inside = second.further.joined(young).inside
     links = names_through_links(look.store, found.rest.others, places.names)
     further = replace(places, inside=inside).joined(links)
-    return judge_listed(found, look.store, further, kept, removals, columns, ages)
+    return judge_listed(found, look.store, further, kept, removals, columns, ages, recorded)
 
 
 def _missing(

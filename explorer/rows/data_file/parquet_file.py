@@ -191,8 +191,8 @@ def _missing(file: DataFile, version: int) -> NotFoundError:
         f"The data file {file.shown} of version {version} does not exist.",
         reason="The log names it, and the store has no such file: a vacuum may have "
         "removed it, or the table was copied without it.",
-        remedy="Read a newer version, restore the file from a backup, or leave its rows "
-        "out with a condition on the partition.",
+        remedy="Read another version, restore the file from a backup, or leave its rows out with "
+        "a condition.",
         kind="data_missing",
         spec="Data Files",
     )

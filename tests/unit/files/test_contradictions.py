@@ -12,7 +12,7 @@ import explorer.inspect as look
 from explorer.cli.main import run
 from explorer.files.contradictions import find_contradictions
 from explorer.log.folder.listing import list_log
-from explorer.maintenance import plan_repair
+from explorer.maintenance import plan_repair, plan_vacuum
 from explorer.table.times import utc_time
 from tests.tables import FEATURE_PROTOCOL, Action, CheckpointForm, add, metadata, remove
 from tests.unit.maintenance.lake import Lake
@@ -168,3 +168,22 @@ def test_compaction_is_held_against_its_commits(
     if row is not None:
         assert says in row["reason"]
         assert row["severity"] == "error"
+
+
+def test_checkpoint_without_removals_is_told_while_the_retention_keeps_them(
+    lake: Lake,
+) -> None:
+    """Vacuum is blocked by it; the twin's removal is older than the retention."""
+    lake.commit(4, [lake.remove("b", age_days=3)], age_days=3)
+    files = [*START, add("c")]
+    lake.log.checkpoint(4, files)
+    row = found(lake)["checkpoint without removals"]
+    assert (row["severity"], row["repair"]) == ("warning", None)
+    assert row["problem"] == ("The checkpoint of version 4 lacks 1 removal within the retention.")
+    assert f"It lacks 'b', which {4:020}.json, line 1, removes." in row["reason"]
+    assert "two independent ways" in plan_vacuum(lake.table, clock=lake.clock).summary
+    lake.log.checkpoint(4, [*files, remove("b", deletionTimestamp=lake.now_ms - 3 * 86_400_000)])
+    assert "checkpoint without removals" not in found(lake)
+    lake.log.checkpoint(4, files)
+    lake.commit(4, [lake.remove("b", age_days=30)], age_days=30)
+    assert "checkpoint without removals" not in found(lake)

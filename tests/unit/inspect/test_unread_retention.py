@@ -108,3 +108,11 @@ def test_no_file_of_the_log_is_said_to_be_past_its_retention(
     twin, sentence = problems({}, tmp_path / "twin")
     assert "expired log files" in twin
     assert "nobody can tell" not in sentence
+
+
+def test_versions_are_not_said_to_go_with_the_next_vacuum(tmp_path: Path) -> None:
+    """Vacuum is blocked here then, and other engines fail or take the default."""
+    found = look.reach_by_files(lake_of(tmp_path, "interval 3 months").table, now=NOW)
+    assert "version 0 may stay only until the next vacuum" in found.sentence
+    twin = look.reach_by_files(lake_of(tmp_path / "twin", "interval 9 days").table, now=NOW)
+    assert "version 0 stays only until the next vacuum" in twin.sentence

@@ -379,3 +379,17 @@ def test_sizes_that_cannot_be_true_make_no_endless_work(lake: Lake) -> None:
     plan = plan_of(lake, zorder_by=["id"], target_size=1)
     assert plan.effect["files_added_about"] == 2000
     assert plan_of(lake).effect["files_added_about"] == 1
+
+
+def test_one_file_is_not_spoken_of_as_several(lake: Lake) -> None:
+    table_of(lake, file("a"))
+    for options, why in (
+        ({}, "is not worth writing again."),
+        ({"purge": True}, "has no deletion vector."),
+        ({"zorder_by": ["id"]}, "is not worth ordering: it is in order, or too small."),
+    ):
+        plan = plan_of(lake, **options)
+        assert not plan.steps
+        assert f"The only file {why}" in plan.summary
+    layout = look.file_layout(lake.table.snapshot(), 1)
+    assert layout.sentence.startswith("The only file is not below the target of 1 B")

@@ -133,3 +133,13 @@ def test_page_command_line_and_json_say_both(
     assert "Delta Spark would skip 1 of them" in " ".join(capsys.readouterr().out.split())
     assert run(["skip", str(folder.root), "x > 2"]) == 0
     assert "Delta Spark" not in capsys.readouterr().out
+
+
+def test_one_file_is_not_counted_as_many(tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, "long", 1, 3, "x > 2")
+    assert scan_sentence(plan) == (
+        "The only file has to be read: the statistics do not rule it out."
+    )
+    plan = plan_of(tmp_path / "none", "long", 1, 3, "x > 5")
+    assert scan_sentence(plan).startswith("0 of 1 file have to be read, 0 B of ")
+    assert scan_sentence(plan).endswith("; none holds such a row.")

@@ -165,8 +165,12 @@ def scan_sentence(plan: Any) -> str:
     verb = "has" if plan.num_kept == 1 else "have"
     if not plan.num_skipped:
         text = f"All {files} files have to be read: the statistics rule none out."
+        if plan.num_files == 1:
+            text = "The only file has to be read: the statistics do not rule it out."
     else:
-        text = f"{kept} of {files} files {verb} to be read, {size}; the others hold no such row."
+        unit = "file" if plan.num_files == 1 else "files"
+        text = f"{kept} of {files} {unit} {verb} to be read, {size}; "
+        text += "the others hold no such row." if plan.num_kept else "none holds such a row."
     if more := plan.num_reference_skips:
         text += (
             f" Delta Spark would skip {format_count(more)} of them: it takes bounds as they are, "

@@ -79,6 +79,9 @@ def test_file_that_a_checkpoint_revives_is_there_since_the_checkpoint(lake: Lake
         "(00000000000000000001.json, line 1), and no commit that is left adds it again"
     ) in found.sentence
     assert found.versions == ((0, 0), (2, 3))
+    # the removal is told once
+    assert "But every later commit is there: the checkpoint of version 2" in found.sentence
+    assert found.sentence.count("version 1") == 1
     # one that came before the commits that are left is no revival
     (lake.root / "_delta_log" / f"{0:020}.json").unlink()
     assert "added before version 1, whose log is gone" in why(lake, "b").sentence

@@ -177,3 +177,9 @@ def test_files_that_are_gone_count_as_their_bytes_do(log: LogFolder) -> None:
     assert [(row["num_files"], row["bytes"]) for row in sizes if row["part"] == "live"] == [
         (7, 700)
     ]
+
+
+def test_what_a_checksum_claims_agrees_in_number(log: LogFolder) -> None:
+    checksum(log, 6, 1)
+    (row,) = rows(look.log_health(table(log)), "checksum that disagrees")
+    assert row["reason"] == "It claims 1 file; the log holds 7."

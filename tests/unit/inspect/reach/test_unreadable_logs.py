@@ -14,6 +14,7 @@ from tests.tables import (
     CHECKPOINT_FORMS,
     FEATURE_PROTOCOL,
     PROTOCOL,
+    Action,
     CheckpointForm,
     LogFolder,
     add,
@@ -37,7 +38,7 @@ def folder(tmp_path: Path) -> LogFolder:
     return folder
 
 
-def live(version: int) -> list[object]:
+def live(version: int) -> list[Action]:
     return [FEATURE_PROTOCOL, metadata(), *(add(f"{at}.parquet") for at in range(version + 1))]
 
 

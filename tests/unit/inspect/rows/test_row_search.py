@@ -279,3 +279,11 @@ def _orders(table: explorer.Table, version: int) -> list[dict[str, Any]]:
     rows = explorer.read_rows(table.snapshot(version=version), ["order_id"])
     found: list[dict[str, Any]] = rows.to_pylist()
     return found
+
+
+def test_a_file_that_was_added_and_removed_is_not_counted_as_two(feed: Feed) -> None:
+    feed.file("a", id=[1, 2], v=[0, 0])
+    feed.commit({"commitInfo": {"operation": "WRITE"}}, add("a"))
+    assert "files were read for 1 of 1 action (" in search(feed, "id = 2").sentence
+    feed.commit({"commitInfo": {"operation": "DELETE"}}, remove("a"))
+    assert "files were read for 2 of 2 actions (" in search(feed, "id = 2").sentence

@@ -14,7 +14,7 @@ from explorer.maintenance import Plan
 from explorer.protocol.deletion_vectors import parse_relative_place
 from explorer.table.times import utc_time
 from tests.tables import PROTOCOL, Action, metadata, vector
-from tests.unit.maintenance.lake import NOW_MS, Lake, planned, start, vacuum
+from tests.unit.maintenance.lake import DAY_MS, NOW_MS, Lake, ms_ago, planned, start, vacuum
 
 NOW = utc_time(NOW_MS)
 FEED = {"delta.enableChangeDataFeed": "true"}
@@ -195,3 +195,17 @@ def test_plan_and_reach_agree_about_every_table(lake: Lake, seed: int) -> None:
     for column, what in (("travel", "versions"), ("feed", "changes")):
         gone = [in_state(after, column, state) for state in ("data gone", "deletion vector gone")]
         assert sorted([*gone[0], *gone[1]]) == announced(plan, what)
+
+
+@pytest.mark.parametrize("age_days", [9, 40])
+def test_change_data_is_deletable_from_one_time_for_plan_and_why(lake: Lake, age_days: int) -> None:
+    """Its retention begins with its commit, or with its modification where that is later."""
+    start(lake, lake.add("a"), configuration=FEED)
+    path = "_change_data/x.parquet"
+    lake.file(path, age_days=30)
+    lake.commit(1, [change(path)], age_days=age_days)
+    rows = vacuum(lake).files.to_pylist()
+    (row,) = (row for row in rows if row["path"] == path)
+    began = ms_ago(min(age_days, 30)) + 7 * DAY_MS
+    assert round(row["deletable_from"].timestamp() * 1000) == began
+    assert look.why_here(lake.table, path, now=NOW).deletable_from == row["deletable_from"]
