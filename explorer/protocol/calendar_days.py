@@ -4,7 +4,8 @@ Statistics).
 A date of Delta's counts days since 1970 in 32 bits, a timestamp microseconds in 64: the years
 from -290308 to 294247, and more for dates. Python's own types end with the years 1 and 9999, so
 that no value of a table goes by way of them. The calendar is the proleptic Gregorian one, with
-a year 0; years of more than four digits are written with a sign, as `+10000-01-01` is.
+a year 0. Years of more than four digits are written with a sign, as `+10000-01-01` is; Spark 2
+wrote none, and Spark reads both.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _CYCLE_DAYS: Final = 146_097
 _EPOCH_SHIFT: Final = 719_468
 """Days from 1 March of the year 0 to 1970."""
 _MAX_YEAR_DIGITS: Final = 9
+_MAX_UNSIGNED_DIGITS: Final = 7
 
 DAY_PATTERN: Final = r"([+-]?\d{4,9})-(\d{1,2})-(\d{1,2})"
 """A day as the log has it, in three groups."""
@@ -112,10 +114,11 @@ def parse_day(text: str) -> Day:
 
 
 def parse_year(digits: str) -> int:
-    """A year of four digits, or of more behind a sign; raises `ValueError` for others."""
+    """A year of four to nine digits, which has a sign where there are more than seven; raises
+    `ValueError` for others."""
     size = len(digits.lstrip("+-"))
-    if (size > 4 and digits[0] not in "+-") or size > _MAX_YEAR_DIGITS:
-        raise ValueError("a year of more than four digits has a sign")
+    if size > (_MAX_YEAR_DIGITS if digits[0] in "+-" else _MAX_UNSIGNED_DIGITS):
+        raise ValueError("a year of too many digits")
     return int(digits)
 
 

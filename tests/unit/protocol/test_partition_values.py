@@ -92,6 +92,23 @@ def test_timestamp_is_read_in_every_form_that_writers_use(text: str) -> None:
     assert parse_partition_value(text, "timestamp") == Moment(0, True)
 
 
+@pytest.mark.rule("partition-date", "partition-timestamp", "partition-timestamp-ntz")
+@pytest.mark.parametrize(
+    ("text", "type_name", "signed"),
+    [
+        ("10000-01-01", "date", "+10000-01-01"),
+        ("5881580-07-11", "date", "+5881580-07-11"),
+        ("10000-01-01 01:59:59.999999", "timestamp", "+10000-01-01T01:59:59.999999Z"),
+        ("294247-01-10 04:00:54", "timestamp", "+294247-01-10T04:00:54.000000Z"),
+        ("10000-01-01 00:00:00", "timestamp_ntz", "+10000-01-01 00:00:00"),
+    ],
+)
+def test_long_years_need_no_sign(text: str, type_name: str, signed: str) -> None:
+    found = parse_partition_value(text, type_name)
+    assert found == parse_partition_value(signed, type_name)
+    assert render_partition_value(found) == signed
+
+
 @pytest.mark.parametrize(
     ("text", "type_name"),
     [
@@ -99,7 +116,8 @@ def test_timestamp_is_read_in_every_form_that_writers_use(text: str) -> None:
         ("1_000", "long"),
         ("yes", "boolean"),
         ("2024-13-01", "date"),
-        ("10000-01-01", "date"),
+        ("00010000-01-01", "date"),
+        ("5881580-07-12", "date"),
         ("+5881580-07-12", "date"),
         ("+300000-01-01T00:00:00Z", "timestamp"),
         ("+10000-01-01 00:00:00", "timestamp_nanos_ntz"),

@@ -59,6 +59,22 @@ def test_rows_with_values_of_every_year_are_read_and_shown(tmp_path: Path, kind:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_rows_with_years_without_a_sign_are_the_same(tmp_path: Path, kind: str) -> None:
+    signed = [*VALUES[kind]][-1]
+    old = signed.removeprefix("+").replace("T", " ").removesuffix("Z")
+    features = ("timestampNtz",) if kind == "timestamp_ntz" else ()
+    schema = struct(field("id", "long"), field("p", kind))
+    table = DataTable(tmp_path / "t", schema, features=features, partitionColumns=["p"])
+    for at, text in enumerate([old, signed]):
+        rows = pa.table({"id": pa.array([at], pa.int64())})
+        table.add(f"{at}.parquet", rows, partitionValues={"p": text})
+    snapshot = explorer.open_table(table.write()).snapshot()
+    one, other = (row["p"] for row in row_objects(explorer.read_rows(snapshot)))
+    assert one == other == VALUES[kind][signed]
+    assert explorer.read_rows(snapshot, where="p > '9999-12-31'").num_rows == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("where", "ids"),
     [
