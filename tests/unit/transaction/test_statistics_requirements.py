@@ -105,7 +105,7 @@ def test_statistics_do_not_contradict_themselves(stats: str, count: int) -> None
         '{"numRecords":1,"minValues":{"id":"x"},"maxValues":{"id":1}}',
         '{"numRecords":1,"minValues":{"id":"NaN"},"maxValues":{"id":1}}',
         '{"numRecords":1,"minValues":{"day":"2026-02-31"},"maxValues":{"day":"2026-02-01"}}',
-        '{"numRecords":1,"minValues":{"day":"12026-02-03"},"maxValues":{"day":"2026-02-01"}}',
+        '{"numRecords":1,"minValues":{"day":"12345678-02-03"},"maxValues":{"day":"2026-02-01"}}',
         '{"numRecords":1,"somethingNew":[1]}',
     ],
 )
