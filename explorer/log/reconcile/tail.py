@@ -169,7 +169,8 @@ class _TailBuilder(Replay):
 def _vanished(version: int) -> CorruptLogError:
     return CorruptLogError(
         f"Commit {version} disappeared while the log was being read.",
-        reason="The listing named it and the store no longer has it: a log cleanup is running.",
+        reason="The listing named it and the store no longer has it: a log cleanup is running, or "
+        "the table was deleted.",
         remedy="Open the table again.",
         kind="log_gap",
         spec="Delta Log Entries",
