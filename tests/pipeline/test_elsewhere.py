@@ -63,6 +63,7 @@ def run(kind: str, folder: Path, **environment: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.turns(one_in=2)
 @pytest.mark.spark
 def test_a_connect_session_answers_as_a_classic_one(tmp_path: Path) -> None:
     pytest.importorskip("grpc", reason='pip install "pyspark[connect]"')
@@ -78,6 +79,7 @@ def test_a_connect_session_answers_as_a_classic_one(tmp_path: Path) -> None:
     assert found == _SAME
 
 
+@pytest.mark.turns(one_in=2)
 @pytest.mark.spark
 def test_workers_get_the_package_by_one_call(tmp_path: Path) -> None:
     python = tmp_path / "python"

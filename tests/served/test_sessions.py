@@ -135,6 +135,7 @@ def visit_all(server: Server, folder: Path, count: int) -> None:
         beside.submit(lambda: asyncio.run(run())).result()
 
 
+@pytest.mark.turns(one_in=2)
 def test_a_page_that_is_closed_gives_back_all_it_held(server: CountedServer, folder: Path) -> None:
     last: list[Mapping[str, Any]] = []
 
@@ -168,6 +169,7 @@ def test_the_log_is_silent_about_pages_that_were_closed_and_not_about_errors(
     assert "Failed sending message" not in server.said
 
 
+@pytest.mark.turns(one_in=2)
 def test_a_page_at_rest_is_pinged(server: CountedServer, folder: Path) -> None:
     """What lies between would cut a connection on which nothing is said for long."""
     table = min(folder.iterdir())
