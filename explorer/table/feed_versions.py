@@ -25,8 +25,8 @@ def feeding_versions(
         commits = table.store.read_many(map(render_commit_path, versions))
         for done, (version, data) in enumerate(zip(versions, commits, strict=True)):
             watch.step(done, len(versions), "Reading when the change feed was enabled")
-            if may_name(data, "metaData"):
-                is_on = _in_commit(render_commit_name(version), data, is_on=is_on)
+            told = feed_set_in(render_commit_name(version), data)
+            is_on = is_on if told is None else told
             found.append(is_on)
     except DeltaError as error:
         if error.kind == "cancelled":
@@ -35,13 +35,17 @@ def feeding_versions(
     return found
 
 
-def _in_commit(name: str, data: bytes, *, is_on: bool) -> bool:
+def feed_set_in(name: str, data: bytes) -> bool | None:
+    """Whether the commit `data` with that name enables the change feed, None where it does not
+    speak of it; raises `CorruptLogError` for a metadata action that cannot be read."""
+    if not may_name(data, "metaData"):
+        return None
     for number, line in lines_backwards(data):
         if may_name(line, "metaData"):
             body = parse_action(line, name, number).get("metaData")
             if body is not None:
                 return _is_on(parse_metadata(body, f"{name}:{number}").configuration)
-    return is_on
+    return None
 
 
 _is_on = CHANGE_DATA_FEED.value_of

@@ -83,6 +83,18 @@ def _render_notice(notice: Notice, button: Markup) -> Markup:
     )
 
 
+def render_detail_head(key: str, heading: Markup, hint: Markup = NOTHING) -> Markup:
+    """The head of what is shown of the row `key` of a list, with a button that closes it."""
+    return html(
+        '<div class="dx-head" data-reveal="{}">{}<span class="dx-hint">{}</span>'
+        '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
+        'aria-label="Close" title="Close"></button></div>',
+        key,
+        heading,
+        hint,
+    )
+
+
 def render_problem(problem: Problem) -> Markup:
     """What keeps a view from being shown."""
     return render_notice(Notice.of(problem))

@@ -3,10 +3,9 @@ be read here, and which commits cannot be read themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -16,10 +15,11 @@ from explorer.log.commits.commit_file import parse_action
 from explorer.log.folder.listing import LogListing
 from explorer.log.plain_arrays import Flags
 from explorer.progress import Watch
-from explorer.protocol.actions import Protocol, parse_metadata, parse_protocol
+from explorer.protocol.actions import Protocol, parse_protocol
 from explorer.protocol.features.registry import obstacles_in_words, validate_reader
 from explorer.protocol.filenames import render_commit_name
 from explorer.protocol.known_properties import CHANGE_DATA_FEED
+from explorer.table.feed_versions import feed_set_in
 from explorer.table.table import Table
 
 READ_AT_ONCE: Final = 1_000
@@ -113,20 +113,12 @@ def _follow(now: _InForce, data: bytes, version: int, *, is_whole: bool) -> None
     if is_whole:
         for number, line in split_lines(data):
             parse_action(line, name, number)
-    for kind, body, place in _settings(data, name):
-        if kind == "protocol":
-            now.why = why_refused(parse_protocol(body, place))
-        else:
-            now.is_on = CHANGE_DATA_FEED.value_of(parse_metadata(body, place).configuration)
-
-
-def _settings(data: bytes, name: str) -> Iterator[tuple[str, Any, str]]:
-    """The protocol and metadata of a commit, each with its place."""
-    for kind in ("protocol", "metaData"):
-        for number, line in find_lines(data, f'"{kind}"'.encode()):
-            body = parse_action(line, name, number).get(kind)
-            if body is not None:
-                yield kind, body, f"{name}:{number}"
+    for number, line in find_lines(data, b'"protocol"'):
+        body = parse_action(line, name, number).get("protocol")
+        if body is not None:
+            now.why = why_refused(parse_protocol(body, f"{name}:{number}"))
+    told = feed_set_in(name, data)
+    now.is_on = now.is_on if told is None else told
 
 
 def why_refused(protocol: Protocol | None) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import getpass
 from dataclasses import dataclass
 
-from explorer.protocol.unicode_text import check_unicode, replace_unencodable
+from explorer.protocol.unicode_text import check_unicode
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +31,3 @@ class Approval:
         ):
             if text is not None:
                 check_unicode(text, f"{what} in the approval cannot be read.")
-
-
-def system_user() -> str | None:
-    """Who runs this process, None where the system has no name for them."""
-    try:
-        return replace_unencodable(getpass.getuser())
-    except (OSError, KeyError):
-        return None

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from explorer.errors import Problem
-from widgets.markup import NOTHING, Markup, html
+from widgets.markup import NOTHING, html
 from widgets.screens.engines._parts import (
     COLUMNS,
     EXPORTED,
@@ -27,7 +27,7 @@ from widgets.ui.boxes import build_card, build_split, close_side, open_side
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import build_frame
 from widgets.ui.live_html import LiveHtml
-from widgets.ui.pieces import render_problem_below, render_waiting
+from widgets.ui.pieces import render_detail_head, render_problem_below, render_waiting
 from widgets.ui.table import render_pager, render_table
 from widgets.ui.ways import render_ways, view_ways
 from widgets.ui.wishing import follow_wish
@@ -163,7 +163,8 @@ class EnginesView:
             self._close()
             return
         open_side(self.panel, self._side)
-        self._detail.html = _render_detail_head(self._engine) + render_engine(releases)
+        head = render_detail_head(self._engine, html("<h4>What it rests on</h4>"))
+        self._detail.html = head + render_engine(releases)
 
     def _close(self) -> None:
         self._engine = None
@@ -175,13 +176,3 @@ class EnginesView:
             return None
         rows = [build_export_row(row) for row in self._found(self._answer)]
         return Export.of("engines", build_frame(EXPORTED, rows))
-
-
-def _render_detail_head(engine: str) -> Markup:
-    return html(
-        '<div class="dx-head" data-reveal="{}"><h4>What it rests on</h4>'
-        '<span class="dx-hint"></span>'
-        '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-        'aria-label="Close" title="Close"></button></div>',
-        engine,
-    )

@@ -27,7 +27,12 @@ from widgets.ui.exporting import Export, Exports
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.pending import Pending, Words, untold
-from widgets.ui.pieces import render_problem, render_problem_below, render_waiting
+from widgets.ui.pieces import (
+    render_detail_head,
+    render_problem,
+    render_problem_below,
+    render_waiting,
+)
 from widgets.ui.records import read_records
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
 from widgets.ui.ways import render_ways, view_ways
@@ -204,10 +209,4 @@ def _render_head(version: int) -> Markup:
 
 
 def _render_detail_head(path: str) -> Markup:
-    return html(
-        '<div class="dx-head" data-reveal="{}"><h3>File</h3>'
-        '<span class="dx-hint"></span>'
-        '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-        'aria-label="Close" title="Close"></button></div>',
-        path,
-    )
+    return render_detail_head(path, html("<h3>File</h3>"))

@@ -25,7 +25,7 @@ from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.pending import Pending, Words, untold
-from widgets.ui.pieces import render_problems
+from widgets.ui.pieces import render_detail_head, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.ways import command_line, python_line, render_ways
@@ -139,7 +139,9 @@ class StatisticsView:
         if not column:
             self._ranges.html = NOTHING
             return
-        head = _render_column_head(column)
+        head = render_detail_head(
+            column, html("<h3>Ranges of a column</h3>"), html("<code>{}</code>", cut(column, 200))
+        )
 
         def done(ranges: ColumnRanges) -> None:
             self._ranges.html = head + render_ranges(column, ranges)
@@ -173,15 +175,4 @@ def _render_head(version: int) -> Markup:
         "{}</div>",
         format_count(version),
         EXPORT_BUTTONS,
-    )
-
-
-def _render_column_head(column: str) -> Markup:
-    return html(
-        '<div class="dx-head" data-reveal="{}"><h3>Ranges of a column</h3>'
-        '<span class="dx-hint"><code>{}</code></span>'
-        '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-        'aria-label="Close" title="Close"></button></div>',
-        column,
-        cut(column, 200),
     )

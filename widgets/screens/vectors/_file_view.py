@@ -36,7 +36,7 @@ from widgets.ui.boxes import build_card
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.pending import Pending, Words, untold
-from widgets.ui.pieces import render_problem
+from widgets.ui.pieces import render_detail_head, render_problem
 from widgets.ui.progress import render_progress
 from widgets.ui.table import render_table
 from widgets.ui.ways import command_line, python_line, render_ways
@@ -342,11 +342,5 @@ def _render_offer(title: str, action: str, label: str, cost: str) -> Markup:
 
 
 def _render_head(path: str) -> Markup:
-    return html(
-        '<div class="dx-head" data-reveal="{}"><h3>Hidden rows of a file</h3>'
-        '<span class="dx-hint"><code>{}</code></span>'
-        '<button type="button" class="dx-icon dx-close" data-do="close" data-value="" '
-        'aria-label="Close" title="Close"></button></div>',
-        path,
-        cut(path, 300),
-    )
+    hint = html("<code>{}</code>", cut(path, 300))
+    return render_detail_head(path, html("<h3>Hidden rows of a file</h3>"), hint)
