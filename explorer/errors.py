@@ -28,6 +28,7 @@ ErrorKind = Literal[
     "log_gap",
     "metadata_missing",
     "missing_dependency",
+    "outcome_unknown",
     "plan_not_found",
     "plan_refused",
     "plan_stale",

@@ -68,14 +68,18 @@ def stored_request(snapshot: Snapshot) -> RowRequest:
     )
 
 
-def written_schema(protocol: Protocol, metadata: Metadata) -> pa.Schema:
+def written_schema(
+    protocol: Protocol, metadata: Metadata, *, with_ids: bool = True, with_partitions: bool = False
+) -> pa.Schema:
     """The schema to write with what `stored_request` reads: field ids where columns are
-    mapped, hidden columns under their own names at the end."""
+    mapped; `with_ids` the hidden columns under their own names at the end, where rows keep
+    their ids, and `with_partitions` the partition columns too."""
     columns = parse_schema(metadata.schema_string).fields
-    kept = [item for item in columns if item.name not in metadata.partition_columns]
+    left_out = () if with_partitions else metadata.partition_columns
+    kept = [item for item in columns if item.name not in left_out]
     mapping = column_mapping_mode(protocol, metadata.configuration)
     schema = file_schema(_nullable(kept), mapping)
-    if not keeps_row_ids(protocol, metadata):
+    if not (with_ids and keeps_row_ids(protocol, metadata)):
         return schema
     for name in (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN):
         schema = schema.append(pa.field(name.value_of(metadata.configuration), pa.int64()))

@@ -234,6 +234,8 @@ def _render_provenance(staged: StagedCommit, timestamp: int) -> dict[str, Any]:
         "isBlindAppend": staged.is_blind_append,
         "operationMetrics": dict(who.metrics),
     }
+    if who.user_metadata is not None:
+        body["userMetadata"] = who.user_metadata
     if who.tags:
         body["tags"] = dict(who.tags)
     return body | {"engineInfo": who.engine_info, "txnId": who.transaction_id}

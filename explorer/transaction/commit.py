@@ -23,7 +23,7 @@ from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.protocol.utc_times import render_second
-from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
+from explorer.storage.ports import PutOutcome, RangeStore, ReadStore, WriteStore, offers
 from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, has_in_commit_timestamps, utc_time
 from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
@@ -63,23 +63,34 @@ class Committed:
     warnings: tuple[Problem, ...] = ()
 
 
-def commit(
+@dataclass(slots=True, kw_only=True)
+class Doubt:
+    """What is not known of a commit while, and after, the store is asked to create it: `version`
+    may be there, and be ours; None where nothing was asked for, or the answer is known."""
+
+    version: int | None = None
+
+
+def commit(  # how to try, and who looks on
     store: WriteStore,
     staged: StagedCommit,
     *,
     clock: Clock,
     retries: Retries = DEFAULT_RETRIES,
     cancel: Cancel | None = None,
+    doubt: Doubt | None = None,
 ) -> Committed | Conflict:
     """Make `staged` the next version of the table.
 
     With in-commit timestamps each is later than the one before it, by a millisecond where that
     one lies ahead of `clock`; far ahead, the outcome carries a warning. Files that
     the actions name must be in the store already; after a conflict or an error
-    they are there still, and no version knows them. Raises `UnsupportedError` for what
+    they are there still, and no version knows them; after an error `doubt` says whether a
+    version may. Raises `UnsupportedError` for what
     the table's features forbid, `ConflictError` after too many lost races, and
     `StorageError` where the outcome stays unknown.
     """
+    doubt = doubt or Doubt()
     if (gone := _gone(store, staged)) is not None:
         return gone
     if staged.base.root is None:
@@ -90,7 +101,10 @@ def commit(
         check_commit(staged)
         now = clock()
         attempt = build_attempt(staged, now)
-        if _create(store, staged, attempt, retries):
+        doubt.version = attempt.version
+        is_created = _create(store, staged, attempt, retries, doubt)
+        doubt.version = None
+        if is_created:
             if _is_stranded(store, staged, clock()):
                 return commit_gone(staged, attempt.version)
             return Committed(
@@ -241,7 +255,9 @@ def _time_of(store: ReadStore, staged: StagedCommit, winner: WinningCommit) -> i
     return store.stat(render_commit_path(winner.version)).modified_ms
 
 
-def _create(store: WriteStore, staged: StagedCommit, attempt: Attempt, retries: Retries) -> bool:
+def _create(
+    store: WriteStore, staged: StagedCommit, attempt: Attempt, retries: Retries, doubt: Doubt
+) -> bool:
     """Whether the version is now `attempt` by our doing; False where another was first."""
     path = render_commit_path(attempt.version)
     failure: StorageError | None = None
@@ -258,6 +274,8 @@ def _create(store: WriteStore, staged: StagedCommit, attempt: Attempt, retries: 
             return _is_ours(store, path, attempt)
         except NotFoundError:
             if failure is not None and number == 1:
+                if not offers(store, RangeStore):  # no request of this machine is still under way
+                    doubt.version = None
                 raise failure from None  # later ones tell nothing of those before them
             if _gone(store, staged) is not None:
                 break  # a cleanup took what was there, and it may have been ours

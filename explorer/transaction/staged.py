@@ -51,6 +51,7 @@ class Provenance:
     transaction_id: str
     engine_info: str
     user_name: str | None = None
+    user_metadata: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, str] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)

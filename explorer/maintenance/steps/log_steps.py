@@ -7,8 +7,6 @@ from itertools import count
 from uuid import UUID, uuid5
 
 from explorer.errors import UnsupportedError
-from explorer.log.checkpoint_writing.checkpoint_writer import write_checkpoint
-from explorer.log.checkpoint_writing.checksum_writer import build_checksum, write_checksum
 from explorer.log.checkpoint_writing.classic_copy import write_classic_copy
 from explorer.log.checkpoint_writing.compaction_writer import write_compaction
 from explorer.log.folder.last_checkpoint import HINT_PATH, read_hint
@@ -26,6 +24,7 @@ from explorer.protocol.filenames import LOG_FOLDER
 from explorer.protocol.last_checkpoint import LastCheckpoint, render_last_checkpoint
 from explorer.table.table import Table
 from explorer.table.times import utc_time
+from explorer.writing.commits.after_commit import ensure_checkpoint, ensure_checksum
 
 
 def write_checkpoint_step(run: Run, step: WriteCheckpoint, tally: Tally) -> None:
@@ -38,19 +37,18 @@ def write_checkpoint_step(run: Run, step: WriteCheckpoint, tally: Tally) -> None
         return
     tally.planned = 1
     snapshot = Table(run.store).snapshot(version=version)
-    held = snapshot.segment.checkpoint
-    if held is not None and held.version == version:
-        tally.result = {"checkpoint": list(held.names), "was_there": True}
-        return
-    written = snapshot.consult(
-        lambda loaded: write_checkpoint(
-            run.store,
-            loaded,
-            now=utc_time(run.plan.planned_at),
-            new_uuid=_names_of(step.seed),
-            watch=run.watch,
-        )
+    written = ensure_checkpoint(
+        run.store,
+        snapshot,
+        now=utc_time(run.plan.planned_at),
+        new_uuid=_names_of(step.seed),
+        watch=run.watch,
     )
+    if written is None:
+        held = snapshot.segment.checkpoint
+        names = [] if held is None else list(held.names)
+        tally.result = {"checkpoint": names, "was_there": True}
+        return
     tally.done = 1
     tally.num_bytes = sum(file.size for file in written.files)
     tally.result = {
@@ -89,8 +87,7 @@ def write_checksum_step(run: Run, step: WriteChecksum, tally: Tally) -> None:
     version = run.version_of(step.of)
     tally.planned = 1
     snapshot = Table(run.store).snapshot(version=version)
-    checksum = snapshot.consult(build_checksum)
-    written = write_checksum(run.store, version, checksum)
+    written = ensure_checksum(run.store, snapshot)
     tally.done = int(written)
     tally.result = {"version": version, "was_there": not written}
 

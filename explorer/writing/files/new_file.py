@@ -11,6 +11,7 @@ import contextlib
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any, Final
 
 import pyarrow as pa
@@ -65,17 +66,38 @@ class NewFile:
         self._held_rows = self._held_bytes = 0
         self._open: contextlib.ExitStack | None = None
         self._file: ParquetOutput | None = None
+        self._sink: Any = None
 
     def __enter__(self) -> NewFile:
         """Nothing is written before there are rows."""
         return self
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         """Whole, or not at all."""
-        if error[0] is None:
+        if error is None:
+            self.close()
+        else:
+            self.abandon(error)
+
+    def close(self) -> None:
+        """Make it whole, for who writes without a block; it is not there where this raises."""
+        try:
             self._flush()
+        except BaseException as error:
+            self.abandon(error)
+            raise
         if self._open is not None:
-            self._open.__exit__(*error)
+            self._open.__exit__(None, None, None)
+
+    def abandon(self, error: BaseException) -> None:
+        """Let nothing of it be there, because of `error`."""
+        if self._open is not None:
+            self._open.__exit__(type(error), error, error.__traceback__)
 
     def add(self, rows: pa.Table) -> None:
         """Further rows, in this order."""
@@ -86,6 +108,20 @@ class NewFile:
             self._held_bytes += part.nbytes
             if self._held_rows >= ROWS_PER_GROUP or self._held_bytes >= _ROW_GROUP_BYTES:
                 self._flush()
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of rows in memory that are not in the file yet."""
+        return self._held_bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes that the file has so far, without the rows that are held."""
+        return 0 if self._sink is None else int(self._sink.tell())
+
+    def flush(self) -> None:
+        """Write the rows that are held, as a row group."""
+        self._flush()
 
     def written(self) -> WrittenFile:
         """What became of it, after the block."""
@@ -111,7 +147,7 @@ class NewFile:
 
     def _begin(self) -> ParquetOutput:
         self._open = stack = contextlib.ExitStack()
-        sink = stack.enter_context(_output(self._store, self._path))
+        self._sink = sink = stack.enter_context(_output(self._store, self._path))
         settings = WriterSettings(
             codec=self._form.codec,
             page_version=self._form.page_version,

@@ -1,0 +1,226 @@
+"""Rows of users in new data files: each file of one partition, and of about the size that was
+asked for (spec: Data Files, Partition Value Serialization).
+
+A task may be tried again: every attempt has names of its own. Files of an attempt that fails
+are removed by it; what a killed one leaves is a stray file, which vacuum takes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final
+from uuid import UUID, uuid5
+
+import pyarrow as pa
+
+from explorer.errors import DeltaError
+from explorer.log.actions.columns import (
+    ADD_COLUMNS,
+    int32_column,
+    int64_column,
+    string_column,
+    string_map_column,
+)
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.arrow_types import arrow_schema, stored_schema
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.protocol.schema import parse_schema
+from explorer.storage.ports import WriteStore
+from explorer.writing.files.file_form import FileForm, file_form
+from explorer.writing.files.folders import folder_of
+from explorer.writing.files.new_file import NewFile, WrittenFile
+from explorer.writing.files.partition_keys import PartitionKey, split_by_partition
+from explorer.writing.files.renamed_rows import conform, with_schema
+
+DEFAULT_FILE_BYTES: Final = 128 * 2**20
+
+WRITTEN_ROWS: Final = pa.schema(
+    [
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("modified", pa.int64()),
+        ("num_rows", pa.int64()),
+        ("stats", pa.string()),
+        ("partition_values", ADD_COLUMNS["partition_values"][2]),
+        ("attempt", pa.int32()),
+    ]
+)
+"""What is told of new files: one row each, `path` below the table's root and not yet encoded,
+`modified` in milliseconds, partition values by physical names as in the log."""
+
+_MOST_HELD: Final = 256 * 2**20
+"""Bytes of rows that all files of one attempt hold in memory together."""
+
+_MOST_OPEN: Final = 200
+"""Files that one attempt writes side by side; an operating system allows some 1,000."""
+
+_PIECE: Final = 16 * 2**20
+"""Bytes of rows that are handled at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowForm:
+    """How rows of a table become files. `rows` are the table's columns by their logical names,
+    without void ones; `names` are those that files hold; `partitions` are the names of partition
+    columns, logical and physical; `target_bytes` is when a file is large enough."""
+
+    file: FileForm
+    protocol: Protocol
+    metadata: Metadata
+    rows: pa.Schema
+    names: tuple[str, ...]
+    partitions: tuple[tuple[str, str], ...]
+    target_bytes: int = DEFAULT_FILE_BYTES
+
+    @property
+    def holds_partitions(self) -> bool:
+        """Whether files hold the partition columns too."""
+        return any(name in self.names for name, _ in self.partitions)
+
+
+def row_form(
+    protocol: Protocol,
+    metadata: Metadata,
+    *,
+    target_bytes: int = DEFAULT_FILE_BYTES,
+    with_partitions: bool = False,
+) -> RowForm:
+    """The form of new rows of a table with this protocol and metadata."""
+    mode = column_mapping_mode(protocol, metadata.configuration)
+    schema = parse_schema(metadata.schema_string)
+    fields = {item.name: item for item in schema.fields}
+    partitions = metadata.partition_columns
+    left_out = () if with_partitions else partitions
+    rows = arrow_schema(stored_schema(schema, "none"))
+    return RowForm(
+        file=file_form(protocol, metadata, new_rows=True, with_partitions=with_partitions),
+        protocol=protocol,
+        metadata=metadata,
+        rows=rows,
+        names=tuple(name for name in rows.names if name not in left_out),
+        partitions=tuple((name, physical_name(fields[name], mode)) for name in partitions),
+        target_bytes=target_bytes,
+    )
+
+
+class RowFiles:
+    """The new files of one attempt of one task, while rows come. `statement` is the same for
+    all tasks of a statement, and part of every name.
+
+    After the block `written` tells them; where the block raises, none is left behind as far as
+    the store allows.
+    """
+
+    def __init__(
+        self, store: WriteStore, form: RowForm, statement: UUID, *, task: int = 0, attempt: int = 0
+    ) -> None:
+        self._store, self._form = store, form
+        self._statement, self._task, self._attempt = statement, task, attempt
+        self._open: dict[PartitionKey, NewFile] = {}
+        self._done: list[tuple[PartitionKey, WrittenFile]] = []
+        self._number = 0
+        self._flush_bytes = max(2**16, form.target_bytes)
+
+    def __enter__(self) -> RowFiles:
+        """Nothing is written before there are rows."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """All files whole, or none."""
+        if error is not None:
+            self._abandon(error)
+            return
+        try:
+            for key in list(self._open):
+                self._close(key)
+        except BaseException as failure:
+            self._abandon(failure)
+            raise
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        """Further rows, with at least the columns of `RowForm.rows`, in types that hold the same
+        values, as Spark's own kin of them."""
+        for piece in _pieces(conform(rows, self._form.rows), min(_PIECE, self._flush_bytes)):
+            for key, part in split_by_partition(piece, [name for name, _ in self._form.partitions]):
+                self._add(key, part)
+        while sum(file.held_bytes for file in self._open.values()) > _MOST_HELD:
+            max(self._open.values(), key=lambda file: file.held_bytes).flush()
+
+    def written(self) -> pa.RecordBatch:
+        """What became of it, after the block, with the schema `WRITTEN_ROWS`."""
+        physical = [name for _, name in self._form.partitions]
+        files = [file for _, file in self._done]
+        values = [dict(zip(physical, key, strict=True)) for key, _ in self._done]
+        arrays = [
+            string_column([file.path for file in files]),
+            int64_column([file.size for file in files]),
+            int64_column([file.modified_ms for file in files]),
+            int64_column([file.num_rows for file in files]),
+            string_column([file.stats for file in files]),
+            string_map_column(values),
+            int32_column([self._attempt] * len(files)),
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=WRITTEN_ROWS)
+
+    def _add(self, key: PartitionKey, rows: pa.RecordBatch) -> None:
+        if key not in self._open:
+            if len(self._open) >= _MOST_OPEN:
+                # the one that has waited longest: rows often come in an order
+                self._close(next(iter(self._open)))
+            self._open[key] = self._begin(key)
+        file = self._open[key] = self._open.pop(key)
+        stored = with_schema(rows.select(self._form.names), self._form.file.schema)
+        file.add(pa.Table.from_batches([stored]))
+        if file.held_bytes >= self._flush_bytes:
+            file.flush()
+        if file.size >= self._form.target_bytes:
+            self._close(key)
+
+    def _begin(self, key: PartitionKey) -> NewFile:
+        physical = [name for _, name in self._form.partitions]
+        number, self._number = self._number, self._number + 1
+        unique = uuid5(self._statement, f"{self._task}/{self._attempt}/{number}")
+        folder = folder_of(
+            self._form.protocol,
+            self._form.metadata,
+            dict(zip(physical, key, strict=True)),
+            unique,
+        )
+        # so many files of one task would need a fourth digit, which is no fault
+        target = f"{folder}part-{self._task:05}-{self._statement}"
+        path = self._form.file.path(target, self._attempt, number)
+        return NewFile(self._store, path, self._form.file)
+
+    def _close(self, key: PartitionKey) -> None:
+        file = self._open.pop(key)
+        file.close()
+        self._done.append((key, file.written()))
+
+    def _abandon(self, error: BaseException) -> None:
+        for file in self._open.values():
+            with contextlib.suppress(Exception):
+                file.abandon(error)
+        for _, written in self._done:
+            with contextlib.suppress(DeltaError):
+                self._store.delete(written.path)
+
+
+def _pieces(rows: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
+    """The rows in parts of at most about so many bytes."""
+    count = max(1, rows.num_rows * most // max(rows.nbytes, 1))
+    for start in range(0, rows.num_rows, count):
+        yield rows.slice(start, count)
+
+
+def names_of(written: pa.Table) -> Sequence[str]:
+    """The paths of new files."""
+    found: list[str] = written.column("path").to_pylist()
+    return found

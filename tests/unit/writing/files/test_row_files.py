@@ -1,0 +1,215 @@
+"""New data files of users: one partition each, of about one size, whole or not there."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from uuid import UUID
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from explorer.errors import InvalidArgumentError, StorageError
+from explorer.protocol.actions import Metadata, Protocol
+from explorer.protocol.arrow_types import delta_schema
+from explorer.protocol.schema import render_schema
+from explorer.storage.local import LocalStore
+from explorer.writing.files.partition_keys import split_by_partition
+from explorer.writing.files.row_files import RowFiles, RowForm, names_of, row_form
+
+STATEMENT = UUID("6f1b4b7e-5f0c-4d0e-9d8e-0a1b2c3d4e5f")
+PROTOCOL = Protocol(min_reader_version=1, min_writer_version=2)
+MAPPED = Protocol(min_reader_version=2, min_writer_version=5)
+
+
+def form_of(schema: pa.Schema, partition_by: tuple[str, ...] = (), **settings: object) -> RowForm:
+    metadata = Metadata(
+        id="t", schema_string=render_schema(delta_schema(schema)), partition_columns=partition_by
+    )
+    return row_form(PROTOCOL, metadata, **settings)  # type: ignore[arg-type]
+
+
+def write(folder: Path, form: RowForm, rows: pa.Table, **settings: int) -> pa.Table:
+    with RowFiles(LocalStore(str(folder)), form, STATEMENT, **settings) as files:
+        for batch in rows.to_batches():
+            files.add(batch)
+    return pa.Table.from_batches([files.written()])
+
+
+def rows_of(folder: Path, written: pa.Table) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
+    for path in names_of(written):
+        found += pq.read_table(folder / path, partitioning=None).to_pylist()
+    return found
+
+
+def data_files(folder: Path) -> list[str]:
+    return sorted(each.relative_to(folder).as_posix() for each in folder.rglob("*.parquet"))
+
+
+def test_every_partition_gets_a_file_of_its_own_and_null_is_written_like_an_empty_text(
+    tmp_path: Path,
+) -> None:
+    rows = pa.table({"id": [1, 2, 3, 4, 5], "land": ["DE", "", None, "DE", "a/b"]})
+    written = write(tmp_path, form_of(rows.schema, ("land",)), rows)
+    found = {
+        dict(values)["land"]: count
+        for values, count in zip(
+            written["partition_values"].to_pylist(), written["num_rows"].to_pylist(), strict=True
+        )
+    }
+    assert found == {"DE": 2, None: 2, "a/b": 1}
+    folders = {path.partition("/")[0] for path in names_of(written)}
+    assert folders == {"land=DE", "land=__HIVE_DEFAULT_PARTITION__", "land=a%2Fb"}
+    assert sorted(row["id"] for row in rows_of(tmp_path, written)) == [1, 2, 3, 4, 5]
+    assert all("land" not in row for row in rows_of(tmp_path, written))
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        (pa.array([2_932_897, -719_529], pa.date32()), ["+10000-01-01", "-0001-12-31"]),
+        (pa.array([1], pa.timestamp("us", "UTC")), ["1970-01-01T00:00:00.000001Z"]),
+        (pa.array([1], pa.timestamp("us")), ["1970-01-01 00:00:00.000001"]),
+        (pa.array([0.1], pa.float32()), ["0.1"]),
+        (pa.array([math.nan, math.nan, math.inf]), ["NaN", "Infinity"]),
+        (pa.array(["-12345678901234567890.1"]).cast(pa.decimal128(38, 1)), None),
+        (pa.array([True, None, False]), ["true", None, "false"]),
+        (pa.array([b"abc"]), ["abc"]),
+    ],
+)
+def test_partition_values_are_written_as_the_log_has_them(
+    values: pa.Array, texts: list[str | None] | None
+) -> None:
+    batch = pa.record_batch({"p": values})
+    found = [key[0] for key, _ in split_by_partition(batch, ["p"])]
+    assert found == (texts or [str(value) for value in values.to_pylist()])
+
+
+def test_a_binary_value_that_is_no_text_cannot_be_partitioned_by() -> None:
+    batch = pa.record_batch({"p": pa.array([b"\xff\xfe"])})
+    with pytest.raises(InvalidArgumentError, match="binary partition value"):
+        list(split_by_partition(batch, ["p"]))
+
+
+def test_rows_keep_their_partition_over_several_columns() -> None:
+    count = 1000
+    batch = pa.record_batch(
+        {
+            "a": pa.array([number % 7 for number in range(count)]),
+            "b": pa.array([f"x{number % 3}" for number in range(count)]),
+            "n": pa.array(range(count)),
+        }
+    )
+    parts = dict(split_by_partition(batch, ["a", "b"]))
+    assert len(parts) == 21
+    for (first, second), part in parts.items():
+        assert set(part["a"].to_pylist()) == {int(first or "")}
+        assert set(part["b"].to_pylist()) == {second}
+    assert sorted(number for part in parts.values() for number in part["n"].to_pylist()) == list(
+        range(count)
+    )
+
+
+def test_a_file_that_is_large_enough_is_followed_by_another(tmp_path: Path) -> None:
+    rows = pa.table(
+        {"id": range(400_000), "text": [f"{n * 7919 % 100_003:x}" for n in range(400_000)]}
+    )
+    written = write(tmp_path, form_of(rows.schema, target_bytes=2**19), rows)
+    sizes = written["size"].to_pylist()
+    assert len(sizes) > 2
+    assert all(2**19 <= size < 2**21 for size in sizes[:-1])
+    assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(400_000))
+
+
+def test_more_partitions_than_files_may_be_open_lose_no_row(tmp_path: Path) -> None:
+    rows = pa.table({"id": range(900), "p": [number % 450 for number in range(900)]})
+    written = write(tmp_path, form_of(rows.schema, ("p",)), rows)
+    assert sum(written["num_rows"].to_pylist()) == 900
+    assert sorted(row["id"] for row in rows_of(tmp_path, written)) == list(range(900))
+
+
+def test_names_of_two_attempts_and_of_two_tasks_differ(tmp_path: Path) -> None:
+    rows = pa.table({"id": [1]})
+    form = form_of(rows.schema)
+    names = [
+        names_of(write(tmp_path, form, rows, task=task, attempt=attempt))[0]
+        for task in (0, 1)
+        for attempt in (0, 1)
+    ]
+    assert len(set(names)) == 4
+
+
+def test_no_rows_make_no_file(tmp_path: Path) -> None:
+    rows = pa.table({"id": pa.array([], pa.int64())})
+    assert write(tmp_path, form_of(rows.schema), rows).num_rows == 0
+    assert data_files(tmp_path) == []
+
+
+def test_columns_and_fields_inside_of_them_have_physical_names_and_ids(tmp_path: Path) -> None:
+    def field(name: str, kind: object, number: int) -> dict[str, object]:
+        mapping = {
+            "delta.columnMapping.id": number,
+            "delta.columnMapping.physicalName": f"c{number}",
+        }
+        return {"name": name, "type": kind, "nullable": True, "metadata": mapping}
+
+    inner = {"type": "struct", "fields": [field("deep", "long", 3)]}
+    nested = {"type": "array", "elementType": inner, "containsNull": True}
+    schema = {"type": "struct", "fields": [field("id", "long", 1), field("list", nested, 2)]}
+    metadata = Metadata(
+        id="t",
+        schema_string=orjson.dumps(schema).decode(),
+        configuration={"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "3"},
+    )
+    kind = pa.list_(pa.struct([("deep", pa.int64())]))
+    rows = pa.table({"id": [1, 2], "list": pa.array([[{"deep": 5}, None], None], kind)})
+    written = write(tmp_path, row_form(MAPPED, metadata), rows)
+    table = pq.read_table(tmp_path / names_of(written)[0])
+    assert table.to_pylist() == [{"c1": 1, "c2": [{"c3": 5}, None]}, {"c1": 2, "c2": None}]
+    assert table.schema.field("c1").metadata[b"PARQUET:field_id"] == b"1"
+
+
+class _Full(LocalStore):
+    """A disk that takes a number of files."""
+
+    def __init__(self, root: str, room: int) -> None:
+        super().__init__(root)
+        self._room = room
+
+    def open_output(self, path: str):  # type: ignore[no-untyped-def]
+        if not self._room:
+            raise StorageError("The disk is full.", reason="No room.", remedy="Make room.")
+        self._room -= 1
+        return super().open_output(path)
+
+
+def test_a_full_disk_leaves_no_file_of_the_attempt_behind(tmp_path: Path) -> None:
+    rows = pa.table({"id": range(10), "p": range(10)})
+    form = form_of(rows.schema, ("p",))
+    with (
+        pytest.raises(StorageError),
+        RowFiles(_Full(str(tmp_path), 4), form, STATEMENT) as files,
+    ):
+        files.add(rows.to_batches()[0])
+    assert data_files(tmp_path) == []
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
+
+
+def test_an_error_of_whoever_brings_the_rows_leaves_no_file_behind(tmp_path: Path) -> None:
+    rows = pa.table({"id": range(200_000), "text": [f"{n:x}" * 3 for n in range(200_000)]})
+    form = form_of(rows.schema, target_bytes=2**16)
+    begun: list[str] = []
+
+    def bring_rows() -> None:
+        with RowFiles(LocalStore(str(tmp_path)), form, STATEMENT) as files:
+            files.add(rows.combine_chunks().to_batches()[0])
+            begun.extend(data_files(tmp_path))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        bring_rows()
+    assert len(begun) > 1
+    assert data_files(tmp_path) == []
