@@ -8,7 +8,7 @@
 pyspark is loaded when rows are asked for, not before.
 
 Rooms: `reading` chooses between `native` (Spark's own Parquet reader) and `tasks` (file by file);
-`column_profile`, `diff` and `rewrite` work on what it reads; `large` keeps the log itself on
+`column_profile`, `diff` and `rewrite` work on what it reads; `writing` writes rows of users; `large` keeps the log itself on
 Spark; `jobs` watches what runs, on the session of `session`.
 """
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from explorer.pipeline.rewrite.file_statistics import measure_files
     from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_files
     from explorer.pipeline.session import choose_session, prepare_session
+    from explorer.pipeline.writing.create import create
+    from explorer.pipeline.writing.write import write
+    from explorer.writing.statements.options import WriteResult
 
 # Name -> the module that defines it, loaded when the name is asked for. No module is
 # called like what it defines: importing it would put it in the place of that.
@@ -43,8 +46,10 @@ _HOMES = {
     "Rewrite": "rewrite.rewrite",
     "RowDiff": "diff.row_diff",
     "Violations": "reading.row_conditions",
+    "WriteResult": "writing.write",
     "choose_session": "session",
     "clear_errors": "jobs.failures",
+    "create": "writing.create",
     "diff_rows": "diff.row_diff",
     "evaluate_on_partitions": "reading.partition_conditions",
     "find_violations": "reading.row_conditions",
@@ -59,6 +64,7 @@ _HOMES = {
     "ship": "jobs.shipping",
     "watching": "jobs.watching_jobs",
     "with_spark_state": "large.large_table",
+    "write": "writing.write",
 }
 
 __all__ = [
@@ -68,8 +74,10 @@ __all__ = [
     "Rewrite",
     "RowDiff",
     "Violations",
+    "WriteResult",
     "choose_session",
     "clear_errors",
+    "create",
     "diff_rows",
     "evaluate_on_partitions",
     "find_violations",
@@ -84,6 +92,7 @@ __all__ = [
     "ship",
     "watching",
     "with_spark_state",
+    "write",
 ]
 
 

@@ -35,12 +35,12 @@ def commit_rows(  # what to commit, and how
     clock: Clock,
     again: StageAgain = lambda _: None,
     watch: Watch = UNWATCHED,
-) -> Committed:
+) -> Committed | Conflict:
     """Commit new files, which lie at `paths` below the table's root.
 
-    Raises `ConflictError` where another commit stands in the way, `UnsupportedError` where a
+    A conflict is the other commit that stands in the way. Raises `UnsupportedError` where a
     rule forbids the commit, `StorageError` of kind `outcome_unknown` where the version may be
-    there; all but the last leave no file behind, as far as the store allows, and say so.
+    there. In all cases but the last no file is left behind, as far as the store allows.
     """
     doubt = Doubt()
     try:
@@ -50,7 +50,8 @@ def commit_rows(  # what to commit, and how
                 return found
             next_one = again(found) if number < _TRIES else None
             if next_one is None:
-                raise found.as_error()
+                remove_files(store, paths)
+                return found
             staged = next_one
         raise AssertionError("the last try ends")
     except BaseException as error:

@@ -1,0 +1,79 @@
+"""A table that is created without rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.protocol.arrow_types import delta_schema
+from explorer.protocol.schema import StructType, parse_schema
+from explorer.storage.open import open_write_store
+from explorer.writing.statements.create_statement import create_table
+from explorer.writing.statements.options import WriteResult
+
+
+def create(  # noqa: PLR0913  # what a table is described by is Delta's
+    uri: str | os.PathLike[str],
+    schema: Any,
+    *,
+    partition_by: Sequence[str] | str = (),
+    cluster_by: Sequence[str] | str = (),
+    properties: Mapping[str, str] | None = None,
+    name: str | None = None,
+    description: str | None = None,
+    replace: bool = False,
+    user_metadata: str | None = None,
+    user_name: str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> WriteResult:
+    """Create a Delta table without rows.
+
+    `schema` is a schema of Arrow or Spark, the JSON of a Delta schema, or a `StructType` of this
+    package; column metadata counts, as for generated columns, defaults and identity columns. Each
+    feature that columns, clustering and `properties` (such as `delta.enableChangeDataFeed`) ask
+    for is enabled as the reference enables it.
+
+    Raises `InvalidArgumentError`, of the kind `already_exists` where there is a table.
+    """
+    if replace:
+        raise UnsupportedError(
+            "A table cannot be replaced yet.",
+            reason="What becomes of its history is not decided by this version.",
+            remedy='Overwrite its rows: write(…, mode="overwrite", overwrite_schema=True).',
+        )
+    return create_table(
+        open_write_store(uri, storage_options),
+        schema_given(schema),
+        partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by),
+        cluster_by=(cluster_by,) if isinstance(cluster_by, str) else tuple(cluster_by),
+        properties=properties,
+        name=name,
+        description=description,
+        user_metadata=user_metadata,
+        user_name=user_name,
+        watch=Watch(progress=progress, cancel=cancel),
+    )
+
+
+def schema_given(schema: Any) -> StructType:
+    """The columns that a caller describes, in any of the ways of `create`."""
+    if isinstance(schema, StructType):
+        return schema
+    if isinstance(schema, pa.Schema):
+        return delta_schema(schema)
+    if type(schema).__module__.startswith("pyspark.sql.") and hasattr(schema, "json"):
+        return parse_schema(schema.json())
+    if isinstance(schema, str):
+        return parse_schema(schema)
+    raise InvalidArgumentError(
+        f"A {type(schema).__name__} is not a schema.",
+        reason="Columns are described by Arrow, Spark or Delta.",
+        remedy="Give a pyarrow.Schema, a StructType of Spark, or the JSON of a Delta schema.",
+    )

@@ -1,0 +1,194 @@
+"""Rows written to a table: appended, or in the place of others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import pyarrow as pa
+
+from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
+from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.storage.open import open_write_store
+from explorer.storage.ports import WriteStore
+from explorer.table.table import Table
+from explorer.transaction.conflicts import Conflict
+from explorer.transaction.read_set import NOTHING
+from explorer.writing.files.row_files import RowFiles
+from explorer.writing.gate.arrow_gate import ArrowGate
+from explorer.writing.statements.begin import begin_write
+from explorer.writing.statements.options import Mode, PartitionOverwrite, WriteOptions, WriteResult
+from explorer.writing.statements.row_statement import RowStatement, open_target
+
+Engine: TypeAlias = Literal["auto", "local", "spark"]
+
+_TRIES: Final = 3
+"""Of a statement whose files have to be made again: another changed what the table is."""
+
+_LABEL: Final = "Writing rows"
+
+
+def write(  # noqa: PLR0913  # the options of a write are Delta's
+    data: Any,
+    table_or_uri: Table | str | os.PathLike[str],
+    *,
+    mode: Mode = "append",
+    replace_where: str | None = None,
+    partition_overwrite: PartitionOverwrite = "static",
+    merge_schema: bool = False,
+    overwrite_schema: bool = False,
+    partition_by: Sequence[str] | str = (),
+    cluster_by: Sequence[str] | str = (),
+    properties: Mapping[str, str] | None = None,
+    transaction: tuple[str, int] | None = None,
+    user_metadata: str | None = None,
+    user_name: str | None = None,
+    target_file_size: int | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    engine: Engine = "auto",
+    spark: Any = None,
+    progress: ProgressCallback | None = None,
+    cancel: Cancel | None = None,
+) -> WriteResult:
+    """Write rows to a Delta table, which is created where there is none.
+
+    `data` is a DataFrame of Spark (classic or Connect), a table, batch or reader of Arrow, or a
+    frame of pandas. Columns are matched by name; values are taken into the table's types as ANSI
+    SQL stores them, so that none is changed silently. Rows keep every rule of the table.
+
+    - `mode`: `append`, `overwrite`, `error` or `ignore` where there is a table already
+    - `replace_where`: with `overwrite`, a condition on partition columns: only files that match
+      go, and every new row has to match
+    - `partition_overwrite="dynamic"`: with `overwrite`, only partitions that rows come for go
+    - `merge_schema` adds new columns, `overwrite_schema` replaces columns and layout
+    - `partition_by`, `cluster_by`, `properties`: of a table that is created
+    - `transaction`: an application id and a version; a table that has it gets nothing twice
+    - `target_file_size`: bytes, by default `delta.targetFileSize` or 128 MiB
+    - `storage_options` as in `explorer.open_table`: a table that was opened for reading cannot be
+      written to, so that the statement opens its place again
+    - `engine`: `local` writes rows of Arrow and pandas in this process, `spark` on `spark`, the
+      active or a local session; `auto` takes Spark for its own frames and for what this process
+      cannot evaluate
+
+    Raises `InvalidArgumentError` (`schema_mismatch`, `rows_refused` with the column, the rule and
+    one row, `already_exists`), `UnsupportedError` for what the table's features forbid,
+    `ConflictError` where another commit stands in the way, and `StorageError`; of the kind
+    `outcome_unknown` the version may be there, and nothing was deleted. After every other error
+    nothing has changed.
+    """
+    options = WriteOptions(
+        mode=mode,
+        replace_where=replace_where,
+        partition_overwrite=partition_overwrite,
+        merge_schema=merge_schema,
+        overwrite_schema=overwrite_schema,
+        partition_by=_names(partition_by),
+        cluster_by=_names(cluster_by),
+        properties=dict(properties or {}),
+        transaction=transaction,
+        user_metadata=user_metadata,
+        user_name=user_name,
+        target_file_size=target_file_size,
+    )
+    rows = rows_given(data)
+    if engine not in get_args(Engine):
+        raise InvalidArgumentError(
+            f"There is no engine {str(engine)[:60]!r}.",
+            reason="Rows are written in this process or by Spark.",
+            remedy="Use auto, local or spark.",
+        )
+    job = _Job(
+        store=open_write_store(_place(table_or_uri), storage_options),
+        rows=rows,
+        options=options,
+        engine=engine,
+        spark=spark,
+        watch=Watch(progress=progress, cancel=cancel),
+    )
+    for _ in range(_TRIES - 1):
+        found = job.run()
+        if isinstance(found, WriteResult):
+            return found
+        if not found.is_for_another_try:
+            raise found.conflict.as_error()
+    found = job.run()
+    if isinstance(found, WriteResult):
+        return found
+    raise found.conflict.as_error()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lost:
+    """A race that was lost, and whether the statement may be made again."""
+
+    conflict: Conflict
+    is_for_another_try: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """One statement, which may be run again upon a newer version."""
+
+    store: WriteStore
+    rows: ArrowRows | SparkRows
+    options: WriteOptions
+    engine: Engine
+    spark: Any
+    watch: Watch
+
+    def run(self) -> WriteResult | _Lost:
+        """Write the rows upon the newest version."""
+        rows = self.rows
+        self.watch.step(0, None, _LABEL)
+        reads = NOTHING
+        statement = begin_write(open_target(self.store), self.options, rows.schema, reads=reads)
+        if isinstance(statement, WriteResult):
+            return statement
+        written = self._write(statement)
+        found = statement.commit(written, watch=self.watch)
+        if isinstance(found, WriteResult):
+            return found
+        is_rereadable = isinstance(rows, SparkRows) or rows.is_rereadable
+        may_begin_again = is_rereadable and statement.may_begin_again(found)
+        return _Lost(conflict=found, is_for_another_try=may_begin_again)
+
+    def _write(self, statement: RowStatement) -> pa.Table:
+        rows, needed = self.rows, statement.gate.needs_spark
+        if isinstance(rows, ArrowRows) and self.engine != "spark" and needed is None:
+            return write_here(statement, rows, self.watch)
+        if self.engine == "local":
+            why = needed or "The rows are those of a DataFrame of Spark."
+            raise UnsupportedError(
+                "These rows cannot be written in this process.",
+                reason=why,
+                remedy='Write with engine="auto" or engine="spark", which need pyspark and Java.',
+                kind="missing_dependency",
+            )
+        # nobody who writes rows of Arrow has to have pyspark
+        from explorer.pipeline.writing.spark_write import write_on_spark  # noqa: PLC0415
+
+        return write_on_spark(statement, rows, self.spark, self.watch)
+
+
+def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> pa.Table:
+    """Write rows of Arrow in this process: new files, with the schema `WRITTEN_ROWS`."""
+    gate = ArrowGate(statement.gate)
+    done = 0
+    with RowFiles(statement.target.store, statement.form, statement.id) as files:
+        for batch in rows.batches():
+            watch.step(done, rows.num_rows, _LABEL)
+            files.add(gate(batch))
+            done += batch.num_rows
+        watch.step(done, rows.num_rows, _LABEL)
+    return pa.Table.from_batches([files.written()])
+
+
+def _place(table_or_uri: Table | str | os.PathLike[str]) -> str | os.PathLike[str]:
+    return table_or_uri.uri if isinstance(table_or_uri, Table) else table_or_uri
+
+
+def _names(names: Sequence[str] | str) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

@@ -1,0 +1,272 @@
+"""A write of rows that has been looked into: what the table will be, what the rows have to keep,
+how they become files, and which files go.
+
+Nothing is written yet. A writer, in this process or in the tasks of Spark, makes files by `gate`
+and `form`; `commit` makes them the next version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+from uuid import UUID
+
+import orjson
+import pyarrow as pa
+
+from explorer.errors import NotFoundError
+from explorer.log.actions.columns import ADD_COLUMNS, empty_table, schema_of
+from explorer.progress import UNWATCHED, Watch
+from explorer.protocol.actions import Metadata, Protocol, Transaction
+from explorer.protocol.commit_json import Action
+from explorer.protocol.known_properties import ISOLATION_LEVEL
+from explorer.storage.ports import WriteStore
+from explorer.table.frames import sum_of
+from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
+from explorer.table.times import Clock, utc_time
+from explorer.transaction.conflicts import Conflict, ConflictRule
+from explorer.transaction.live_files import FilesOf
+from explorer.transaction.read_set import WHOLE_TABLE, ReadSet
+from explorer.transaction.read_version import NO_TABLE, read_version_of
+from explorer.transaction.requirements import check_commit
+from explorer.transaction.staged import Promises, Provenance, StagedCommit
+from explorer.writing.commits.after_commit import follow_commit
+from explorer.writing.commits.commit_rows import commit_rows, raise_without
+from explorer.writing.commits.provenance import engine_info
+from explorer.writing.files.adds import adds_of
+from explorer.writing.files.removes import removes_of
+from explorer.writing.files.row_files import WRITTEN_ROWS, RowForm, names_of
+from explorer.writing.gate.plan import GatePlan
+from explorer.writing.statements.options import WriteOptions, WriteResult
+from explorer.writing.statements.replaced_files import files_to_replace
+
+_OF_FILES: Final[frozenset[ConflictRule]] = frozenset(
+    {"concurrent append", "concurrent delete-read", "concurrent delete-delete", "same file"}
+)
+_OF_SETTINGS: Final[frozenset[ConflictRule]] = frozenset(
+    {"protocol changed", "metadata changed", "domain metadata"}
+)
+_NO_FILES: Final = empty_table(schema_of(ADD_COLUMNS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The table that is written to: `snapshot` is its newest version, None where there is none
+    yet. `store` may change it, which a table that was opened for reading cannot."""
+
+    store: WriteStore
+    table: Table
+    snapshot: Snapshot | None
+
+
+def open_target(store: WriteStore) -> Target:
+    """The table as it is now; raises what `Table.snapshot` raises, unless there is no table."""
+    table = Table(store)
+    try:
+        return Target(store=store, table=table, snapshot=table.snapshot())
+    except NotFoundError as error:
+        if error.kind != "table_not_found":
+            raise
+        return Target(store=store, table=table, snapshot=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowStatement:
+    """A write that is ready for its rows. `protocol` and `metadata` are those of the version that
+    is to be, `changes` the actions that make them so. `id` is in the name of every file, and is
+    the transaction id of the commit. `reads` is what the rows depend on,
+    `kept_domains` are domains of the specification among `changes`."""
+
+    target: Target
+    options: WriteOptions
+    id: UUID
+    protocol: Protocol
+    metadata: Metadata
+    changes: tuple[Action, ...]
+    kept_domains: frozenset[str]
+    gate: GatePlan
+    form: RowForm
+    reads: ReadSet
+    clock: Clock
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether only the partitions that rows come for are overwritten."""
+        options, names = self.options, self.metadata.partition_columns
+        is_asked = options.partition_overwrite == "dynamic" and bool(names)
+        return options.mode == "overwrite" and is_asked
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether no file that was live stays."""
+        options = self.options
+        return options.mode == "overwrite" and not (options.replace_where or self.is_dynamic)
+
+    def check(self) -> None:
+        """Raise what the rules of the table say against the commit, as far as that is known
+        before there are rows: nothing is written in vain."""
+        check_commit(self._stage(self.target.snapshot, WRITTEN_ROWS.empty_table(), self.clock()))
+
+    def commit(self, written: pa.Table, *, watch: Watch = UNWATCHED) -> WriteResult | Conflict:
+        """Make new files, with the schema `WRITTEN_ROWS`, the next version, or say which commit
+        stands in the way; raises what `commit_rows` raises."""
+        paths = names_of(written)
+        snapshot = self.target.snapshot
+
+        def again(conflict: Conflict) -> StagedCommit | None:
+            newest = self.target.table.snapshot()
+            if self._is_repeated(newest):
+                raise _Repeated
+            if not self._may_follow(newest, conflict):
+                return None
+            return self._stage(newest, written, self.clock())
+
+        try:
+            staged = self._stage(snapshot, written, self.clock())
+        except BaseException as error:
+            raise_without(self.target.store, paths, error)
+            raise
+        try:
+            found = commit_rows(
+                self.target.store, staged, paths, clock=self.clock, again=again, watch=watch
+            )
+        except _Repeated:
+            return repeated()
+        if isinstance(found, Conflict):
+            return found
+        after = follow_commit(
+            self.target.store, self.target.table, found.version, utc_time(self.clock()), watch
+        )
+        return WriteResult(
+            version=found.version,
+            operation=staged.provenance.operation,
+            metrics={name: int(value) for name, value in staged.provenance.metrics.items()},
+            problems=(*found.warnings, *after),
+        )
+
+    def may_begin_again(self, conflict: Conflict) -> bool:
+        """Whether the whole statement may be made again upon the newer version: its rows depend on
+        none of the table's, and what was won against changed what rows have to be."""
+        return not self.reads.reads_rows and conflict.rule in _OF_SETTINGS
+
+    def _is_repeated(self, snapshot: Snapshot) -> bool:
+        return has_transaction(snapshot, self.options.transaction)
+
+    def _may_follow(self, newest: Snapshot, conflict: Conflict) -> bool:
+        """Whether the same files may follow what was won against: only removes depend on it,
+        and these are made again."""
+        snapshot = self.target.snapshot
+        if snapshot is None or self.options.mode != "overwrite" or self.reads.reads_rows:
+            return False
+        same = (newest.protocol, newest.metadata) == (snapshot.protocol, snapshot.metadata)
+        return same and conflict.rule in _OF_FILES
+
+    def _stage(self, snapshot: Snapshot | None, written: pa.Table, now: int) -> StagedCommit:
+        options, configuration = self.options, self.metadata.configuration
+        gone = self._gone(snapshot, written)
+        actions = [*self.changes]
+        if options.transaction is not None:
+            name, version = options.transaction
+            actions.append(Transaction(app_id=name, version=version, last_updated=now))
+        removes = removes_of(gone, now)
+        return StagedCommit(
+            base=NO_TABLE if snapshot is None else read_version_of(snapshot),
+            reads=self._reads(gone),
+            provenance=Provenance(
+                operation="WRITE",
+                transaction_id=str(self.id),
+                engine_info=engine_info(),
+                user_name=options.user_name,
+                user_metadata=options.user_metadata,
+                parameters=self._parameters(),
+                metrics=_metrics(written, gone),
+                isolation_level=ISOLATION_LEVEL.value_of(configuration),
+            ),
+            actions=tuple(actions),
+            adds=tuple(adds_of(written).to_batches()),
+            removes=tuple(removes.to_batches()),
+            promises=Promises(
+                validated=self.gate.rules(),
+                every_live_file_goes=self.replaces_all and snapshot is not None,
+                kept_domains=self.kept_domains,
+                holds_partition_columns=self.form.holds_partitions,
+            ),
+            # names of new files are nobody else's, and need not be looked for
+            live=None if snapshot is None or not gone.num_rows else FilesOf(snapshot=snapshot),
+        )
+
+    def _reads(self, gone: pa.Table) -> ReadSet:
+        """What the outcome depends on: rows of this table where they were read, and for a part
+        of the table which of its files there are."""
+        names = () if self.options.transaction is None else (self.options.transaction[0],)
+        is_part = self.options.mode == "overwrite" and not self.replaces_all
+        reads = WHOLE_TABLE if is_part or gone.num_rows else self.reads
+        return replace(reads, application_ids=frozenset(names))
+
+    def _gone(self, snapshot: Snapshot | None, written: pa.Table) -> pa.Table:
+        """The live files that the rows take the place of, with every column of an add."""
+        if snapshot is None or self.options.mode != "overwrite":
+            return _NO_FILES
+        live = snapshot.physical_files("add", list(ADD_COLUMNS))
+        if self.options.replace_where is not None:
+            return files_to_replace(snapshot, live, self.options.replace_where)
+        if not self.is_dynamic:
+            return live
+        keys = [name for _, name in self.form.partitions]
+        wanted = set(_values(written, keys))
+        mask = [each in wanted for each in _values(live, keys)]
+        return live.filter(pa.array(mask, pa.bool_()))
+
+    def _parameters(self) -> dict[str, str]:
+        """`operationParameters` as the reference has them."""
+        options = self.options
+        mode = {"error": "ErrorIfExists"}.get(options.mode, options.mode.capitalize())
+        names = orjson.dumps(list(self.metadata.partition_columns)).decode()
+        found = {"mode": mode, "partitionBy": names}
+        if options.replace_where is not None:
+            found["predicate"] = options.replace_where
+        if self.is_dynamic:
+            found["isDynamicPartitionOverwrite"] = "true"
+        return found
+
+
+class _Repeated(Exception):
+    """A concurrent writer recorded the transaction of this statement."""
+
+
+def repeated() -> WriteResult:
+    """What comes of a statement whose transaction the table has already."""
+    return WriteResult(version=None, operation="WRITE", is_repeated=True)
+
+
+def has_transaction(snapshot: Snapshot, transaction: tuple[str, int] | None) -> bool:
+    """Whether a version recorded this transaction, or a later one of its application."""
+    if transaction is None:
+        return False
+    held = snapshot.transactions.get(transaction[0])
+    return held is not None and held.version >= transaction[1]
+
+
+def _values(files: pa.Table, keys: list[str]) -> list[tuple[str | None, ...]]:
+    """The partition values of each file; an empty text is a null."""
+    found = []
+    for values in files.column("partition_values").to_pylist():
+        held = dict(values or ())
+        found.append(tuple(held.get(key) or None for key in keys))
+    return found
+
+
+def _metrics(written: pa.Table, gone: pa.Table) -> dict[str, str]:
+    """As the reference counts them."""
+    found = {
+        "numFiles": written.num_rows,
+        "numOutputRows": sum_of(written.column("num_rows")),
+        "numOutputBytes": sum_of(written.column("size")),
+    }
+    if gone.num_rows:
+        found |= {
+            "numRemovedFiles": gone.num_rows,
+            "numRemovedBytes": sum_of(gone.column("size")),
+        }
+    return {name: str(value) for name, value in found.items()}
