@@ -74,9 +74,7 @@ def begin_write(
         metadata=to_be.metadata,
         changes=to_be.actions,
         kept_domains=to_be.kept_domains,
-        gate=plan_gate(
-            to_be.protocol, to_be.metadata, given, statement_time=utc_time(clock())
-        ),
+        gate=plan_gate(to_be.protocol, to_be.metadata, given, statement_time=utc_time(clock())),
         form=row_form(
             to_be.protocol,
             to_be.metadata,

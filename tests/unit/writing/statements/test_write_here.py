@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -14,7 +15,6 @@ import explorer
 from explorer import pipeline
 from explorer.errors import ConflictError, DeltaError, InvalidArgumentError, UnsupportedError
 from explorer.progress import Cancel
-from tests.tables import commits_of
 
 ROWS = pa.table({"id": [1, 2, 3], "land": ["DE", "FR", "DE"], "price": [1.5, 2.5, float("nan")]})
 
@@ -30,6 +30,18 @@ def ids(place: Path) -> list[int]:
     theirs = DeltaTable(str(place)).to_pyarrow_table(columns=["id"]).column("id").to_pylist()
     assert mine == sorted(theirs)
     return mine
+
+
+def commits_of(place: Path) -> list[dict[str, list[dict[str, Any]]]]:
+    """The actions of each commit, by their kind."""
+    found = []
+    for path in sorted((place / "_delta_log").glob("*.json")):
+        commit: dict[str, list[dict[str, Any]]] = {}
+        for line in path.read_bytes().splitlines():
+            for kind, body in orjson.loads(line).items():
+                commit.setdefault(kind, []).append(body)
+        found.append(commit)
+    return found
 
 
 def data_files(place: Path) -> list[Path]:
@@ -105,7 +117,9 @@ def test_replace_where_takes_a_partition_and_refuses_rows_outside_of_it(tmp_path
     assert data_files(place) == before
     pipeline.write(new, place, mode="overwrite", replace_where="land = 'DE'")
     assert ids(place) == [2, 9]
-    assert commits_of(place)[1]["commitInfo"][0]["operationParameters"]["predicate"] == "land = 'DE'"
+    assert (
+        commits_of(place)[1]["commitInfo"][0]["operationParameters"]["predicate"] == "land = 'DE'"
+    )
     with pytest.raises(UnsupportedError, match="not partitioned by"):
         pipeline.write(new, place, mode="overwrite", replace_where="id > 3")
 
@@ -140,9 +154,7 @@ def test_overwrite_schema_replaces_columns_and_partitioning(tmp_path: Path) -> N
     place = tmp_path / "orders"
     pipeline.write(ROWS, place)
     other = pa.table({"id": ["x"], "day": ["2026-01-01"]})
-    pipeline.write(
-        other, place, mode="overwrite", overwrite_schema=True, partition_by=("day",)
-    )
+    pipeline.write(other, place, mode="overwrite", overwrite_schema=True, partition_by=("day",))
     snapshot = explorer.open_table(place).snapshot()
     assert snapshot.metadata.partition_columns == ("day",)
     assert ours(place) == [{"id": "x", "day": "2026-01-01"}]
