@@ -45,7 +45,7 @@ def commits_of(place: Path) -> list[dict[str, list[dict[str, Any]]]]:
 
 
 def data_files(place: Path) -> list[Path]:
-    return sorted(place.rglob("*.parquet"))
+    return sorted(path for path in place.rglob("*.parquet") if path.parent.name != "_delta_log")
 
 
 def test_a_table_is_created_by_the_first_write_and_grows_by_the_next(tmp_path: Path) -> None:
