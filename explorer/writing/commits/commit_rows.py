@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from explorer.errors import DeltaError, StorageError
+from explorer.errors import StorageError
 from explorer.progress import UNWATCHED, Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.counts import count
@@ -17,7 +17,7 @@ from explorer.table.times import Clock
 from explorer.transaction.commit import Committed, Doubt, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.staged import StagedCommit
-from explorer.writing.files.leftovers import Leftovers
+from explorer.writing.files.leftovers import raise_without, remove_files
 
 _TRIES: Final = 5
 _SHOWN: Final = 5
@@ -61,31 +61,6 @@ def commit_rows(  # what to commit, and how
             raise unknown_outcome(staged, doubt.version, paths) from error
         raise_without(store, paths, error)
         raise
-
-
-def raise_without(store: WriteStore, paths: Sequence[str], error: BaseException) -> None:
-    """Remove new files because of `error`; where some are left, raise it with a remedy that says
-    so."""
-    left = remove_files(store, paths)
-    if isinstance(error, DeltaError) and left.left:
-        raise type(error)(
-            error.problem,
-            reason=error.reason,
-            remedy=f"{error.remedy} {left.sentence}",
-            kind=error.kind,
-            spec=error.spec,
-        ) from error
-
-
-def remove_files(store: WriteStore, paths: Sequence[str]) -> Leftovers:
-    """Delete files that no version knows; what cannot be removed is told."""
-    left = []
-    for path in paths:
-        try:
-            store.delete(path)
-        except DeltaError:
-            left.append(path)
-    return Leftovers(num_removed=len(paths) - len(left), left=tuple(left), num_left=len(left))
 
 
 def unknown_outcome(staged: StagedCommit, version: int, paths: Sequence[str]) -> StorageError:

@@ -8,7 +8,7 @@ that one is a stray file like any other, which vacuum takes.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from explorer.errors import DeltaError, NotFoundError
@@ -47,6 +47,31 @@ class Leftovers:
                 "the receipt tells."
             )
         return " ".join(parts)
+
+
+def raise_without(store: WriteStore, paths: Sequence[str], error: BaseException) -> None:
+    """Remove new files because of `error`; where some are left, raise it with a remedy that says
+    so."""
+    left = remove_files(store, paths)
+    if isinstance(error, DeltaError) and left.left:
+        raise type(error)(
+            error.problem,
+            reason=error.reason,
+            remedy=f"{error.remedy} {left.sentence}",
+            kind=error.kind,
+            spec=error.spec,
+        ) from error
+
+
+def remove_files(store: WriteStore, paths: Sequence[str]) -> Leftovers:
+    """Delete files that no version knows; what cannot be removed is told."""
+    left = []
+    for path in paths:
+        try:
+            store.delete(path)
+        except DeltaError:
+            left.append(path)
+    return Leftovers(num_removed=len(paths) - len(left), left=tuple(left), num_left=len(left))
 
 
 def remove_leftovers(

@@ -34,9 +34,10 @@ from explorer.transaction.read_version import NO_TABLE, read_version_of
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import IsolationLevel, Promises, Provenance, StagedCommit
 from explorer.writing.commits.after_commit import follow_commit
-from explorer.writing.commits.commit_rows import commit_rows, raise_without
+from explorer.writing.commits.commit_rows import commit_rows
 from explorer.writing.commits.provenance import engine_info
 from explorer.writing.files.adds import adds_of
+from explorer.writing.files.leftovers import raise_without
 from explorer.writing.files.removes import removes_of
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowForm, names_of
 from explorer.writing.gate.identity import with_marks
