@@ -70,7 +70,7 @@ def open_target(store: WriteStore) -> Target:
     try:
         return Target(store=store, table=table, snapshot=table.snapshot())
     except NotFoundError as error:
-        if error.kind != "table_not_found":
+        if error.kind not in {"table_not_found", "log_empty"}:  # nothing was ever committed
             raise
         return Target(store=store, table=table, snapshot=None)
 
