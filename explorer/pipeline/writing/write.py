@@ -156,15 +156,15 @@ class _Job:
         statement = begin_write(open_target(self.store), self.options, rows.schema, reads=reads)
         if isinstance(statement, WriteResult):
             return statement
-        written = self._write(statement)
-        found = statement.commit(written, watch=self.watch)
+        written, marks = self._write(statement)
+        found = statement.commit(written, marks, watch=self.watch)
         if isinstance(found, WriteResult):
             return found
         is_rereadable = isinstance(rows, SparkRows) or rows.is_rereadable
         may_begin_again = is_rereadable and statement.may_begin_again(found)
         return _Lost(conflict=found, is_for_another_try=may_begin_again)
 
-    def _write(self, statement: RowStatement) -> pa.Table:
+    def _write(self, statement: RowStatement) -> Written:
         rows, needed = self.rows, statement.gate.needs_spark
         if isinstance(rows, ArrowRows) and self.engine != "spark" and needed is None:
             return write_here(statement, rows, self.watch)
@@ -182,17 +182,22 @@ class _Job:
         return write_on_spark(statement, rows, self.spark, self.watch)
 
 
-def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> pa.Table:
-    """Write rows of Arrow in this process: new files, with the schema `WRITTEN_ROWS`."""
+Written: TypeAlias = tuple[pa.Table, Mapping[str, int]]
+"""New files, with the schema `WRITTEN_ROWS`, and the last numbers that identity columns got."""
+
+
+def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Written:
+    """Write rows of Arrow in this process."""
     gate = ArrowGate(statement.gate)
     done = 0
     with RowFiles(statement.target.store, statement.form, statement.id) as files:
         for batch in rows.batches():
             watch.step(done, rows.num_rows, _LABEL)
-            files.add(gate(batch))
+            for part in gate.apply(batch).to_batches():
+                files.add(part)
             done += batch.num_rows
         watch.step(done, rows.num_rows, _LABEL)
-    return pa.Table.from_batches([files.written()])
+    return pa.Table.from_batches([files.written()]), gate.marks
 
 
 def _place(table_or_uri: Table | str | os.PathLike[str]) -> str | os.PathLike[str]:
