@@ -107,6 +107,12 @@ class RowStatement:
         options = self.options
         return options.mode == "overwrite" and not (options.replace_where or self.is_dynamic)
 
+    def files_that_go(self) -> tuple[int, int]:
+        """How many files, and bytes, the rows take the place of, as far as that is known before
+        there are rows."""
+        gone = self._gone(self.target.snapshot, WRITTEN_ROWS.empty_table())
+        return gone.num_rows, sum_of(gone.column("size"))
+
     def check(self) -> None:
         """Raise what the rules of the table say against the commit, as far as that is known
         before there are rows: nothing is written in vain."""
