@@ -57,8 +57,8 @@ def test_newest_version_that_can_be_read_is_shown_below_the_error(
 def test_json_address_answers_with_the_version_that_can_be_read(log: LogFolder) -> None:
     UNREADABLE[0](log)
     desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
-    verb, table, chosen = read_question("inspect", {"table": [str(log.root).encode()]}, [])
-    document = json.loads(answer(verb, table, chosen, desk))
+    question, table = read_question("inspect", {"table": [str(log.root).encode()]}, [])
+    document = json.loads(answer(question, table, desk))
     assert (document["version"], document["unreadable_version"]) == (4, 6)
 
 
