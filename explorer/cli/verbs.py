@@ -112,9 +112,6 @@ def inspect(
     Where the newest version cannot be read, the newest that can be is shown below the error, and
     the exit code is 1.
 
-    Where the newest version cannot be read, the newest that can be is shown below the error, and
-    the exit code is 1.
-
     Example: delta-explorer inspect s3://bucket/orders --version 12 --option anon=true
     """
     given = {"version": version, "timestamp": timestamp}
