@@ -100,6 +100,17 @@ def test_a_verb_takes_the_parameters_of_its_facts(verb: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in ANSWERS if ANSWERS[name].reads == "log"])
+def test_what_an_address_leaves_out_is_what_the_command_line_leaves_out(name: str) -> None:
+    (callback,) = (item.callback for item in APP.registered_commands if item.name == name)
+    assert callback is not None
+    of_the_verb = inspect.signature(callback).parameters
+    for item in inspect.signature(ANSWERS[name].ask).parameters.values():
+        default = of_the_verb[item.name].default if item.name in of_the_verb else None
+        if default is not None and item.default is not item.empty:
+            assert default == item.default, item.name
+
+
+@pytest.mark.parametrize("name", [name for name in ANSWERS if ANSWERS[name].reads == "log"])
 def test_an_option_is_called_like_the_parameter_of_the_address(name: str) -> None:
     options = {item.name: item for item in COMMANDS[name].params}
     for parameter in ANSWERS[name].parameters:
@@ -123,6 +134,14 @@ def test_what_no_table_can_answer_is_refused_before_one_is_opened(
 ) -> None:
     with pytest.raises(InvalidArgumentError):
         ANSWERS[name].question(given)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_the_log_alone_answers_can_be_asked_without_what_reads_files(name: str) -> None:
+    record = ANSWERS[name]
+    beyond = {item.name for item in record.parameters if item.reads == "files"}
+    assert record.reads == "log" or not beyond, "the record says it already"
+    assert not beyond & {item.name for item in record.parameters if item.is_required}
 
 
 def test_names_and_verbs_load_no_record_and_no_arrow() -> None:
