@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 Document = Mapping[str, Any]
 
-Kind = Literal["flag", "rows", "text", "whole"]
-"""A truth value, a number of rows from 1 on, a text, or a whole number from 0 on."""
+Kind = Literal["count", "flag", "text", "whole"]
+"""A number of rows or files from 1 on, a truth value, a text, or a whole number from 0 on."""
 
 Reads = Literal["log", "files"]
 """What is read: the log alone, or also the folder, data files or deletion vectors."""
@@ -124,5 +124,5 @@ def check_one_point_in_time(version: int | None, timestamp: str | None) -> None:
 VERSION: Final = Parameter(name="version", kind="whole")
 MOMENT: Final = (VERSION, Parameter(name="timestamp", kind="text"))
 """A version, or the time at which it was current; the newest version without either."""
-LIMIT: Final = Parameter(name="limit", kind="rows")
+LIMIT: Final = Parameter(name="limit", kind="count")
 COLUMN_NAMES: Final = Parameter(name="column", kind="text", repeats=True)

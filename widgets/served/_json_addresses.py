@@ -53,7 +53,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _rows(text: str) -> int:
+def _count(text: str) -> int:
     number = _whole(text)
     if not 1 <= number <= MOST_ROWS:
         raise ValueError(f"a number from 1 to {MOST_ROWS}")
@@ -73,8 +73,8 @@ def _text(text: str) -> str:
 
 
 _READ: Mapping[Kind, Callable[[str], Any]] = {
+    "count": _count,
     "flag": _flag,
-    "rows": _rows,
     "text": _text,
     "whole": _whole,
 }

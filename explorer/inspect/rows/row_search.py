@@ -506,7 +506,7 @@ ROWS: Final = Answer(
     parameters=(
         Parameter(name="where", kind="text", is_required=True),
         Parameter(name="first", kind="whole"),
-        Parameter(name="files", kind="rows"),
+        Parameter(name="files", kind="count"),
         LIMIT,
     ),
     ask=_ask,

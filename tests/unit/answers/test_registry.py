@@ -30,7 +30,7 @@ OF_THE_TERMINAL = {
 """Options that choose between the facts of a verb, or say how it ends."""
 
 OF_EVERY_VERB = {"uri", "option", "as_json"}
-KINDS = {"flag": bool, "rows": int, "text": str, "whole": int}
+KINDS = {"count": int, "flag": bool, "text": str, "whole": int}
 WITHOUT_A_FACT = {"demo", "doctor"}
 APP = build_app()
 COMMANDS: dict[str, Any] = get_command(APP).commands  # type: ignore[attr-defined]  # a group
