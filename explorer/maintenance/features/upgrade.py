@@ -18,18 +18,18 @@ import orjson
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance.features.upgrade_rules import (
-    RULES,
-    Enabling,
-    check_enabled_here,
-    pointing_to_upgrade,
-)
-from explorer.maintenance.features.waking_rules import (
+from explorer.maintenance.features._waking_rules import (
     WakingRule,
     judge_row_ids,
     judge_waking,
     waking_features,
     waking_rules,
+)
+from explorer.maintenance.features.upgrade_rules import (
+    RULES,
+    Enabling,
+    check_enabled_here,
+    pointing_to_upgrade,
 )
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files

@@ -166,6 +166,6 @@ def _judge_mapping(before: Described, after: Described) -> Iterator[Verdict]:
         outcome="refuse",
         message=f"columnMapping: `{COLUMN_MAPPING_MODE.name}` is {mode} and has had no effect so "
         f"far. From then on columns, {which}would be looked for in the files by other names or by "
-        "ids, and by which of them the files were written nobody can tell.",
+        "ids; by which of them the files were written, the log does not say.",
         remedy="Leave columnMapping out; `schema --files` shows how the files name their columns.",
     )
