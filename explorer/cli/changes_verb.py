@@ -74,10 +74,13 @@ def changes(  # noqa: PLR0913  # the options of a command
         return
     wanted = limit or (None if as_json else SCREENFUL)
     one_more = None if wanted is None else wanted + 1
+    told: list[Problem] = []
     with show_progress() as progress:
-        found = read_changes(table, from_version, to_version, one_more, progress=progress)
+        found = read_changes(
+            table, from_version, to_version, one_more, tell=told.append, progress=progress
+        )
     shown = found if wanted is None else found.slice(0, wanted)
-    problems = label_problems(shown.column("_change_type").to_pylist())
+    problems = (*label_problems(shown.column("_change_type").to_pylist()), *told)
     if as_json:
         print_document(
             {

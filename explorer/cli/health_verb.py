@@ -44,8 +44,9 @@ WithFiles = Annotated[
     bool,
     typer.Option(
         "--files",
-        help="Also read the whole checkpoint and list the data files: which are missing, and "
-        "which have nulls in NOT NULL columns; compare checkpoints and checksums with the commits.",
+        help="Also read the whole checkpoint and list the data files: which are missing, which "
+        "have nulls in NOT NULL columns, and which no column of the table; compare checkpoints "
+        "and checksums with the commits.",
     ),
 ]
 
@@ -91,6 +92,7 @@ def _document(found: Health, limit: int | None) -> Row:
         missing = missing.slice(0, limit)
     if nulls is not None and limit is not None:
         nulls = nulls.slice(0, limit)
+    unrelated = None if found.unrelated is None else found.unrelated.slice(0, limit)
     return {
         "uri": found.uri,
         "version": found.version,
@@ -106,6 +108,9 @@ def _document(found: Health, limit: int | None) -> Row:
         "missing": None if missing is None else list(plain_rows(missing)),
         "num_null_files": None if found.nulls is None else found.nulls.files.num_rows,
         "null_files": None if nulls is None else list(plain_rows(nulls)),
+        "num_unrelated": None if found.unrelated is None else found.unrelated.num_rows,
+        "unrelated": None if unrelated is None else unrelated.column("path").to_pylist(),
+        "footers_read": found.footers_read,
     }
 
 
@@ -119,6 +124,9 @@ def _print(found: Health, limit: int) -> None:
         print_cut(console, min(limit, found.missing.num_rows), found.missing.num_rows, "files")
     if found.nulls is not None and (total := found.nulls.files.num_rows):
         print_listing(console, _NULLS, list(plain_rows(found.nulls.files.slice(0, limit))))
+        print_cut(console, min(limit, total), total, "files")
+    if found.unrelated is not None and (total := found.unrelated.num_rows):
+        print_listing(console, _UNRELATED, list(plain_rows(found.unrelated.slice(0, limit))))
         print_cut(console, min(limit, total), total, "files")
     if not found.has_listed:
         print_note(console, "the data files were not checked; --files checks them")
@@ -160,6 +168,7 @@ _MISSING = (
     Column(title="rows", render=lambda row: render_count(row["num_rows"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
 )
+_UNRELATED = (Column(title="no column of the table", render=lambda row: row["path"], shrinks=True),)
 _NULLS = (
     Column(title="NOT NULL column", render=lambda row: row["column"]),
     Column(title="file", render=lambda row: row["path"], shrinks=True),
