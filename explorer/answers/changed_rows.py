@@ -38,7 +38,10 @@ def _ask(
     limit: int | None = None,
 ) -> ChangedRows:
     one_more = None if limit is None else limit + 1
-    found = read_changes(table, from_version, to_version, one_more, progress=progress)
+    told: list[Problem] = []
+    found = read_changes(
+        table, from_version, to_version, one_more, tell=told.append, progress=progress
+    )
     shown = found if limit is None else found.slice(0, limit)
     return ChangedRows(
         uri=table.uri,
@@ -46,7 +49,7 @@ def _ask(
         to_version=to_version,
         rows=shown,
         is_cut=found.num_rows > shown.num_rows,
-        problems=label_problems(shown.column("_change_type").to_pylist()),
+        problems=(*label_problems(shown.column("_change_type").to_pylist()), *told),
     )
 
 

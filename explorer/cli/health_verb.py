@@ -41,8 +41,9 @@ WithFiles = Annotated[
     bool,
     typer.Option(
         "--files",
-        help="Also read the whole checkpoint and list the data files: which are missing, and "
-        "which have nulls in NOT NULL columns; compare checkpoints and checksums with the commits.",
+        help="Also read the whole checkpoint and list the data files: which are missing, which "
+        "have nulls in NOT NULL columns, and which no column of the table; compare checkpoints "
+        "and checksums with the commits.",
     ),
 ]
 
@@ -88,6 +89,9 @@ def _print(found: Health, limit: int) -> None:
     if found.nulls is not None and (total := found.nulls.files.num_rows):
         print_listing(console, _NULLS, list(plain_rows(found.nulls.files, limit)))
         print_cut(console, min(limit, total), total, "files")
+    if found.unrelated is not None and (total := found.unrelated.num_rows):
+        print_listing(console, _UNRELATED, list(plain_rows(found.unrelated.slice(0, limit))))
+        print_cut(console, min(limit, total), total, "files")
     if not found.has_listed:
         print_note(console, "the data files were not checked; --files checks them")
     if found.opens and not found.is_checkpoint_read:
@@ -128,6 +132,7 @@ _MISSING = (
     Column(title="rows", render=lambda row: render_count(row["num_rows"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
 )
+_UNRELATED = (Column(title="no column of the table", render=lambda row: row["path"], shrinks=True),)
 _NULLS = (
     Column(title="NOT NULL column", render=lambda row: row["column"]),
     Column(title="file", render=lambda row: row["path"], shrinks=True),

@@ -220,9 +220,10 @@ class FeedView:
         )
         self._rows.html = html(
             '<div class="dx-head"><h3>The changed rows</h3><span class="dx-hint"></span>'
-            "{}</div>{}{}{}"
+            "{}</div>{}{}{}{}"
             "{}",
             EXPORT_BUTTONS,
+            render_problems(found.problems),
             table,
             self._row_pages.render(total),
             more,
