@@ -16,7 +16,6 @@ import argparse
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -118,14 +117,16 @@ def main() -> int:
 
 @contextmanager
 def checked_out(commit: str) -> Iterator[Path]:
-    """A worktree of a commit while the block runs."""
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "before"
-        _git("worktree", "add", "--quiet", "--detach", str(place), commit)
-        try:
-            yield place
-        finally:
-            _git("worktree", "remove", "--force", str(place))
+    """A worktree of a commit while the block runs. It lies in one place always, where the
+    compiled modules of the last one are written over."""
+    place = ROOT / ".cache" / "before"
+    if place.exists():  # of a run that was killed
+        _git("worktree", "remove", "--force", str(place))
+    _git("worktree", "add", "--quiet", "--detach", str(place), commit)
+    try:
+        yield place
+    finally:
+        _git("worktree", "remove", "--force", str(place))
 
 
 def _git(*arguments: str) -> None:
