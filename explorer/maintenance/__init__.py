@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from explorer.maintenance.log_files.log_cleanup import plan_log_cleanup
     from explorer.maintenance.log_files.log_compaction import plan_log_compaction
     from explorer.maintenance.optimize.optimize import plan_optimize
-    from explorer.maintenance.plan.approval import Approval
-    from explorer.maintenance.plan.plan import Plan, Verdict
+    from explorer.maintenance.plan.plan import Approval, Plan, Verdict
     from explorer.maintenance.plan.step_types import Step
     from explorer.maintenance.repair.repair import plan_repair
     from explorer.maintenance.restore import plan_restore
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
-    "Approval": "plan.approval",
+    "Approval": "plan.plan",
     "Plan": "plan.plan",
     "Receipt": "documents.receipt",
     "Running": "run.executor",

@@ -22,10 +22,10 @@ from explorer.transaction.rules.file_rules import (
 from explorer.transaction.rules.iceberg_rules import validate_iceberg
 from explorer.transaction.rules.live_file_rules import validate_live_files
 from explorer.transaction.rules.metadata_rules import validate_metadata_change
-from explorer.transaction.rules.number_rules import validate_numbers
 from explorer.transaction.rules.place_rules import validate_places
 from explorer.transaction.rules.protocol_rules import (
     validate_actions,
+    validate_numbers,
     validate_protocol_change,
     validate_supported_use,
     validate_writable,
