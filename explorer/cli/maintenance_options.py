@@ -212,7 +212,7 @@ def print_plan_document(plan: Plan, limit: int | None) -> None:
 
 def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> int:
     from explorer.maintenance.documents.state_folder import StateFolder  # noqa: PLC0415  # as above
-    from explorer.maintenance.plan.approval import Approval  # noqa: PLC0415  # brings Arrow
+    from explorer.maintenance.plan.plan import Approval  # noqa: PLC0415  # brings Arrow
     from explorer.maintenance.run.executor import (  # noqa: PLC0415  # as above
         completed_run,
         start,
