@@ -19,7 +19,7 @@ from widgets.ui.pieces import render_problem
 from widgets.ui.progress import render_progress
 
 QUIET_SECONDS = 0.4
-"""What takes less replaces what stood there before without a sign in between."""
+"""What takes less replaces what was shown before without a sign in between."""
 
 _FINAL: frozenset[ErrorKind] = frozenset(
     {
@@ -47,7 +47,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What is being done, what is said once it was stopped, and the button that asks anew."""
+    """What is being done, what is said once it was stopped, and the button that asks again."""
 
     label: str
     stopped: str
@@ -57,8 +57,8 @@ class Words:
 class Pending:
     """Shows what is known first, how far the rest is, and a button that stops it.
 
-    Then the answer is drawn by whoever asked; or what went wrong stands there, with a button that
-    asks again where that may help; or, where it was stopped, a button that asks anew.
+    Then the caller draws the answer; an error is shown instead where one was raised, with a
+    button that asks again where that may help, and one that asks again where it was stopped.
     """
 
     def __init__(self, desk: Desk, part: LiveHtml) -> None:
@@ -86,8 +86,8 @@ class Pending:
     ) -> None:
         """Run `work` beside the page, below `head`, which is HTML.
 
-        What `work` tells stands there as the answer so far; `failed` gives the HTML of what went
-        wrong. Where it `keeps` what is shown, that stays until the work takes its time.
+        What `work` tells is shown as the answer so far; `failed` gives the HTML of a problem. With
+        `keeps`, what is shown stays until the work takes long enough to be noticed.
         """
         self._again = partial(self.ask, words, work, done, head=head, failed=failed)
         self._head, self._known, self._words = head, NOTHING, words

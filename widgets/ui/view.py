@@ -1,4 +1,4 @@
-"""One question of a screen: how it is asked, and all that may stand in the place of its answer."""
+"""One question of a screen: how it is asked, and what is shown until it is answered."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 Status = Literal["empty", "offered", "loading", "shown", "stopped", "failed"]
-"""What a view shows: nothing, as there is no question; what may be asked; how far the answer is;
+"""What a view shows: nothing, as there is no question; a button that asks; how far the answer is;
 the answer; that it was stopped; what went wrong."""
 
 
@@ -43,9 +43,9 @@ def at_version(service: TableService, state: PageState) -> AtVersion | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer(Generic[Q]):
-    """What stands there until a person asks for it with the button that does `action`.
+    """What is shown instead of an answer until a person asks, with a button that does `action`.
 
-    `render` gives None for a question that is asked without being told to.
+    `render` gives None for a question that is asked at once.
     """
 
     render: Callable[[Q], Markup | None]
@@ -54,15 +54,15 @@ class Offer(Generic[Q]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request(Generic[Q, A]):
-    """What a view asks, and what it says meanwhile.
+    """What a view asks, and what it says until there is an answer.
 
-    `question` is what the page asks of a table in its state: a value that equals another one
-    where both have the same answer, or None where there is nothing to ask. It is looked at again
-    when one of the parameters in `follows` changes.
+    `question` gives what the page asks of a table, or None where there is nothing to ask; two
+    questions are equal where they have the same answer. It is called again when one of the
+    parameters in `follows` changes.
 
-    `read` is called beside the page; it reports and can be cancelled through its watch, and may
-    tell a first sentence. `top` gives the HTML of what stands above the answer and stays while it
-    is read, such as a field to type in; `failed` that of what went wrong.
+    `read` is called beside the page. It reports its progress to the watch, which may also cancel
+    it, and may tell a first sentence. `top` gives the HTML above the answer that stays while the
+    answer is read, such as a field to type in; `failed` gives that of a problem.
     """
 
     question: Callable[[TableService, PageState], Q | None]
@@ -75,12 +75,11 @@ class Request(Generic[Q, A]):
 
 
 class Pane(Generic[Q, A]):
-    """A place that shows the answer, or a part of it.
+    """A place on the screen that shows the answer, or a part of it.
 
-    `render` gets the question, the answer and the page that is turned to, which is that of the
-    row at `start` when an answer comes. `head` stands above it, and above what stands there while
-    there is no answer, which is None then. `export` gives what the export buttons save of the
-    answer that is shown.
+    `render` gets the question, the answer and the page of its rows; a new answer begins at the
+    page with the row at `start`. `head` is the HTML above it, for which the answer is None while
+    there is none. `export` gives what the export buttons save of the answer that is shown.
     """
 
     def __init__(
@@ -101,25 +100,25 @@ class Pane(Generic[Q, A]):
         self._pages = Pages(self.live, noun, self._draw)
 
     def head_of(self, question: Q, answer: A | None = None) -> Markup:
-        """What stands above the answer to a question; None while there is none."""
+        """The HTML above the answer, or above what is shown while there is none."""
         return self._head if isinstance(self._head, Markup) else self._head(question, answer)
 
     def turn(self, question: Q, answer: A) -> None:
-        """An answer has come: turn to where it starts."""
+        """Turn to the page where a new answer begins."""
         self._pages.reach(self._start(question, answer))
 
     def show(self, question: Q, answer: A) -> None:
-        """Draw the answer; the page that is turned to stays."""
+        """Draw an answer, at the page that was turned to."""
         self._shown = (question, answer)
         self._draw()
 
     def rewind(self) -> None:
-        """Other rows of the same answer are chosen: draw their first page."""
+        """Draw the first page, as other rows of the same answer are chosen."""
         self._pages.rewind()
         self._draw()
 
     def leave(self) -> None:
-        """There is no answer any more; what is drawn stays until something else is."""
+        """Forget the answer; what is drawn stays until something else is."""
         self._shown = None
 
     def clear(self) -> None:
@@ -128,7 +127,7 @@ class Pane(Generic[Q, A]):
         self.live.html = NOTHING
 
     def answer_exports(self, desk: Desk, state: PageState, part: LiveHtml) -> list[Exports]:
-        """Let the export buttons of `part` save what this pane shows, where it can."""
+        """What lets the export buttons of `part` save the answer, where it can be saved."""
         return [] if self._export is None else [Exports(desk, state, part, self._chosen)]
 
     def _chosen(self) -> Export | None:
@@ -146,10 +145,10 @@ class Pane(Generic[Q, A]):
 class View(Generic[Q, A]):
     """Asks one question at a time, while its screen is in front, and shows what comes of it.
 
-    The first pane shows how far the answer is, with a button that stops it; what went wrong, with
-    one that asks again; or, once it was stopped, one that asks anew. A new question takes the
-    place of an older one, whose work is told to stop and whose answer is dropped. A view whose
-    question depends on the answers of others comes `after` them.
+    The first pane shows how far the answer is, with a button that stops it, and a button that
+    asks again once it was stopped or has failed. A new question takes the place of an older one,
+    whose work is told to stop and whose answer is dropped. A view whose question depends on the
+    answers of others comes `after` them.
     """
 
     def __init__(
@@ -206,14 +205,14 @@ class View(Generic[Q, A]):
         self._listeners.append(listener)
 
     def show(self, service: TableService) -> None:
-        """A table has been opened, or looked at anew: what was asked before does not count."""
+        """A table has been opened or refreshed: whatever was asked before is asked again."""
         self._service, self._asked = service, None
         self._pending.drop()
         self.refresh()
 
     def refresh(self) -> None:
-        """Ask what the page asks now; where that is asked already, draw it with what else the
-        page has selected."""
+        """Ask what the page asks now; where that is asked already, draw the answer again, in
+        which something else may be selected."""
         service = self._service
         if service is None or self._state.view != self._screen or service.uri != self._state.table:
             return
@@ -225,10 +224,10 @@ class View(Generic[Q, A]):
             self._begin(*asked)
 
     def ask(self, question: Q, known: str = "") -> None:
-        """Ask what a person wants beyond what the page asks, such as another order.
+        """Ask more than the page does, such as the same rows in another order.
 
-        The answer that is shown stays until the work takes its time, and comes back when the work
-        is stopped. `known` is said meanwhile, as plain text.
+        The answer before it stays until the work has taken a moment, and returns when the work is
+        stopped. `known` is plain text that is shown until then.
         """
         if self._question is not None and self._answer is not None:
             self._before = (self._question, self._answer)
@@ -236,7 +235,7 @@ class View(Generic[Q, A]):
         self._read(question, keeps=True)
 
     def stop(self) -> None:
-        """Give up reading: go back to the answer or to the offer from before, or say so."""
+        """Stop reading: return to the answer or the offer before it, or say that it was stopped."""
         self._pending.drop()
         if self._before is not None:
             self._question, self._answer = self._before

@@ -162,7 +162,7 @@ def test_another_table_of_the_page_is_not_asked_about(tmp_path: Path) -> None:
     assert counting.asked == []
 
 
-def test_a_table_that_is_looked_at_anew_is_asked_again(tmp_path: Path) -> None:
+def test_a_table_that_is_refreshed_is_asked_again(tmp_path: Path) -> None:
     counting = Counting(tmp_path, InlineRunner())
     counting.state.version = 3
     counting.view.show(counting.service)
