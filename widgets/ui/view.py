@@ -234,6 +234,11 @@ class View(Generic[Q, A]):
         self._known = html('<p class="dx-lead">{}</p>', visible(known)) if known else NOTHING
         self._read(question, keeps=True)
 
+    def change(self, answer: A) -> None:
+        """Show the same answer in another order, from its first row on."""
+        if self._question is not None:
+            self._arrive(self._question, answer)
+
     def stop(self) -> None:
         """Stop reading: return to the answer or the offer before it, or say that it was stopped."""
         self._pending.drop()
