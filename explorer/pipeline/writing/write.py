@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
+from explorer.pipeline.writing.places import open_place
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.storage.open import open_write_store
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
 from explorer.transaction.conflicts import Conflict
@@ -94,7 +94,7 @@ def write(  # noqa: PLR0913  # the options of a write are Delta's
         target_file_size=target_file_size,
     )
     return write_to(
-        open_write_store(_place(table_or_uri), storage_options),
+        open_place(table_or_uri, storage_options),
         rows_given(data),
         options,
         engine=engine,
@@ -198,10 +198,6 @@ def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Writte
             done += batch.num_rows
         watch.step(done, rows.num_rows, _LABEL)
     return pa.Table.from_batches([files.written()]), gate.marks
-
-
-def _place(table_or_uri: Table | str | os.PathLike[str]) -> str | os.PathLike[str]:
-    return table_or_uri.uri if isinstance(table_or_uri, Table) else table_or_uri
 
 
 def _names(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -17,11 +17,11 @@ import orjson
 
 from explorer.errors import ConflictError
 from explorer.pipeline.writing.file_inputs import InputFile, look_at, rows_of_files
+from explorer.pipeline.writing.places import open_place
 from explorer.pipeline.writing.write import write_to
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata
 from explorer.protocol.schema import parse_schema, render_type
-from explorer.storage.open import open_write_store
 from explorer.storage.ports import WriteStore
 from explorer.writing.statements.begin import begin_write
 from explorer.writing.statements.options import WriteOptions, WriteResult
@@ -78,7 +78,7 @@ def plan_write(
     storage_options: Mapping[str, Any] | None = None,
 ) -> WritePlan:
     """The plan; nothing is written. Raises what `write` raises before it reads a row."""
-    return _plan(open_write_store(uri, storage_options), tuple(map(look_at, files)), options)
+    return _plan(open_place(uri, storage_options), tuple(map(look_at, files)), options)
 
 
 def carry_out_write(  # noqa: PLR0913  # what was planned, and how it is carried out
@@ -93,7 +93,7 @@ def carry_out_write(  # noqa: PLR0913  # what was planned, and how it is carried
 ) -> WriteResult:
     """Write the rows of the files as planned; raises `ConflictError` of the kind `plan_stale`
     where files, options or table are not those of the plan any more."""
-    store = open_write_store(uri, storage_options)
+    store = open_place(uri, storage_options)
     inputs = tuple(map(look_at, files))
     plan = _plan(store, inputs, options)
     if plan.digest != digest and not (len(digest) >= _SHORTEST and plan.digest.startswith(digest)):
