@@ -29,22 +29,29 @@ from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.actions import Metadata
 from explorer.protocol.known_properties import STATS_COLUMNS, UNIVERSAL_FORMATS
 from explorer.protocol.properties import PROPERTIES
+from explorer.protocol.property_names import (
+    CONSTRAINT_PREFIX,
+    DELTA_PREFIX,
+    FEATURE_PREFIX,
+    KEPT_BY_WRITERS,
+    known_name,
+    nearest_name,
+)
 from explorer.protocol.unicode_text import check_unicode
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
 from explorer.transaction.rules.change import Described
 
-_PREFIX = "delta."
 _SHOWN = 10
 _LONGEST_COMMAND = 1000
 
 # families of properties with operations, or checks over all rows, of their own
 _ELSEWHERE = {
-    "delta.constraints.": (
+    CONSTRAINT_PREFIX: (
         "a CHECK constraint has to be held against every row first",
         "Use constraint add NAME EXPR, or constraint drop NAME.",
     ),
-    "delta.feature.": (
+    FEATURE_PREFIX: (
         "enabling a feature changes the protocol",
         "Use upgrade FEATURE, which says who can no longer use the table.",
     ),
@@ -53,16 +60,6 @@ _ELSEWHERE = {
         "Let the engine that runs the service hand the table over.",
     ),
 }
-_KEPT_BY_WRITERS = frozenset(
-    {
-        "delta.columnMapping.maxColumnId",
-        "delta.inCommitTimestampEnablementVersion",
-        "delta.inCommitTimestampEnablementTimestamp",
-        "delta.rowTracking.materializedRowIdColumnName",
-        "delta.rowTracking.materializedRowCommitVersionColumnName",
-        "delta.requireCheckpointProtectionBeforeVersion",
-    }
-)
 # each needs more than its property: a protocol, names or ids for what is there already
 _NEEDS_MORE = {
     "delta.columnMapping.mode": "columnMapping",
@@ -198,7 +195,7 @@ def _check_name(name: str) -> None:
         if name.lower().startswith(prefix):
             told = f"It is refused here: {reason}."
             raise _refused(f"{name[:120]} is no plain property.", told, remedy)
-    if name in _KEPT_BY_WRITERS:
+    if name in KEPT_BY_WRITERS:
         raise _refused(f"{name} cannot be set.", "Writers keep it, and the log rests on it.")
     if name in _NEEDS_MORE:
         raise _refused(
@@ -206,15 +203,19 @@ def _check_name(name: str) -> None:
             "The protocol, and what is in the table already, have to follow.",
             f"Enable it with upgrade {_NEEDS_MORE[name]}; drop-feature takes it away.",
         )
-    if name.lower().startswith(_PREFIX) and not name.startswith(_PREFIX):
+    if name.lower().startswith(DELTA_PREFIX) and not name.startswith(DELTA_PREFIX):
         raise _refused(
             f"{name[:120]} would be a property without any effect.",
             "Readers and writers ask for names that begin with delta., in small letters.",
-            f"Write {_PREFIX}{name[len(_PREFIX) :][:120]}.",
+            f"Write {DELTA_PREFIX}{name[len(DELTA_PREFIX) :][:120]}.",
         )
-    known = {spelling for item in PROPERTIES.values() for spelling in (item.name, *item.aliases)}
-    if name.startswith(_PREFIX) and name not in known:
-        raise _refused(f"{name[:120]} is no known property.", "Names with delta. are Delta's own.")
+    if name.startswith(DELTA_PREFIX) and known_name(name) != name:
+        near = known_name(name) or nearest_name(name)
+        raise _refused(
+            f"{name[:120]} is no known property.",
+            "Names with delta. are Delta's own.",
+            _NAMES_AND_VALUES if near is None else f"Did you mean {near}?",
+        )
 
 
 def _summary(

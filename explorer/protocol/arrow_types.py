@@ -121,11 +121,13 @@ def arrow_type(data_type: DataType) -> pa.DataType:
 def delta_schema(schema: pa.Schema) -> StructType:
     """The Delta schema that can hold rows of an Arrow schema.
 
-    Large, view, dictionary and fixed-size types become their plain kin, and
-    times of any unit have microseconds. Raises `InvalidArgumentError` where
-    Delta has no such type (unsigned integers, times of day, unions).
+    Large, view, dictionary, run-end encoded and fixed-size types become their plain
+    kin, times of any unit have microseconds, half floats are floats, and unsigned
+    integers become the next wider type, as Spark reads them from Parquet (of 64 bits:
+    `decimal(20,0)`). Raises `InvalidArgumentError` where Delta has no such type (times
+    of day, durations, unions, extension types).
     """
-    return StructType(fields=tuple(_delta_field(item) for item in schema))
+    return StructType(fields=tuple(_delta_field(item, ()) for item in schema))
 
 
 def _arrow_field(item: StructField, place: tuple[str, ...]) -> pa.Field:
@@ -224,10 +226,10 @@ def _type_with_parquet_ids(kind: pa.DataType, mode: MappingMode) -> pa.DataType:
     return kind
 
 
-def _delta_field(item: pa.Field) -> StructField:
+def _delta_field(item: pa.Field, above: tuple[str, ...]) -> StructField:
     return StructField(
         name=item.name,
-        data_type=_delta_type(item.type, item.name),
+        data_type=_delta_type(item.type, (*above, item.name)),
         nullable=item.nullable,
         metadata=_delta_metadata(item.metadata or {}),
     )
@@ -257,24 +259,24 @@ def _parse_typed(key: str, value: bytes) -> Any:
         ) from error
 
 
-def _delta_type(kind: pa.DataType, place: str) -> DataType:
+def _delta_type(kind: pa.DataType, place: tuple[str, ...]) -> DataType:
     types = pa.types
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _delta_type(kind.value_type, place)
     if types.is_struct(kind):
         fields = []
         for item in kind:
-            fields.append(_delta_field(item))  # noqa: PERF401  # one frame less for each level
+            fields.append(_delta_field(item, place))  # noqa: PERF401  # one frame less for each level
         return StructType(fields=tuple(fields))
     if types.is_map(kind):
         return MapType(
-            key_type=_delta_type(kind.key_type, place),
-            value_type=_delta_type(kind.item_type, place),
+            key_type=_delta_type(kind.key_type, (*place, "key")),
+            value_type=_delta_type(kind.item_type, (*place, "value")),
             value_contains_null=kind.item_field.nullable,
         )
     if _is_list(kind):
         return ArrayType(
-            element_type=_delta_type(kind.value_type, place),
+            element_type=_delta_type(kind.value_type, (*place, "element")),
             contains_null=kind.value_field.nullable,
         )
     return _delta_leaf(kind, place)
@@ -291,7 +293,7 @@ def _is_list(kind: pa.DataType) -> bool:
     )
 
 
-def _delta_leaf(kind: pa.DataType, place: str) -> DataType:
+def _delta_leaf(kind: pa.DataType, place: tuple[str, ...]) -> DataType:
     types = pa.types
     if types.is_decimal(kind) and kind.precision <= 38 and 0 <= kind.scale <= kind.precision:
         return DecimalType(precision=kind.precision, scale=kind.scale)
@@ -299,14 +301,30 @@ def _delta_leaf(kind: pa.DataType, place: str) -> DataType:
         return PrimitiveType(name="timestamp_ntz" if kind.tz is None else "timestamp")
     if types.is_fixed_size_binary(kind):
         return BINARY
+    if types.is_uint64(kind):
+        return DecimalType(precision=20, scale=0)
     if (name := _LEAVES.get(kind)) is not None:
         return PrimitiveType(name=name)
     raise InvalidArgumentError(
-        f"Delta has no type for the Arrow type {str(kind)[:120]} of column `{place[:120]}`.",
+        f"Delta has no type for the Arrow type {str(kind)[:120]} of column "
+        f"`{'.'.join(name[:60] for name in place)}`.",
         reason="A table holds only what the specification can write down.",
-        remedy="Cast the column first, like unsigned integers to the next wider signed ones.",
+        remedy=_remedy(kind),
         spec="Schema Serialization Format",
     )
+
+
+def _remedy(kind: pa.DataType) -> str:
+    types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return "Take what the type is stored as (`.storage`), or cast it, like UUIDs to strings."
+    if types.is_time(kind):
+        return "Cast the column first: times of day to strings, or to integers."
+    if types.is_duration(kind) or types.is_interval(kind):
+        return "Cast the column first: lengths of time to integers, with the unit in the name."
+    if types.is_decimal(kind):
+        return "Cast the column first: a decimal has at most 38 digits, none of them negative."
+    return "Cast the column first, or leave it out."
 
 
 _LEAVES: Final[Mapping[Any, str]] = {
@@ -320,6 +338,10 @@ _LEAVES: Final[Mapping[Any, str]] = {
     pa.int16(): "short",
     pa.int32(): "integer",
     pa.int64(): "long",
+    # as Spark reads them from Parquet: the next wider type holds every value
+    pa.uint8(): "short",
+    pa.uint16(): "integer",
+    pa.uint32(): "long",
     pa.float16(): "float",
     pa.float32(): "float",
     pa.float64(): "double",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -90,6 +90,16 @@ def walk_types(data_type: DataType) -> Iterator[DataType]:
                 stack.extend((value, key))
 
 
+def map_fields(schema: StructType, change: Callable[[StructField], StructField]) -> StructType:
+    """The schema with every field as `change` makes it, each before those inside it, those of
+    arrays and maps too."""
+    fields = []
+    for item in schema.fields:
+        changed = change(item)
+        fields.append(replace(changed, data_type=_map_inside(changed.data_type, change)))
+    return StructType(fields=tuple(fields))
+
+
 def render_path(names: tuple[str, ...]) -> str:
     """A field path as text: names joined by dots, in backticks where they are not plain."""
     return ".".join(
@@ -125,6 +135,19 @@ def validate_schema(schema: StructType) -> list[Problem]:
             if isinstance(item, UnknownType)
         )
     return problems
+
+
+def _map_inside(data_type: DataType, change: Callable[[StructField], StructField]) -> DataType:
+    match data_type:
+        case StructType():
+            return map_fields(data_type, change)
+        case ArrayType(element_type=element):
+            return replace(data_type, element_type=_map_inside(element, change))
+        case MapType(key_type=key, value_type=value):
+            inner_key = _map_inside(key, change)
+            return replace(data_type, key_type=inner_key, value_type=_map_inside(value, change))
+        case _:
+            return data_type
 
 
 def _structs_in(data_type: DataType) -> Iterator[tuple[tuple[_Way, ...], StructType]]:

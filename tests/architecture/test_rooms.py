@@ -129,6 +129,6 @@ def _faults_of_guide(folder: str) -> list[str]:
         return []
     first = re.search(r"Read first: `(\w+)`", text)
     found = [sign for sign in ("In: ", "Out: ") if sign not in text]
-    if not first or first[1] not in _modules_of(folder):
-        found.append("Read first: one of its modules")
+    if not first or first[1] not in {*_modules_of(folder), *_rooms_of(folder)}:
+        found.append("Read first: one of its modules or rooms")
     return found

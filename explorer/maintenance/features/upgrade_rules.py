@@ -15,11 +15,10 @@ from explorer.maintenance.plan.feature_names import Choice
 from explorer.maintenance.plan.plan import Verdict
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.column_ids import assign_columns, has_column_ids
+from explorer.protocol.features.row_columns import row_column_names
 from explorer.protocol.known_properties import (
     COLUMN_MAPPING_MAX_ID,
     COLUMN_MAPPING_MODE,
-    ROW_COMMIT_VERSION_COLUMN,
-    ROW_ID_COLUMN,
     ROW_TRACKING,
     ROW_TRACKING_SUSPENDED,
     SYMLINK_MANIFEST,
@@ -87,10 +86,7 @@ def _mapped_before(enabling: Enabling) -> Iterator[str]:
 
 def _name_row_columns(enabling: Enabling) -> Metadata:
     metadata = enabling.metadata
-    names = {
-        ROW_ID_COLUMN.name: f"_row-id-col-{uuid5(enabling.seed, 'row ids')}",
-        ROW_COMMIT_VERSION_COLUMN.name: f"_row-commit-version-col-{uuid5(enabling.seed, 'rows')}",
-    }
+    names = row_column_names(uuid5(enabling.seed, "row ids"), uuid5(enabling.seed, "rows"))
     held = metadata.configuration
     return replace(metadata, configuration={**names, **held, ROW_TRACKING.name: "true"})
 

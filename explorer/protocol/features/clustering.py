@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import orjson
+
+from explorer.protocol.actions import DomainMetadata, FieldPath
 
 CLUSTERING_DOMAIN: Final = "delta.clustering"
 
@@ -26,6 +29,17 @@ def clustering_columns(configuration: str) -> tuple[tuple[str, ...], ...] | None
     paths = [_path(item) for item in columns]
     found = tuple(path for path in paths if path is not None)
     return found if len(found) == len(paths) else None
+
+
+def clustering_domain(paths: Iterable[FieldPath]) -> DomainMetadata:
+    """The domain that names these physical field paths, as the reference writes it."""
+    body = {
+        "clusteringColumns": [list(path) for path in paths],
+        "domainName": CLUSTERING_DOMAIN,
+    }
+    return DomainMetadata(
+        domain=CLUSTERING_DOMAIN, configuration=orjson.dumps(body).decode(), removed=False
+    )
 
 
 def _path(item: Any) -> tuple[str, ...] | None:

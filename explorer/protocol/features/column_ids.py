@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
+from typing import Any
 
-from explorer.protocol.features.column_mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY
-from explorer.protocol.schema import ArrayType, DataType, MapType, StructField, StructType
-from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.features.column_mapping import (
+    FIELD_ID_KEY,
+    PHYSICAL_NAME_KEY,
+    field_id,
+)
+from explorer.protocol.schema import StructField, StructType
+from explorer.protocol.schema_walk import map_fields, walk_fields
 
 
 def has_column_ids(schema: StructType) -> bool:
@@ -19,44 +25,35 @@ def has_column_ids(schema: StructType) -> bool:
     )
 
 
-def assign_columns(schema: StructType, given: int = 0) -> tuple[StructType, int]:
-    """The schema with ids above those that were `given` out before, in the order of its fields,
-    outer ones before their inner ones, and the highest id.
+def highest_column_id(schema: StructType) -> int:
+    """The highest id of the columns, 0 where none has one."""
+    return max((field_id(place.field) or 0 for place in walk_fields(schema)), default=0)
 
-    Physical names are the names that the columns have: the files that are there keep them.
+
+def own_name(field: StructField) -> str:
+    """The physical name of a column whose files are there already: the name that it has."""
+    return field.name
+
+
+def assign_columns(
+    schema: StructType, given: int = 0, name_of: Callable[[StructField], str] = own_name
+) -> tuple[StructType, int]:
+    """The schema in which every column has an id and a physical name, and the highest id.
+
+    What a column has it keeps. New ids are above those that were `given` out before and those
+    that are there, in the order of the fields, outer ones before their inner ones; `name_of`
+    gives the physical names, which are those of the columns where files are there already.
     """
-    numbers = [given]
-    found = _struct(schema, _counted(numbers))
-    return found, numbers[-1]
+    highest = max(given, highest_column_id(schema))
+    numbers = count(highest + 1)
 
+    def assigned(field: StructField) -> StructField:
+        nonlocal highest
+        named: dict[str, Any] = {}
+        if field_id(field) is None:
+            named[FIELD_ID_KEY] = highest = next(numbers)
+        if not isinstance(field.metadata.get(PHYSICAL_NAME_KEY), str):
+            named[PHYSICAL_NAME_KEY] = name_of(field)
+        return replace(field, metadata={**field.metadata, **named})
 
-def _counted(numbers: list[int]) -> Iterator[int]:
-    while True:
-        numbers.append(numbers[-1] + 1)
-        yield numbers[-1]
-
-
-def _struct(schema: StructType, numbers: Iterator[int]) -> StructType:
-    return StructType(fields=tuple(_field(field, numbers) for field in schema.fields))
-
-
-def _field(field: StructField, numbers: Iterator[int]) -> StructField:
-    named = {FIELD_ID_KEY: next(numbers), PHYSICAL_NAME_KEY: field.name}
-    return replace(
-        field,
-        metadata={**field.metadata, **named},
-        data_type=_type(field.data_type, numbers),
-    )
-
-
-def _type(data_type: DataType, numbers: Iterator[int]) -> DataType:
-    match data_type:
-        case StructType():
-            return _struct(data_type, numbers)
-        case ArrayType(element_type=element):
-            return replace(data_type, element_type=_type(element, numbers))
-        case MapType(key_type=key, value_type=value):
-            inner_key = _type(key, numbers)
-            return replace(data_type, key_type=inner_key, value_type=_type(value, numbers))
-        case _:
-            return data_type
+    return map_fields(schema, assigned), highest

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import Problem
+from explorer.protocol.features.column_ids import highest_column_id
 from explorer.protocol.features.column_mapping import field_id, validate_mapping
 from explorer.protocol.known_properties import COLUMN_MAPPING_MAX_ID
 from explorer.protocol.schema import StructField, StructType
@@ -43,7 +44,7 @@ def validate_mapping_change(change: Change) -> Problems:
     least = 0
     if before is not None:
         least = COLUMN_MAPPING_MAX_ID.value_of(before.metadata.configuration)
-    least = max(least, _highest_id(after))
+    least = max(least, highest_column_id(after.schema))
     if highest < least:
         yield problem(
             f"`{COLUMN_MAPPING_MAX_ID.name}` is {highest}, below an id that was given out.",
@@ -101,13 +102,12 @@ def _is_other_id(old: StructField, new: StructField) -> bool:
     return field_id(old) is not None and field_id(old) != field_id(new)
 
 
-def _highest_id(table: Described) -> int:
-    return max((field_id(place.field) or 0 for place in walk_fields(table.schema)), default=0)
-
-
 def _highest_given_out(table: Described) -> int:
     """Of ids, those of columns that were dropped included."""
-    return max(COLUMN_MAPPING_MAX_ID.value_of(table.metadata.configuration), _highest_id(table))
+    return max(
+        COLUMN_MAPPING_MAX_ID.value_of(table.metadata.configuration),
+        highest_column_id(table.schema),
+    )
 
 
 def _dropped(path: str) -> Problem:

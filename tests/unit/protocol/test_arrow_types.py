@@ -39,6 +39,9 @@ VARIANT = pa.struct(
 )
 
 
+BYTE = PrimitiveType(name="byte")
+
+
 def one(data_type, **kw):
     return StructType(fields=(StructField(name="a", data_type=data_type, **kw),))
 
@@ -178,6 +181,13 @@ def test_metadata_that_should_be_json_and_is_not_is_refused():
         (pa.date64(), PrimitiveType(name="date")),
         (pa.decimal256(20, 3), DecimalType(precision=20, scale=3)),
         (pa.null(), PrimitiveType(name="void")),
+        (pa.uint8(), PrimitiveType(name="short")),
+        (pa.uint16(), PrimitiveType(name="integer")),
+        (pa.uint32(), PrimitiveType(name="long")),
+        (pa.uint64(), DecimalType(precision=20, scale=0)),
+        (pa.float16(), PrimitiveType(name="float")),
+        (pa.run_end_encoded(pa.int32(), pa.large_binary()), PrimitiveType(name="binary")),
+        (pa.list_(pa.int8(), 3), ArrayType(element_type=BYTE, contains_null=True)),
         (
             pa.large_list(pa.int8()),
             ArrayType(element_type=PrimitiveType(name="byte"), contains_null=True),
@@ -190,7 +200,18 @@ def test_arrow_kin_become_the_plain_delta_type(kind, expected):
 
 @pytest.mark.parametrize(
     "kind",
-    [pa.uint64(), pa.time64("us"), pa.decimal256(50, 0), pa.month_day_nano_interval()],
+    [
+        pa.time64("us"),
+        pa.time32("s"),
+        pa.duration("ns"),
+        pa.decimal256(50, 0),
+        pa.decimal128(5, -2),
+        pa.month_day_nano_interval(),
+        pa.dense_union([pa.field("a", pa.int8())]),
+        pa.uuid(),
+        pa.json_(),
+        pa.bool8(),
+    ],
     ids=str,
 )
 def test_an_arrow_type_that_delta_lacks_is_refused_by_name(kind):
@@ -198,6 +219,20 @@ def test_an_arrow_type_that_delta_lacks_is_refused_by_name(kind):
         delta_schema(pa.schema([("price", kind)]))
     assert str(kind) in caught.value.problem
     assert "`price`" in caught.value.problem
+    assert "ast" in caught.value.remedy
+
+
+def test_an_arrow_type_that_delta_lacks_is_refused_with_the_whole_way_to_it():
+    kind = pa.struct([("of_day", pa.map_(pa.string(), pa.list_(pa.time32("ms"))))])
+    with pytest.raises(InvalidArgumentError, match=r"`shop\.of_day\.value\.element`"):
+        delta_schema(pa.schema([("shop", kind)]))
+
+
+def test_every_unsigned_number_fits_the_type_that_takes_its_place():
+    for bits in (8, 16, 32, 64):
+        kind = getattr(pa, f"uint{bits}")()
+        taken = arrow_type(delta_schema(pa.schema([("a", kind)])).fields[0].data_type)
+        assert pa.array([0, 2**bits - 1], kind).cast(taken).cast(kind).to_pylist()[1] == 2**bits - 1
 
 
 def mapped(name, number, data_type, physical):

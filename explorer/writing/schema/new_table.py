@@ -1,0 +1,167 @@
+"""The first commit of a table (spec: Change Metadata, Protocol Evolution).
+
+A table is created as the reference creates it: the lowest protocol that has every feature
+which its properties, columns and clustering ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final
+from uuid import uuid4
+
+from explorer.errors import InvalidArgumentError
+from explorer.protocol.actions import EPOCH, DomainMetadata, Metadata, Protocol
+from explorer.protocol.commit_json import Action
+from explorer.protocol.features.column_ids import assign_columns
+from explorer.protocol.features.evolution import with_features
+from explorer.protocol.features.registry import is_supported
+from explorer.protocol.features.row_columns import row_column_names
+from explorer.protocol.known_properties import (
+    COLUMN_MAPPING_MAX_ID,
+    COLUMN_MAPPING_MODE,
+)
+from explorer.protocol.property_names import FEATURE_PREFIX
+from explorer.protocol.schema import StructType, parse_schema, render_schema
+from explorer.protocol.schema_walk import walk_fields
+from explorer.protocol.unicode_text import check_unicode
+from explorer.transaction.rules.change import Described
+from explorer.transaction.rules.protocol_rules import lacking_features
+from explorer.transaction.staged import Promises
+from explorer.writing.schema._asked_properties import AskedProperties, parse_properties
+from explorer.writing.schema._column_checks import (
+    check_filled_columns,
+    check_nested_nulls,
+    check_new_columns,
+    check_properties_of_columns,
+    check_schema,
+)
+from explorer.writing.schema._data_schema import schema_of_data, schema_of_table
+from explorer.writing.schema._judged import check_first
+from explorer.writing.schema._layout import clustering_of, partition_names
+from explorer.writing.schema._new_ids import NewIds, new_name
+
+_LOWEST: Final = Protocol(min_reader_version=1, min_writer_version=1)
+_BY_WISH_ALONE: Final = frozenset({"allowColumnDefaults"})
+"""Features that the reference does not enable because a column uses them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTable:
+    """What the first commit says of a table; `domains` are those that features keep, which
+    its `promises` name."""
+
+    protocol: Protocol
+    metadata: Metadata
+    domains: tuple[DomainMetadata, ...] = ()
+
+    @property
+    def schema(self) -> StructType:
+        """The columns, with ids and physical names where these are mapped."""
+        return parse_schema(self.metadata.schema_string)
+
+    @property
+    def actions(self) -> tuple[Action, ...]:
+        """What the first commit begins with, besides the files."""
+        return (self.metadata, self.protocol, *self.domains)
+
+    @property
+    def promises(self) -> Promises:
+        """What the operation vouches for with these actions."""
+        return Promises(kept_domains=frozenset(item.domain for item in self.domains))
+
+
+def build_new_table(  # noqa: PLR0913  # what a table is described by
+    schema: StructType,
+    *,
+    now_ms: int,
+    partition_by: Sequence[str] = (),
+    cluster_by: Sequence[str] = (),
+    properties: Mapping[str, str | bool | int] | None = None,
+    name: str | None = None,
+    description: str | None = None,
+    ids: NewIds = uuid4,
+) -> NewTable:
+    """The first commit of a table with these columns.
+
+    Of `schema` names, types, nullability and column metadata count; columns get ids of their
+    own where `delta.columnMapping.mode` asks for them. `properties` are those of the metadata,
+    `delta.feature.NAME` = `supported`, and `delta.minReaderVersion` and
+    `delta.minWriterVersion`, which stand for features too. `now_ms` is the time of creation in
+    milliseconds, `ids` gives the table's own id and every generated name.
+
+    Raises `InvalidArgumentError` for what no table may have: properties that are not known,
+    columns that cannot be written, partition or clustering columns that cannot be such, and
+    features whose rules for writers are not kept here.
+    """
+    for text in (name, description):
+        check_unicode(text or "", "The name or the description of the table cannot be read.")
+    asked = parse_properties(properties or {})
+    columns = schema_of_table(schema)
+    check_schema(columns)
+    if not columns.fields:
+        raise InvalidArgumentError(
+            "The table would have no columns.",
+            reason="No row could be written to it.",
+            remedy="Name at least one column.",
+            spec="Schema Serialization Format",
+        )
+    partition_columns = partition_names(partition_by, columns)
+    metadata = Metadata(
+        id=str(ids()),
+        name=name,
+        description=description,
+        schema_string=render_schema(columns),
+        partition_columns=partition_columns,
+        configuration=asked.configuration,
+        created_time=EPOCH + timedelta(milliseconds=now_ms),
+    )
+    check_new_columns(walk_fields(columns), COLUMN_MAPPING_MODE.value_of(asked.configuration))
+    check_nested_nulls(columns)
+    check_filled_columns(columns, partition_columns)
+    check_properties_of_columns(metadata, columns)
+    metadata = _mapped(metadata, columns, ids)
+    protocol = _protocol(asked, metadata, clustered=bool(cluster_by))
+    if is_supported(protocol, "rowTracking"):
+        configuration = {**metadata.configuration, **row_column_names(ids(), ids())}
+        metadata = replace(metadata, configuration=configuration)
+    domains = (clustering_of(cluster_by, protocol, metadata),) if cluster_by else ()
+    table = NewTable(protocol=protocol, metadata=metadata, domains=domains)
+    check_first(table.actions, table.promises)
+    return table
+
+
+def build_table_of_rows(schema: StructType, **described: Any) -> NewTable:
+    """As `build_new_table`, for a table that begins with rows of these columns: every value
+    may be null, and what their schema says of another table stays there."""
+    return build_new_table(schema_of_data(schema), **described)
+
+
+def _mapped(metadata: Metadata, columns: StructType, ids: NewIds) -> Metadata:
+    if COLUMN_MAPPING_MODE.value_of(metadata.configuration) == "none":
+        return metadata
+    schema, highest = assign_columns(columns, name_of=new_name(ids))
+    told = {COLUMN_MAPPING_MAX_ID.name: str(highest)}
+    return replace(
+        metadata,
+        schema_string=render_schema(schema),
+        configuration={**metadata.configuration, **told},
+    )
+
+
+def _protocol(asked: AskedProperties, metadata: Metadata, *, clustered: bool) -> Protocol:
+    wished = [*asked.features, "clustering"] if clustered else list(asked.features)
+    given = with_features(_LOWEST, wished)
+    missing = [item.name for item in lacking_features(Described(protocol=given, metadata=metadata))]
+    for feature in missing:
+        if feature in _BY_WISH_ALONE:
+            raise InvalidArgumentError(
+                f"A column has a default, and the table does not support {feature}.",
+                reason="The reference enables this feature only where it is asked for, because "
+                "fewer engines can write the table then.",
+                remedy=f"Set the property {FEATURE_PREFIX}{feature} to supported.",
+                spec="Default Columns",
+            )
+    return with_features(given, missing)
