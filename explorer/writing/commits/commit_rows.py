@@ -66,15 +66,27 @@ def commit_rows(  # what to commit, and how
 def raise_without(store: WriteStore, paths: Sequence[str], error: BaseException) -> None:
     """Remove new files because of `error`; where some are left, raise it with a remedy that says
     so."""
-    left = remove_files(store, paths)
-    if isinstance(error, DeltaError) and left.left:
-        raise type(error)(
-            error.problem,
-            reason=error.reason,
-            remedy=f"{error.remedy} {left.sentence}",
-            kind=error.kind,
-            spec=error.spec,
-        ) from error
+    raise_with(remove_files(store, paths), error)
+
+
+def raise_with(left: Leftovers, error: BaseException) -> None:
+    """Where files of a statement that failed by `error` are left, or may be, raise it with a
+    remedy that says so."""
+    if not isinstance(error, DeltaError) or not (left.left or left.unlisted):
+        return
+    told = left.sentence
+    if left.unlisted:
+        told = (
+            f"Files with {left.unlisted[0]} in their names may be left, because a folder could "
+            "not be listed: vacuum deletes them once they are older than the retention."
+        )
+    raise type(error)(
+        error.problem,
+        reason=error.reason,
+        remedy=f"{error.remedy} {told}",
+        kind=error.kind,
+        spec=error.spec,
+    ) from error
 
 
 def remove_files(store: WriteStore, paths: Sequence[str]) -> Leftovers:
