@@ -121,6 +121,10 @@ class StorageError(DeltaError):
     default_kind = "storage_failed"
 
 
+class UntouchedError(StorageError):
+    """The store failed before it changed anything, and nothing of the request can appear later."""
+
+
 class InvalidArgumentError(DeltaError):
     """The caller asked for something that cannot be meant."""
 

@@ -10,7 +10,13 @@ from operator import attrgetter
 from stat import S_ISFIFO
 from typing import TYPE_CHECKING, BinaryIO
 
-from explorer.errors import DeltaError, NotFoundError, StorageError, UnsupportedError
+from explorer.errors import (
+    DeltaError,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+    UntouchedError,
+)
 from explorer.protocol.filenames import TEMPORARY_PREFIX
 from explorer.storage.ports import Content, FolderStamp, Heads, ObjectInfo, PutOutcome
 
@@ -175,15 +181,16 @@ class LocalStore:
         target = self._full(path)
         folder = os.path.dirname(target)
         temporary = f"{folder}/{TEMPORARY_PREFIX}{os.urandom(16).hex()}"
-        with _speaking_of(path):
-            _make_folder(folder)
-            try:
+        try:
+            with _before_anything(path):
+                _make_folder(folder)
                 _write_synced(temporary, data)
+            with _speaking_of(path):
                 if not _link(temporary, target, self._root):
                     return PutOutcome.ALREADY_THERE
-            finally:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(temporary)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
         try:
             _sync_folder(folder)
         except OSError:  # it is there, and may be gone after a power cut
@@ -371,6 +378,18 @@ def _speaking_of(path: str) -> Iterator[None]:
         yield
     except (OSError, ValueError) as error:
         raise _told(path, error) from error
+
+
+@contextlib.contextmanager
+def _before_anything(path: str) -> Iterator[None]:
+    """What fails in here, such as a full disk, has made nothing that a reader sees."""
+    try:
+        with _speaking_of(path):
+            yield
+    except StorageError as error:
+        raise UntouchedError(
+            error.problem, reason=error.reason, remedy=error.remedy, kind=error.kind
+        ) from error
 
 
 def _told(path: str, error: OSError | ValueError) -> DeltaError:

@@ -16,6 +16,7 @@ from explorer.errors import (
     NotFoundError,
     Problem,
     StorageError,
+    UntouchedError,
 )
 from explorer.log.commits.commit_info import read_commit_info
 from explorer.log.folder.listing import build_listing
@@ -23,7 +24,7 @@ from explorer.progress import Cancel
 from explorer.protocol.file_actions import RemoveFile
 from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.protocol.utc_times import render_second
-from explorer.storage.ports import PutOutcome, RangeStore, ReadStore, WriteStore, offers
+from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
 from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, has_in_commit_timestamps, utc_time
 from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
@@ -274,7 +275,7 @@ def _create(
             return _is_ours(store, path, attempt)
         except NotFoundError:
             if failure is not None and number == 1:
-                if not offers(store, RangeStore):  # no request of this machine is still under way
+                if isinstance(failure, UntouchedError):
                     doubt.version = None
                 raise failure from None  # later ones tell nothing of those before them
             if _gone(store, staged) is not None:

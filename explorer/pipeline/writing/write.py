@@ -12,7 +12,7 @@ import pyarrow as pa
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
 from explorer.pipeline.writing.self_reading import reads_table
-from explorer.progress import Cancel, ProgressCallback, Watch
+from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.open import open_write_store
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
@@ -94,31 +94,40 @@ def write(  # noqa: PLR0913  # the options of a write are Delta's
         user_name=user_name,
         target_file_size=target_file_size,
     )
-    rows = rows_given(data)
+    return write_to(
+        open_write_store(_place(table_or_uri), storage_options),
+        rows_given(data),
+        options,
+        engine=engine,
+        spark=spark,
+        watch=Watch(progress=progress, cancel=cancel),
+    )
+
+
+def write_to(  # where, what, how, and who looks on
+    store: WriteStore,
+    rows: ArrowRows | SparkRows,
+    options: WriteOptions,
+    *,
+    engine: Engine = "auto",
+    spark: Any = None,
+    watch: Watch = UNWATCHED,
+) -> WriteResult:
+    """`write` through a store that is open already."""
     if engine not in get_args(Engine):
         raise InvalidArgumentError(
             f"There is no engine {str(engine)[:60]!r}.",
             reason="Rows are written in this process or by Spark.",
             remedy="Use auto, local or spark.",
         )
-    job = _Job(
-        store=open_write_store(_place(table_or_uri), storage_options),
-        rows=rows,
-        options=options,
-        engine=engine,
-        spark=spark,
-        watch=Watch(progress=progress, cancel=cancel),
-    )
-    for _ in range(_TRIES - 1):
+    job = _Job(store=store, rows=rows, options=options, engine=engine, spark=spark, watch=watch)
+    for is_last in (False,) * (_TRIES - 1) + (True,):
         found = job.run()
         if isinstance(found, WriteResult):
             return found
-        if not found.is_for_another_try:
+        if is_last or not found.is_for_another_try:
             raise found.conflict.as_error()
-    found = job.run()
-    if isinstance(found, WriteResult):
-        return found
-    raise found.conflict.as_error()
+    raise AssertionError("the last try ends")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

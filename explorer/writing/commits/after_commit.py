@@ -53,7 +53,8 @@ def follow_commit(
         ensure_checksum(store, snapshot)
     except DeltaError as error:
         found.append(_not_done(version, "checksum", error))
-    if version % CHECKPOINT_INTERVAL.value_of(snapshot.metadata.configuration):
+    interval = CHECKPOINT_INTERVAL.value_of(snapshot.metadata.configuration)
+    if not version or version % interval:
         return tuple(found)
     try:
         ensure_checkpoint(store, snapshot, now=now, watch=watch)

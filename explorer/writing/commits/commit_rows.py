@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from explorer.errors import DeltaError, StorageError
+from explorer.errors import StorageError
 from explorer.progress import UNWATCHED, Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.counts import count
@@ -17,7 +17,7 @@ from explorer.table.times import Clock
 from explorer.transaction.commit import Committed, Doubt, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.staged import StagedCommit
-from explorer.writing.files.leftovers import Leftovers
+from explorer.writing.files.leftovers import raise_without, remove_files
 
 _TRIES: Final = 5
 _SHOWN: Final = 5
@@ -61,43 +61,6 @@ def commit_rows(  # what to commit, and how
             raise unknown_outcome(staged, doubt.version, paths) from error
         raise_without(store, paths, error)
         raise
-
-
-def raise_without(store: WriteStore, paths: Sequence[str], error: BaseException) -> None:
-    """Remove new files because of `error`; where some are left, raise it with a remedy that says
-    so."""
-    raise_with(remove_files(store, paths), error)
-
-
-def raise_with(left: Leftovers, error: BaseException) -> None:
-    """Where files of a statement that failed by `error` are left, or may be, raise it with a
-    remedy that says so."""
-    if not isinstance(error, DeltaError) or not (left.left or left.unlisted):
-        return
-    told = left.sentence
-    if left.unlisted:
-        told = (
-            f"Files with {left.unlisted[0]} in their names may be left, because a folder could "
-            "not be listed: vacuum deletes them once they are older than the retention."
-        )
-    raise type(error)(
-        error.problem,
-        reason=error.reason,
-        remedy=f"{error.remedy} {told}",
-        kind=error.kind,
-        spec=error.spec,
-    ) from error
-
-
-def remove_files(store: WriteStore, paths: Sequence[str]) -> Leftovers:
-    """Delete files that no version knows; what cannot be removed is told."""
-    left = []
-    for path in paths:
-        try:
-            store.delete(path)
-        except DeltaError:
-            left.append(path)
-    return Leftovers(num_removed=len(paths) - len(left), left=tuple(left), num_left=len(left))
 
 
 def unknown_outcome(staged: StagedCommit, version: int, paths: Sequence[str]) -> StorageError:

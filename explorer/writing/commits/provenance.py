@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 import pyarrow as pa
@@ -34,6 +35,7 @@ def tags_of_kept_ids(
     return {"delta.rowTracking.preserved": "false" if anew else "true"}
 
 
+@cache
 def engine_info() -> str:
     """Who commits, as `commitInfo` says it."""
     try:

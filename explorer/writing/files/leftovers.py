@@ -51,6 +51,43 @@ class Leftovers:
         return " ".join(parts)
 
 
+def raise_without(store: WriteStore, paths: Sequence[str], error: BaseException) -> None:
+    """Remove new files because of `error`; where some are left, raise it with a remedy that says
+    so."""
+    raise_with(remove_files(store, paths), error)
+
+
+def raise_with(left: Leftovers, error: BaseException) -> None:
+    """Where files of a statement that failed by `error` are left, or may be, raise it with a
+    remedy that says so."""
+    if not isinstance(error, DeltaError) or not (left.left or left.unlisted):
+        return
+    told = left.sentence
+    if left.unlisted:
+        told = (
+            f"Files with {left.unlisted[0]} in their names may be left, because a folder could "
+            "not be listed: vacuum deletes them once they are older than the retention."
+        )
+    raise type(error)(
+        error.problem,
+        reason=error.reason,
+        remedy=f"{error.remedy} {told}",
+        kind=error.kind,
+        spec=error.spec,
+    ) from error
+
+
+def remove_files(store: WriteStore, paths: Sequence[str]) -> Leftovers:
+    """Delete files that no version knows; what cannot be removed is told."""
+    left = []
+    for path in paths:
+        try:
+            store.delete(path)
+        except DeltaError:
+            left.append(path)
+    return Leftovers(num_removed=len(paths) - len(left), left=tuple(left), num_left=len(left))
+
+
 def remove_leftovers(
     store: WriteStore, targets: Collection[str], keep: Collection[str] = frozenset()
 ) -> Leftovers:

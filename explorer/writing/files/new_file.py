@@ -59,7 +59,7 @@ class NewFile:
 
     def __init__(self, store: WriteStore, path: str, form: FileForm) -> None:
         self._store = store
-        self._path = path
+        self.path = path
         self._form = form
         self._statistics = RunningStatistics(form.statistics, form.string_prefix)
         self._held: list[pa.Table] = []
@@ -127,9 +127,9 @@ class NewFile:
         """What became of it, after the block."""
         if self._file is None:
             return WrittenFile(path="", size=0, modified_ms=0, num_rows=0, stats="")
-        found = self._store.stat(self._path)
+        found = self._store.stat(self.path)
         return WrittenFile(
-            path=self._path,
+            path=self.path,
             size=found.size,
             modified_ms=found.modified_ms,
             num_rows=self._file.num_rows,
@@ -147,7 +147,7 @@ class NewFile:
 
     def _begin(self) -> ParquetOutput:
         self._open = stack = contextlib.ExitStack()
-        self._sink = sink = stack.enter_context(_output(self._store, self._path))
+        self._sink = sink = stack.enter_context(_output(self._store, self.path))
         settings = WriterSettings(
             codec=self._form.codec,
             page_version=self._form.page_version,

@@ -16,7 +16,6 @@ from uuid import UUID, uuid5
 
 import pyarrow as pa
 
-from explorer.errors import DeltaError
 from explorer.log.actions.columns import (
     ADD_COLUMNS,
     int32_column,
@@ -31,6 +30,7 @@ from explorer.protocol.schema import parse_schema
 from explorer.storage.ports import WriteStore
 from explorer.writing.files.file_form import FileForm, file_form
 from explorer.writing.files.folders import folder_of
+from explorer.writing.files.leftovers import raise_without
 from explorer.writing.files.new_file import NewFile, WrittenFile
 from explorer.writing.files.partition_keys import PartitionKey, split_by_partition
 from explorer.writing.files.renamed_rows import conform, with_schema
@@ -121,6 +121,7 @@ class RowFiles:
         self._statement, self._task, self._attempt = statement, task, attempt
         self._open: dict[PartitionKey, NewFile] = {}
         self._done: list[tuple[PartitionKey, WrittenFile]] = []
+        self._whole: list[str] = []
         self._number = 0
         self._flush_bytes = max(2**16, form.target_bytes)
 
@@ -201,6 +202,7 @@ class RowFiles:
 
     def _close(self, key: PartitionKey) -> None:
         file = self._open.pop(key)
+        self._whole.append(file.path)  # which it may be, whatever the store says
         file.close()
         self._done.append((key, file.written()))
 
@@ -208,9 +210,7 @@ class RowFiles:
         for file in self._open.values():
             with contextlib.suppress(Exception):
                 file.abandon(error)
-        for _, written in self._done:
-            with contextlib.suppress(DeltaError):
-                self._store.delete(written.path)
+        raise_without(self._store, self._whole, error)
 
 
 def _pieces(rows: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:

@@ -15,7 +15,7 @@ from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import TARGET_FILE_SIZE
 from explorer.protocol.schema import StructType
 from explorer.table.snapshot import Snapshot
-from explorer.table.times import Clock, system_clock
+from explorer.table.times import Clock, system_clock, utc_time
 from explorer.transaction.read_set import NOTHING, ReadSet
 from explorer.transaction.read_version import read_version_of
 from explorer.writing.files.row_files import DEFAULT_FILE_BYTES, row_form
@@ -74,7 +74,7 @@ def begin_write(
         metadata=to_be.metadata,
         changes=to_be.actions,
         kept_domains=to_be.kept_domains,
-        gate=plan_gate(to_be.protocol, to_be.metadata, given, now_ms=clock()),
+        gate=plan_gate(to_be.protocol, to_be.metadata, given, statement_time=utc_time(clock())),
         form=row_form(
             to_be.protocol,
             to_be.metadata,

@@ -11,10 +11,14 @@ from explorer.errors import InvalidArgumentError, Problem
 Mode: TypeAlias = Literal["append", "overwrite", "error", "ignore"]
 PartitionOverwrite: TypeAlias = Literal["static", "dynamic"]
 
-MODES: Final = get_args(Mode)
-
 _LEAST_FILE: Final = 2**16
-_SPARK_NAMES: Final = {"errorifexists": "error"}
+_BY_NAME: Final[dict[str, Mode]] = {
+    "append": "append",
+    "overwrite": "overwrite",
+    "error": "error",
+    "errorifexists": "error",
+    "ignore": "ignore",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +57,10 @@ class WriteResult:
 
 def check_options(options: WriteOptions) -> WriteOptions:
     """The options, where they can be meant together; raises `InvalidArgumentError`."""
-    mode = options.mode.lower()
-    mode = _SPARK_NAMES.get(mode, mode)
-    if mode not in MODES:
-        raise _wrong(f"There is no mode {options.mode[:60]!r}.", f"Use one of {', '.join(MODES)}.")
+    mode = _BY_NAME.get(str(options.mode).lower())
+    if mode is None:
+        names = ", ".join(get_args(Mode))
+        raise _wrong(f"There is no mode {str(options.mode)[:60]!r}.", f"Use one of {names}.")
     if options.partition_overwrite not in get_args(PartitionOverwrite):
         raise _wrong(
             f"Partitions cannot be overwritten {str(options.partition_overwrite)[:60]!r}.",

@@ -7,8 +7,9 @@ and `form`; `commit` makes them the next version.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, get_args
 from uuid import UUID
 
 import orjson
@@ -20,6 +21,7 @@ from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.actions import Metadata, Protocol, Transaction
 from explorer.protocol.commit_json import Action
 from explorer.protocol.known_properties import ISOLATION_LEVEL
+from explorer.protocol.schema import parse_schema, render_schema
 from explorer.storage.ports import WriteStore
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
@@ -30,13 +32,15 @@ from explorer.transaction.live_files import FilesOf
 from explorer.transaction.read_set import WHOLE_TABLE, ReadSet
 from explorer.transaction.read_version import NO_TABLE, read_version_of
 from explorer.transaction.requirements import check_commit
-from explorer.transaction.staged import Promises, Provenance, StagedCommit
+from explorer.transaction.staged import IsolationLevel, Promises, Provenance, StagedCommit
 from explorer.writing.commits.after_commit import follow_commit
-from explorer.writing.commits.commit_rows import commit_rows, raise_without
+from explorer.writing.commits.commit_rows import commit_rows
 from explorer.writing.commits.provenance import engine_info
 from explorer.writing.files.adds import adds_of
+from explorer.writing.files.leftovers import raise_without
 from explorer.writing.files.removes import removes_of
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowForm, names_of
+from explorer.writing.gate.identity import with_marks
 from explorer.writing.gate.plan import GatePlan
 from explorer.writing.statements.options import WriteOptions, WriteResult
 from explorer.writing.statements.replaced_files import files_to_replace
@@ -108,9 +112,12 @@ class RowStatement:
         before there are rows: nothing is written in vain."""
         check_commit(self._stage(self.target.snapshot, WRITTEN_ROWS.empty_table(), self.clock()))
 
-    def commit(self, written: pa.Table, *, watch: Watch = UNWATCHED) -> WriteResult | Conflict:
+    def commit(
+        self, written: pa.Table, marks: Mapping[str, int] | None = None, *, watch: Watch = UNWATCHED
+    ) -> WriteResult | Conflict:
         """Make new files, with the schema `WRITTEN_ROWS`, the next version, or say which commit
-        stands in the way; raises what `commit_rows` raises."""
+        stands in the way; raises what `commit_rows` raises. `marks` are the last numbers that
+        identity columns got."""
         paths = names_of(written)
         snapshot = self.target.snapshot
 
@@ -120,10 +127,10 @@ class RowStatement:
                 raise _Repeated
             if not self._may_follow(newest, conflict):
                 return None
-            return self._stage(newest, written, self.clock())
+            return self._stage(newest, written, self.clock(), marks)
 
         try:
-            staged = self._stage(snapshot, written, self.clock())
+            staged = self._stage(snapshot, written, self.clock(), marks)
         except BaseException as error:
             raise_without(self.target.store, paths, error)
             raise
@@ -162,10 +169,16 @@ class RowStatement:
         same = (newest.protocol, newest.metadata) == (snapshot.protocol, snapshot.metadata)
         return same and conflict.rule in _OF_FILES
 
-    def _stage(self, snapshot: Snapshot | None, written: pa.Table, now: int) -> StagedCommit:
+    def _stage(
+        self,
+        snapshot: Snapshot | None,
+        written: pa.Table,
+        now: int,
+        marks: Mapping[str, int] | None = None,
+    ) -> StagedCommit:
         options, configuration = self.options, self.metadata.configuration
         gone = self._gone(snapshot, written)
-        actions = [*self.changes]
+        actions = [*self.changes] if not marks else self._with_marks(marks)
         if options.transaction is not None:
             name, version = options.transaction
             actions.append(Transaction(app_id=name, version=version, last_updated=now))
@@ -181,7 +194,7 @@ class RowStatement:
                 user_metadata=options.user_metadata,
                 parameters=self._parameters(),
                 metrics=_metrics(written, gone),
-                isolation_level=ISOLATION_LEVEL.value_of(configuration),
+                isolation_level=_level(configuration),
             ),
             actions=tuple(actions),
             adds=tuple(adds_of(written).to_batches()),
@@ -195,6 +208,12 @@ class RowStatement:
             # names of new files are nobody else's, and need not be looked for
             live=None if snapshot is None or not gone.num_rows else FilesOf(snapshot=snapshot),
         )
+
+    def _with_marks(self, marks: Mapping[str, int]) -> list[Action]:
+        """The actions, whose metadata say which numbers of identity columns are given out."""
+        schema = with_marks(parse_schema(self.metadata.schema_string), dict(marks))
+        metadata = replace(self.metadata, schema_string=render_schema(schema))
+        return [metadata, *(item for item in self.changes if not isinstance(item, Metadata))]
 
     def _reads(self, gone: pa.Table) -> ReadSet:
         """What the outcome depends on: rows of this table where they were read, and for a part
@@ -233,6 +252,11 @@ class RowStatement:
 
 class _Repeated(Exception):
     """A concurrent writer recorded the transaction of this statement."""
+
+
+def _level(configuration: Mapping[str, str]) -> IsolationLevel:
+    wanted = ISOLATION_LEVEL.value_of(configuration)
+    return next(level for level in get_args(IsolationLevel) if level == wanted)
 
 
 def repeated() -> WriteResult:
