@@ -91,15 +91,16 @@ def _pieces(text: str, names: frozenset[str], time: StatementTime) -> Iterator[s
     for found in _PIECES.finditer(text):
         piece = found[0]
         if found["double"] is not None:
+            if (
+                text[found.start() - 1 : found.start()] in {'"', "'"}
+                or text[found.end() :][:1] == "'"
+            ):
+                raise _two_texts()
             yield f"'{piece[1:-1]}'"
         elif found["word"] is not None:
             yield _word(found, names, time) if before != "." else piece
         elif piece == '"':
-            raise refused(
-                "has a text in double quotes that does not end, or has another quote inside",
-                "parsers disagree about where such a text ends",
-                "Write it in single quotes.",
-            )
+            raise _two_texts()
         else:
             yield piece
         if not piece.isspace():
@@ -110,11 +111,21 @@ def _clock(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(" ", "microseconds")
 
 
+def _two_texts() -> InvalidArgumentError:
+    return refused(
+        "has a text in double quotes that does not end, or has another quote inside or beside it",
+        "parsers disagree about where such a text ends",
+        "Write it in single quotes.",
+    )
+
+
 def _word(found: re.Match[str], names: frozenset[str], time: StatementTime) -> str:
     word, is_called = found["word"], found["called"] is not None
     name = word.lower()
-    if not is_called and (name not in _BARE or name in names):
+    if not is_called and name not in _BARE:
         return found[0]
+    if not is_called and name in names:
+        return f"`{word}`"  # which no parser takes for the function
     after = found.string[found.end() :].lstrip()
     if not is_called and after.startswith("("):
         return found[0]  # with arguments, which no function of the time has

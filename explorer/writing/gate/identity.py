@@ -69,8 +69,12 @@ def give_numbers(
     free = free_numbers(column, identity, given_out)
     if count > free.room:
         raise overflows(column)
-    numbers = np.arange(count, dtype=np.int64) * np.int64(free.step) + np.int64(free.first)
-    return numbers if count else np.zeros(0, np.int64)
+    if not count:
+        return np.zeros(0, np.int64)
+    # from 0 on, a product can be larger than 64 bits where no number is
+    steps = np.full(count, free.step, np.int64)
+    steps[0] = free.first
+    return np.cumsum(steps)
 
 
 def overflows(column: str) -> InvalidArgumentError:

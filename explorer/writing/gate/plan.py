@@ -135,12 +135,13 @@ class RowRule:
     """A condition of every row, over the table's columns: false and null break it.
 
     `name` is that of a CHECK constraint, or the path of the column with the invariant, or of the
-    generated column, whose given value must be what its expression says (`<=>`).
+    generated `column`, whose given value must be what its expression says (`<=>`).
     """
 
     kind: Literal["check", "invariant", "generated"]
     name: str
     expression: TableExpression
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

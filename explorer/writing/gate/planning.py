@@ -185,7 +185,8 @@ class _Planner:
                     raise _nested(path)
                 if isinstance(column.source, GivenValue):
                     expression = self._read(rule.expression, "rule", path)
-                    yield RowRule(kind="generated", name=path, expression=expression)
+                    name = column.field.name
+                    yield RowRule(kind="generated", name=path, expression=expression, column=name)
 
     def _validated(
         self, columns: tuple[GateColumn, ...], values: RowChecks, rules: tuple[RowRule, ...]
@@ -267,16 +268,12 @@ def _needs_spark(columns: tuple[GateColumn, ...], rules: tuple[RowRule, ...]) ->
             case ComputedValue(cast=cast) | GivenValue(cast=cast):
                 if (found := _cast_for_spark(cast)) is not None:
                     return found
-    compared = {
-        render_path((item.field.name,))
-        for item in columns
-        if domain_of(item.field.data_type) is not None
-    }
+    compared = {item.field.name for item in columns if domain_of(item.field.data_type) is not None}
     for rule in rules:
         expression = rule.expression
         known = expression.condition is not None
         if rule.kind == "generated":
-            known = expression.calculation is not None and rule.name in compared
+            known = expression.calculation is not None and rule.column in compared
         if not known:
             return f"`{rule.name[:200]}` asks for {expression.written[:200]}."
     return None
