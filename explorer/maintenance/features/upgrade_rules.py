@@ -21,7 +21,6 @@ from explorer.protocol.known_properties import (
     COLUMN_MAPPING_MODE,
     ROW_TRACKING,
     ROW_TRACKING_SUSPENDED,
-    SYMLINK_MANIFEST,
 )
 from explorer.protocol.schema import StructType, render_schema
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
@@ -96,14 +95,6 @@ def _suspended(enabling: Enabling) -> Iterator[str]:
         yield f"rowTracking: {ROW_TRACKING_SUSPENDED.name} is true; set it to false first."
 
 
-def _listed_in_manifests(enabling: Enabling) -> Iterator[str]:
-    if SYMLINK_MANIFEST.value_of(enabling.metadata.configuration):
-        yield (
-            f"deletionVectors: {SYMLINK_MANIFEST.name} is true, and who reads by its manifests "
-            "would see deleted rows; set it to false first."
-        )
-
-
 def _feed_columns_taken(enabling: Enabling) -> Iterator[str]:
     taken = [name for name in enabling.schema.names if name.lower() in CHANGE_COLUMNS]
     if taken:
@@ -123,9 +114,7 @@ RULES: Final[Mapping[str, UpgradeRule]] = {
     ),
     "checkConstraints": _SUPPORT,
     "columnMapping": UpgradeRule(describe=_map_columns, obstacles=_mapped_before),
-    "deletionVectors": UpgradeRule(
-        switch={"delta.enableDeletionVectors": "true"}, obstacles=_listed_in_manifests
-    ),
+    "deletionVectors": UpgradeRule(switch={"delta.enableDeletionVectors": "true"}),
     "domainMetadata": _SUPPORT,
     "generatedColumns": _SUPPORT,
     "identityColumns": _SUPPORT,

@@ -8,12 +8,14 @@ from typing import Final
 from explorer.protocol.features.column_mapping import physical_name
 from explorer.protocol.known_properties import (
     CHECKPOINT_PROTECTION_VERSION,
+    DELETION_VECTORS,
     IN_COMMIT_TIMESTAMP_TIME,
     IN_COMMIT_TIMESTAMP_VERSION,
     ROW_COMMIT_VERSION_COLUMN,
     ROW_ID_COLUMN,
     ROW_TRACKING,
     ROW_TRACKING_SUSPENDED,
+    SYMLINK_MANIFEST,
 )
 from explorer.protocol.properties import PROPERTIES
 from explorer.protocol.schema_walk import walk_fields
@@ -28,6 +30,7 @@ def validate_property_changes(change: Change) -> Problems:
     """Properties that this commit sets to what cannot be read, or to what files and other
     versions contradict."""
     yield from _new_properties(change)
+    yield from _listed_in_manifests(change)
     yield from _row_tracking(change.after)
     yield from _row_tracking_begins(change)
     yield from _enablement(change)
@@ -44,6 +47,25 @@ def _new_properties(change: Change) -> Problems:
             found = item.validate(after)
             if found is not None:
                 yield found
+
+
+def _listed_in_manifests(change: Change) -> Problems:
+    """Whoever reads by manifests knows no deletion vectors."""
+    before = change.before
+    if _hides_rows_in_manifests(change.after) and not (before and _hides_rows_in_manifests(before)):
+        yield problem(
+            f"`{DELETION_VECTORS.name}` and `{SYMLINK_MANIFEST.name}` are both true.",
+            "Readers of the manifests know nothing of deletion vectors, and would see deleted "
+            "rows.",
+            spec="Deletion Vectors",
+            remedy=f"Set `{SYMLINK_MANIFEST.name}` to false first.",
+        )
+
+
+def _hides_rows_in_manifests(table: Described) -> bool:
+    configuration = table.metadata.configuration
+    hides = DELETION_VECTORS.value_of(configuration)
+    return hides and SYMLINK_MANIFEST.value_of(configuration)
 
 
 def _row_tracking(after: Described) -> Problems:

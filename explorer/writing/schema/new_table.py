@@ -47,6 +47,10 @@ _LOWEST: Final = Protocol(min_reader_version=1, min_writer_version=1)
 _BY_WISH_ALONE: Final = frozenset({"allowColumnDefaults"})
 """Features that the reference does not enable because a column uses them."""
 
+_NAMED_HERE: Final = {"variantShredding": "variantShredding-preview"}
+"""Features that the reference enables under the name of their preview, which more engines
+know."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTable:
@@ -153,6 +157,8 @@ def _mapped(metadata: Metadata, columns: StructType, ids: NewIds) -> Metadata:
 
 def _protocol(asked: AskedProperties, metadata: Metadata, *, clustered: bool) -> Protocol:
     wished = [*asked.features, "clustering"] if clustered else list(asked.features)
+    if any(not place.field.nullable for place in walk_fields(parse_schema(metadata.schema_string))):
+        wished.append("invariants")  # as the reference counts NOT NULL among them
     given = with_features(_LOWEST, wished)
     missing = [item.name for item in lacking_features(Described(protocol=given, metadata=metadata))]
     for feature in missing:
@@ -164,4 +170,4 @@ def _protocol(asked: AskedProperties, metadata: Metadata, *, clustered: bool) ->
                 remedy=f"Set the property {FEATURE_PREFIX}{feature} to supported.",
                 spec="Default Columns",
             )
-    return with_features(given, missing)
+    return with_features(given, [_NAMED_HERE.get(feature, feature) for feature in missing])
