@@ -24,8 +24,7 @@ from explorer.pipeline.writing._write_tasks import WriteRows
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
 from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
-from explorer.writing.commits.commit_rows import raise_with
-from explorer.writing.files.leftovers import remove_files_named
+from explorer.writing.files.leftovers import raise_with, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
 from explorer.writing.statements.row_statement import RowStatement
 
