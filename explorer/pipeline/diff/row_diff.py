@@ -23,6 +23,7 @@ from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_session
 from explorer.pipeline.tasks.comparable import comparable, is_comparable
+from explorer.pipeline.tasks.table_marks import marked_rows
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.rows.changes.change_range import CHANGE_COLUMNS
@@ -89,7 +90,7 @@ class RowDiff:
                 reason="The two versions have the same files with the same deletion vectors.",
                 remedy="Look at the counts first.",
             )
-        return self.rows.frame(kind)
+        return marked_rows(self.rows.frame(kind), self.newer.store)
 
     def sample(self, kind: RowKind, limit: int = SAMPLE_ROWS) -> pa.Table:
         """At most `limit` rows of `frame`, whichever come first."""

@@ -10,6 +10,7 @@ from explorer.pipeline.session import choose_session, parallelism
 from explorer.pipeline.tasks.change_tasks import ReadChanges, build_change_tasks, spark_feed_schema
 from explorer.pipeline.tasks.file_tasks import run_groups
 from explorer.pipeline.tasks.spark_types import spark_schema
+from explorer.pipeline.tasks.table_marks import marked_rows
 from explorer.pipeline.tasks.task_groups import group_files
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.rows.changes.feed import plan_feed
@@ -54,6 +55,5 @@ def read_changes(  # what is asked for, with what, and who looks on
     watch.step(2 * len(versions), 2 * len(versions), _LABEL)
     with clear_errors(f"Reading the changes of {table.uri}"):
         groups = group_files(tasks, parallelism(session))
-        return run_groups(
-            session, groups, ReadChanges(store=table.store, request=feed.request), schema
-        )
+        read = ReadChanges(store=table.store, request=feed.request)
+        return marked_rows(run_groups(session, groups, read, schema), table.store)

@@ -18,6 +18,7 @@ from explorer.pipeline.native.rows import native_frame
 from explorer.pipeline.session import choose_session, parallelism
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, ReadFiles, run_groups
 from explorer.pipeline.tasks.spark_types import spark_schema
+from explorer.pipeline.tasks.table_marks import marked_rows
 from explorer.pipeline.tasks.task_groups import group_files
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
@@ -69,6 +70,9 @@ class ReadPlan:
 
     def frame(self) -> DataFrame:
         """The rows; nothing is read before an action asks for them."""
+        return marked_rows(self._rows(), self.snapshot.store)
+
+    def _rows(self) -> DataFrame:
         request, what = self.request, f"Reading version {self.snapshot.version}"
         if self.paths is None or isinstance(self.snapshot.store, LocalStore):
             # of another store Spark's own reader says at once what it does not find
@@ -76,7 +80,7 @@ class ReadPlan:
         with clear_errors(f"{what} of {self.snapshot.uri}"):
             if not request.schema.names:  # some column must tell how many rows there are
                 counted = replace(request, metadata_columns=("_row_index",))
-                return replace(self, request=counted).frame().select()
+                return replace(self, request=counted)._rows().select()
             if self.paths is not None:
                 store, files = self.snapshot.store, self.files
                 remember(NativeRead(store=store, request=request, files=files, paths=self.paths))

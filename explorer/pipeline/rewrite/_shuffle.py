@@ -17,7 +17,7 @@ from explorer.log.actions.columns import int32_column
 from explorer.log.plain_arrays import build_array
 from explorer.pipeline.rewrite.curve import MeasuredOrder
 from explorer.pipeline.rewrite.write_files import GROUP, NUM_TARGETS, TARGET, RewriteFiles
-from explorer.pipeline.tasks.attempts import attempt_number
+from explorer.pipeline.tasks.attempts import attempt_number, part_number
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles, run_groups
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.tasks.task_failures import ErrorMark
@@ -69,7 +69,7 @@ class _WriteSorted:
             yield from self._write(batches)
 
     def _write(self, batches: Batches) -> Batches:
-        attempt, part = attempt_number(), _part_number()
+        attempt, part = attempt_number(), part_number()
         current: int | None = None
         with ExitStack() as stack:
             new: NewFile | None = None
@@ -137,13 +137,6 @@ def _runs(batches: Batches, schema: pa.Schema) -> Iterator[tuple[int, pa.Table]]
         rows = pa.Table.from_arrays(arrays, schema=schema)
         for start, end in pairwise(cuts):
             yield int(numbers[start]), rows.slice(start, end - start)
-
-
-def _part_number() -> int:
-    from pyspark import TaskContext  # a worker of Spark has it
-
-    context = TaskContext.get()
-    return 0 if context is None else int(context.partitionId())
 
 
 def _with_counts(found: pa.Table, num_rows: Mapping[int, int]) -> pa.Table:

@@ -1,15 +1,26 @@
-"""Which attempt of its task a function runs in."""
+"""Which task a function runs in, and which attempt of it."""
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def attempt_number() -> int:
     """Which attempt of its task this is; 0 outside of one."""
+    context = _context()
+    return 0 if context is None else int(context.attemptNumber())
+
+
+def part_number() -> int:
+    """Which part of its frame a task works on; 0 outside of one."""
+    context = _context()
+    return 0 if context is None else int(context.partitionId())
+
+
+def _context() -> Any:
     if "pyspark" not in sys.modules:
-        return 0
+        return None
     from pyspark import TaskContext  # a worker of Spark has it
 
-    context = TaskContext.get()
-    return 0 if context is None else int(context.attemptNumber())
+    return TaskContext.get()

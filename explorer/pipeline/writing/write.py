@@ -12,16 +12,17 @@ import pyarrow as pa
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
 from explorer.pipeline.writing.places import open_place
+from explorer.pipeline.writing.self_reading import reads_table
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
 from explorer.transaction.conflicts import Conflict
-from explorer.transaction.read_set import NOTHING
+from explorer.transaction.read_set import NOTHING, WHOLE_TABLE
 from explorer.writing.files.row_files import RowFiles
 from explorer.writing.gate.arrow_gate import ArrowGate
 from explorer.writing.statements.begin import begin_write
 from explorer.writing.statements.options import Mode, PartitionOverwrite, WriteOptions, WriteResult
-from explorer.writing.statements.row_statement import RowStatement, open_target
+from explorer.writing.statements.row_statement import RowStatement, Target, open_target
 
 Engine: TypeAlias = Literal["auto", "local", "spark"]
 
@@ -152,8 +153,9 @@ class _Job:
         """Write the rows upon the newest version."""
         rows = self.rows
         self.watch.step(0, None, _LABEL)
-        reads = NOTHING
-        statement = begin_write(open_target(self.store), self.options, rows.schema, reads=reads)
+        target = open_target(self.store)
+        reads = WHOLE_TABLE if self._reads(target) else NOTHING
+        statement = begin_write(target, self.options, rows.schema, reads=reads)
         if isinstance(statement, WriteResult):
             return statement
         written, marks = self._write(statement)
@@ -163,6 +165,12 @@ class _Job:
         is_rereadable = isinstance(rows, SparkRows) or rows.is_rereadable
         may_begin_again = is_rereadable and statement.may_begin_again(found)
         return _Lost(conflict=found, is_for_another_try=may_begin_again)
+
+    def _reads(self, target: Target) -> bool:
+        """Whether the rows come from the very table."""
+        rows = self.rows
+        is_there = target.snapshot is not None
+        return is_there and isinstance(rows, SparkRows) and reads_table(rows.frame, target.store)
 
     def _write(self, statement: RowStatement) -> Written:
         rows, needed = self.rows, statement.gate.needs_spark
@@ -179,7 +187,7 @@ class _Job:
         # nobody who writes rows of Arrow has to have pyspark
         from explorer.pipeline.writing.spark_write import write_on_spark  # noqa: PLC0415
 
-        return write_on_spark(statement, rows, self.spark, self.watch)
+        return write_on_spark(statement, rows, self.spark, self.watch), {}
 
 
 Written: TypeAlias = tuple[pa.Table, Mapping[str, int]]

@@ -8,11 +8,13 @@ that one is a stray file like any other, which vacuum takes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from explorer.errors import DeltaError, NotFoundError
-from explorer.storage.ports import WriteStore
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.storage.ports import WriteStore, offers
+from explorer.storage.tree import TreeStore, walk
 from explorer.table.counts import count
 
 
@@ -52,15 +54,27 @@ class Leftovers:
 def raise_without(store: WriteStore, paths: Sequence[str], error: BaseException) -> None:
     """Remove new files because of `error`; where some are left, raise it with a remedy that says
     so."""
-    left = remove_files(store, paths)
-    if isinstance(error, DeltaError) and left.left:
-        raise type(error)(
-            error.problem,
-            reason=error.reason,
-            remedy=f"{error.remedy} {left.sentence}",
-            kind=error.kind,
-            spec=error.spec,
-        ) from error
+    raise_with(remove_files(store, paths), error)
+
+
+def raise_with(left: Leftovers, error: BaseException) -> None:
+    """Where files of a statement that failed by `error` are left, or may be, raise it with a
+    remedy that says so."""
+    if not isinstance(error, DeltaError) or not (left.left or left.unlisted):
+        return
+    told = left.sentence
+    if left.unlisted:
+        told = (
+            f"Files with {left.unlisted[0]} in their names may be left, because a folder could "
+            "not be listed: vacuum deletes them once they are older than the retention."
+        )
+    raise type(error)(
+        error.problem,
+        reason=error.reason,
+        remedy=f"{error.remedy} {told}",
+        kind=error.kind,
+        spec=error.spec,
+    ) from error
 
 
 def remove_files(store: WriteStore, paths: Sequence[str]) -> Leftovers:
@@ -101,6 +115,42 @@ def remove_leftovers(
         left=tuple(left),
         unlisted=tuple(unlisted),
     )
+
+
+def remove_files_named(
+    store: WriteStore, part: str, keep: Collection[str] = frozenset()
+) -> Leftovers:
+    """Delete what is called by `part`, such as a statement's id, in all folders of a table beside
+    the log's, but for the paths of `keep`. For after a failure: every folder is listed. Raises
+    nothing of the store's: what cannot be removed is told."""
+    found: list[str] = []
+    unlisted: tuple[str, ...] = ()
+    try:
+        for folder, names in _listed(store):
+            start = f"{folder}/" if folder else ""
+            found += [start + name for name in names if part in name]
+    except NotFoundError:
+        pass  # nothing was written: the table was to be new
+    except DeltaError:
+        unlisted = (part,)
+    found = [path for path in found if path not in keep]
+    left = [path for path in found if not _removed(store, path)]
+    return Leftovers(
+        num_removed=len(found) - len(left),
+        left=tuple(left),
+        unlisted=unlisted,
+        num_left=len(left),
+        num_unlisted=len(unlisted),
+    )
+
+
+def _listed(store: WriteStore) -> Iterator[tuple[str, Sequence[str]]]:
+    """The folders of a table, and the names of files in each."""
+    if not offers(store, TreeStore):
+        yield "", store.list_names("")
+        return
+    for piece in walk(store, without=[LOG_FOLDER]):
+        yield piece.folder, piece.files
 
 
 def _folder(path: str) -> str:

@@ -20,7 +20,7 @@ from explorer.transaction.read_set import NOTHING, ReadSet
 from explorer.transaction.read_version import read_version_of
 from explorer.writing.files.row_files import DEFAULT_FILE_BYTES, row_form
 from explorer.writing.gate.planning import plan_gate
-from explorer.writing.schema.new_table import build_new_table
+from explorer.writing.schema.new_table import build_table_of_rows
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
 from explorer.writing.statements.options import WriteOptions, WriteResult, check_options
 from explorer.writing.statements.row_statement import (
@@ -105,7 +105,7 @@ class _ToBe:
 
 
 def _new(options: WriteOptions, given: StructType, clock: Clock, ids: NewIds) -> _ToBe:
-    table = build_new_table(
+    table = build_table_of_rows(
         given,
         now_ms=clock(),
         partition_by=options.partition_by,

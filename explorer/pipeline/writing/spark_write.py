@@ -1,0 +1,109 @@
+"""Rows written by tasks of Spark: a frame goes through the gate, and each of its tasks makes data
+files of what it gets (spec: Data Files).
+
+Nothing is part of the table before the statement commits the files that tasks told of. A task
+that is tried again, or twice at once, writes under names of its own; only one attempt is heard.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
+from explorer.pipeline.jobs.watching_jobs import watched
+from explorer.pipeline.session import choose_watched, is_connect
+from explorer.pipeline.tasks.spark_types import spark_schema
+from explorer.pipeline.writing._arrow_frame import arrow_frame
+from explorer.pipeline.writing._write_tasks import WriteRows
+from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
+from explorer.pipeline.writing.spark_gate import apply_gate
+from explorer.progress import Watch
+from explorer.writing.files.leftovers import raise_with, remove_files_named
+from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
+from explorer.writing.statements.row_statement import RowStatement
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LABEL: Final = "Writing rows"
+
+_LONGEST_END: Final = 3.0
+"""Seconds until Spark has ended the tasks of a job that failed: a worker that does not heed it is
+killed after two."""
+
+
+def write_on_spark(
+    statement: RowStatement, rows: ArrowRows | SparkRows, spark: Any, watch: Watch
+) -> pa.Table:
+    """Write rows by tasks: new files, with the schema `WRITTEN_ROWS`. A frame is worked on by its
+    own session, rows of Arrow by `spark`, the active or a local one.
+
+    Raises what the gate raises for a row, `StorageError` and `CancelledError`; then the files of
+    the statement are removed as far as the store allows.
+    """
+    if isinstance(rows, SparkRows):
+        _check_place(rows.frame.sparkSession, statement)
+        return _write(statement, rows.frame, watch)
+    session = choose_watched(spark, watch)
+    _check_place(session, statement)
+    with arrow_frame(session, statement, rows, watch) as frame:
+        return _write(statement, frame, watch)
+
+
+def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> pa.Table:
+    session, store = frame.sparkSession, statement.target.store
+    task = WriteRows(store=store, form=statement.form, statement=statement.id)
+    try:
+        with watched(session, watch, _LABEL):
+            gated = _in_order(apply_gate(frame, statement.gate), statement)
+            told = gated.mapInArrow(task.__call__, spark_schema(WRITTEN_ROWS)).toArrow()
+            written = told.cast(WRITTEN_ROWS)
+    except BaseException as error:
+        _await_tasks(session)
+        # a task that ended well before the job failed told nobody
+        raise_with(remove_files_named(store, str(statement.id)), error)
+        raise
+    if pc.max(written.column("attempt")).as_py():  # a task was tried again
+        remove_files_named(store, str(statement.id), keep=frozenset(names_of(written)))
+    return written
+
+
+def _in_order(rows: DataFrame, statement: RowStatement) -> DataFrame:
+    """The rows of each partition of the table one after the other, so that a task has one file
+    open at a time however many there are."""
+    names = [name for name, _ in statement.form.partitions]
+    if not names:
+        return rows
+    from explorer.pipeline.native.pushdown import quoted  # noqa: PLC0415
+
+    return rows.sortWithinPartitions(*map(quoted, names))
+
+
+def _check_place(session: SparkSession, statement: RowStatement) -> None:
+    if statement.target.snapshot is None:
+        check_visible_place(session, statement.target.store)
+    else:
+        check_visible(session, statement.target.store)
+
+
+def _await_tasks(session: SparkSession) -> None:
+    """Wait, not for long, until no task of a failed job can make another file. A Connect server
+    does not say what it still does."""
+    if is_connect(session):
+        return
+    until = time.monotonic() + _LONGEST_END
+    with contextlib.suppress(Exception):  # the session may have been stopped
+        while time.monotonic() < until and any(_running(session)):
+            time.sleep(0.05)
+
+
+def _running(session: SparkSession) -> Iterator[bool]:
+    """Whether each executor has tasks, of whatever job."""
+    for info in session.sparkContext._jsc.sc().statusTracker().getExecutorInfos():  # type: ignore[union-attr]
+        yield info.numRunningTasks() > 0
