@@ -9,8 +9,8 @@
 Everything a person may meet as an error derives from `DeltaError`.
 
 Packages, each above the next: `cli` and `demo`; `inspect` (answers) and `maintenance` (changes);
-`pipeline` (Spark); `transaction`; `rows`, `comparison`, `scan` and `files`; `table`; `log`;
-`storage`; `protocol`, which is the specification.
+`pipeline` (Spark); `writing`; `transaction`; `rows`, `comparison`, `scan` and `files`; `table`;
+`log`; `storage`; `protocol`, which is the specification.
 """
 
 from __future__ import annotations
