@@ -204,6 +204,7 @@ class RowStatement:
         if options.transaction is not None:
             name, version = options.transaction
             actions.append(Transaction(app_id=name, version=version, last_updated=now))
+        overwrites = options.mode == "overwrite"
         removes = removes_of(gone, now)
         return StagedCommit(
             base=NO_TABLE if snapshot is None else read_version_of(snapshot),
@@ -228,7 +229,7 @@ class RowStatement:
                 holds_partition_columns=self.form.holds_partitions,
             ),
             # names of new files are nobody else's, and need not be looked for
-            live=None if snapshot is None or not gone.num_rows else FilesOf(snapshot=snapshot),
+            live=FilesOf(snapshot=snapshot) if snapshot is not None and overwrites else None,
         )
 
     def _with_marks(self, marks: Mapping[str, int]) -> list[Action]:
