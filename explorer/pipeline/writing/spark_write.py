@@ -105,5 +105,5 @@ def _await_tasks(session: SparkSession) -> None:
 
 def _running(session: SparkSession) -> Iterator[bool]:
     """Whether each executor has tasks, of whatever job."""
-    for info in session.sparkContext._jsc.sc().statusTracker().getExecutorInfos():  # type: ignore[union-attr]
+    for info in session.sparkContext._jsc.sc().statusTracker().getExecutorInfos():
         yield info.numRunningTasks() > 0
