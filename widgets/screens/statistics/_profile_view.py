@@ -15,7 +15,7 @@ from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.ui.boxes import build_filled_card
 from widgets.ui.live_html import LiveHtml
-from widgets.ui.pieces import render_problem
+from widgets.ui.pieces import render_problem, render_problems
 from widgets.ui.progress import render_progress
 from widgets.ui.ways import python_line, render_ways
 
@@ -80,8 +80,9 @@ class ProfilePart:
         call = f"pipeline.profile(table.snapshot(version={version}), [{found.profile.column!r}])"
         ways = {"Python": python_line(service.uri, f"from explorer import pipeline\n{call}")}
         self._html.html = html(
-            "{}{}{}{}",
+            "{}{}{}{}{}",
             _HEAD,
+            render_problems(found.problems),
             profile_figures(found.profile),
             render_profile(found.profile, estimate),
             render_ways("profile", ways),
