@@ -21,7 +21,9 @@ from explorer.files.contradictions import (
     forgotten_removals,
 )
 from explorer.files.listed import list_files
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.files.log_folder import log_files
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health._log_growth import log_growth
@@ -517,3 +519,39 @@ def _sentence(health: Health) -> str:
     whole = "" if health.is_checkpoint_read else ", as far as it was read"
     there = " and every file is there" if health.has_listed else ""
     return f"The log is sound{whole}{there}{known}. {cost}".strip()
+
+
+def _ask(table: Table, progress: ProgressCallback | None, *, files: bool = False) -> Health:
+    return (files_health if files else log_health)(table, progress=progress)
+
+
+def _documents(found: Health, limit: int | None) -> Iterator[Document]:
+    missing, nulls = found.missing, None if found.nulls is None else found.nulls.files
+    unrelated = None if found.unrelated is None else found.unrelated.slice(0, limit)
+    yield {
+        "uri": found.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "opens": found.opens,
+        "readable_version": found.readable_version,
+        "cost": found.cost,
+        "is_checkpoint_read": found.is_checkpoint_read,
+        "findings": list(plain_rows(found.findings)),
+        "log_bytes": list(plain_rows(found.log_bytes)),
+        "log_growth": list(plain_rows(found.log_growth)),
+        "num_missing": None if missing is None else missing.num_rows,
+        "missing": None if missing is None else list(plain_rows(missing, limit)),
+        "num_null_files": None if nulls is None else nulls.num_rows,
+        "null_files": None if nulls is None else list(plain_rows(nulls, limit)),
+        "num_unrelated": None if found.unrelated is None else found.unrelated.num_rows,
+        "unrelated": None if unrelated is None else unrelated.column("path").to_pylist(),
+        "footers_read": found.footers_read,
+    }
+
+
+HEALTH: Final = Answer(
+    name="health",
+    parameters=(Parameter(name="files", kind="flag", reads="files"), LIMIT),
+    ask=_ask,
+    documents=_documents,
+)

@@ -46,10 +46,16 @@ from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
 from explorer.maintenance.steps.files_coming_back import VACUUM_END
-from explorer.maintenance.vacuum._listed_against import ListedAgainst, hold_against, lacking_events
 from explorer.maintenance.vacuum._removed_files import removed_files
 from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
-from explorer.maintenance.vacuum._vacuum_files import Verdicts, judge_listed, judge_removed
+from explorer.maintenance.vacuum._vacuum_files import (
+    ListedAgainst,
+    Verdicts,
+    hold_against,
+    judge_listed,
+    judge_removed,
+    lacking_events,
+)
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
