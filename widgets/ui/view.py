@@ -10,17 +10,16 @@ from typing import Any, Generic, Literal, TypeVar
 
 from explorer.errors import ErrorKind, Problem
 from explorer.progress import Progress, Watch
-from widgets.markup import NOTHING, Markup, html
+from widgets.markup import NOTHING, Markup, esc, html
 from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import visible
+from widgets.text import cut, format_count, visible
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem
-from widgets.ui.progress import render_progress
 
 QUIET_SECONDS = 0.4
 """What takes less replaces the answer before it without a sign in between."""
@@ -400,7 +399,7 @@ class View(Generic[Q, A]):
             final = self._problem.kind in _FINAL
             again = self._offered() or (NOTHING if final else _RETRY)
             return self._known + self._request.failed(self._problem) + again
-        bar = NOTHING if self._progress is None else render_progress(self._progress)
+        bar = NOTHING if self._progress is None else _render_progress(self._progress)
         return self._known + self._told + bar
 
 
@@ -415,4 +414,26 @@ def _render_stopped(words: Words) -> Markup:
         'data-value="">{}</button></div>',
         words.stopped,
         words.again,
+    )
+
+
+def _render_progress(progress: Progress) -> Markup:
+    """A bar where the total is known, and a button that does `cancel`."""
+    label = esc(cut(progress.label, 200))
+    bar = NOTHING
+    if progress.total:
+        done = min(progress.done, progress.total)
+        bar = html(
+            '<span>{} of {}</span><progress max="{}" value="{}" aria-label="{}"></progress>',
+            format_count(done),
+            format_count(progress.total),
+            progress.total,
+            done,
+            label,
+        )
+    return html(
+        '<div class="dx-foot" role="status"><span class="dx-waiting">{}</span>{}'
+        '<button type="button" data-do="cancel" data-value="">Cancel</button></div>',
+        label,
+        bar,
     )
