@@ -20,6 +20,7 @@ from widgets.ui.exporting import Export, Exports
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
 from widgets.ui.pieces import render_problem
+from widgets.ui.table import PAGE_ROWS
 
 QUIET_SECONDS = 0.4
 """What takes less replaces the answer before it without a sign in between."""
@@ -96,7 +97,8 @@ class Request(Generic[Q, A]):
 
     `read` is called beside the page. It reports its progress to the watch, which may also cancel
     it, and may tell a first sentence. `top` gives the HTML above the answer that stays while the
-    answer is read, such as a field to type in; `failed` gives that of a problem.
+    answer is read, such as a field to type in; `failed` gives that of a problem, which is left out
+    where that is empty.
     """
 
     question: Callable[[TableService, PageState], Q | None]
@@ -122,6 +124,7 @@ class Pane(Generic[Q, A]):
         *,
         head: Markup | Callable[[Q, A | None], Markup] = NOTHING,
         noun: str = "rows",
+        limit: int = PAGE_ROWS,
         start: Callable[[Q, A], int] = lambda *_: 0,
         export: Callable[[Q, A], Export | None] | None = None,
     ) -> None:
@@ -131,7 +134,7 @@ class Pane(Generic[Q, A]):
         self._start = start
         self._export = export
         self._shown: tuple[Q, A] | None = None
-        self._pages = Pages(self.live, noun, self._draw)
+        self._pages = Pages(self.live, noun, self._draw, limit)
 
     def head_of(self, question: Q, answer: A | None = None) -> Markup:
         """The HTML above the answer, or above what is shown while there is none."""
@@ -396,9 +399,9 @@ class View(Generic[Q, A]):
         if self._status == "stopped":
             return self._known + self._told + _render_stopped(self._words(question))
         if self._problem is not None and self._status == "failed":
-            final = self._problem.kind in _FINAL
-            again = self._offered() or (NOTHING if final else _RETRY)
-            return self._known + self._request.failed(self._problem) + again
+            said = self._request.failed(self._problem)
+            again = NOTHING if self._problem.kind in _FINAL or not said else _RETRY
+            return self._known + said + (self._offered() or again)
         bar = NOTHING if self._progress is None else _render_progress(self._progress)
         return self._known + self._told + bar
 
