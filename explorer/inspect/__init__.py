@@ -1,6 +1,7 @@
 """Answers for people: one function per displayed fact, Arrow tables unless said.
 
-Each answer carries its evidence: the log file, and the line where one is meant.
+Each answer carries its evidence: the log file, and the line where one is meant. Beside it lies its
+record (`answer`): how it is asked, and its JSON document. `explorer.answers` lists the records.
 
 Rooms: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`,
 `health`, `reach`, `columns` and `table_features`, each with its own guide.

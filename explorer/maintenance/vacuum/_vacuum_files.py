@@ -22,6 +22,8 @@ from explorer.files.name_index import NameIndex
 from explorer.files.store_paths import Places, file_of_each
 from explorer.files.unkept import (
     HIDDEN,
+    KEPT_UNDECIDED,
+    NEVER_OLD,
     ODD,
     OLD_CHANGES,
     REASONS,
@@ -106,12 +108,15 @@ def judge_removed(candidates: pa.Table, partition_columns: Sequence[str], ages: 
     there = candidates.filter(is_there)
     hidden = read_flags(is_hidden(there.column("path"), partition_columns))
     changes = read_flags(there.column("is_change"))
-    reasons = np.select([hidden, changes], [REASONS.index(HIDDEN), REASONS.index(OLD_CHANGES)], 0)
+    codes = [REASONS.index(reason) for reason in (HIDDEN, KEPT_UNDECIDED, OLD_CHANGES)]
+    undecided = np.full_like(hidden, ages is NEVER_OLD)
+    reasons = np.select([hidden, undecided, changes], codes, 0)
     since = read_numbers(there.column("removed_at")) + ages.retention_ms
-    undated = hidden | read_flags(there.column("removed_at").is_null())
+    stays = hidden | undecided
+    undated = stays | read_flags(there.column("removed_at").is_null())
     return Verdicts(
-        delete=_rows(there, ~hidden, "delete", reasons, since, undated),
-        leave=(_rows(there, hidden, "leave", reasons, since, undated),),
+        delete=_rows(there, ~stays, "delete", reasons, since, undated),
+        leave=(_rows(there, stays, "leave", reasons, since, undated),),
         youngest_ms=None,
         gone=candidates.filter(pc.invert(is_there)).column("path"),
     )
@@ -140,11 +145,16 @@ def _rows(  # the columns of a file list
 def _still_kept(gone: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages) -> pa.Table:
     """Files on their way out: removed, within retention, and not among those that are `gone`."""
     tombstones = kept.tombstones
+    if ages is NEVER_OLD:  # a removal without a time keeps nothing, and nothing goes either
+        tombstones = pa.concat_tables([tombstones, kept.expired])
     names = file_of_each(tombstones, root)[0]
     there = pc.invert(pc.is_in(names, value_set=_those_among(gone, names)))
     live = pc.is_in(names, value_set=_those_among(kept.live.inside, names))
     shown = pc.and_(pc.and_(names.is_valid(), there), pc.invert(live))
     rows = tombstones.append_column("name", names).filter(shown)
+    if ages is NEVER_OLD:
+        names, sizes = rows.column("name"), rows.column("size")
+        return build_files(names, action="leave", reason=KEPT_UNDECIDED, bytes=sizes)
     since = pc.add(
         rows.column("deletion_timestamp").cast(pa.int64()), int64_scalar(ages.retention_ms)
     )
