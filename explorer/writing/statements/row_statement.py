@@ -42,8 +42,8 @@ from explorer.writing.files.removes import removes_of
 from explorer.writing.files.row_files import WRITTEN_ROWS, RowForm, names_of
 from explorer.writing.gate.identity import with_marks
 from explorer.writing.gate.plan import GatePlan
+from explorer.writing.statements._replaced_files import files_to_replace
 from explorer.writing.statements.options import WriteOptions, WriteResult
-from explorer.writing.statements.replaced_files import files_to_replace
 
 WRITE: Final = "WRITE"
 """The operation of a write, as the reference calls it."""
