@@ -14,10 +14,9 @@ from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
 from widgets.ui.pieces import render_problems
 from widgets.ui.records import read_records
-from widgets.ui.view import AtVersion, Offer, Pane, Request, View
+from widgets.ui.view import AtVersion, Offer, Pane, Request, View, Words
 from widgets.ui.ways import python_line, render_ways
 
 
