@@ -46,7 +46,7 @@ from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_key_figures, render_problem
+from widgets.ui.pieces import render_key_figures, render_problem, render_problem_below
 from widgets.ui.records import read_records
 from widgets.ui.table import Row, render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -333,4 +333,5 @@ _OPENING: Request[Pair, Settings] = Request(
     follows=("version", "older"),
     top=_render_pickers,
     offer=Offer(render=_render_nothing),
+    failed=render_problem_below,
 )

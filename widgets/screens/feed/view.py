@@ -19,7 +19,7 @@ from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, build_frame
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem, render_problems
+from widgets.ui.pieces import render_problem_below, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
 from widgets.ui.view import Offer, Pane, Request, View, Words
@@ -123,7 +123,7 @@ def _render_totals(asked: _Range, totals: ChangeTotals, pages: Pages) -> Markup:
 
 def _render_failure(problem: Problem) -> Markup:
     can_explain = problem.kind == "change_feed_unavailable"
-    return render_problem(problem) + (_REACH if can_explain else NOTHING)
+    return render_problem_below(problem) + (_REACH if can_explain else NOTHING)
 
 
 def _render_rows_head(_: _Range, found: Rows | None) -> Markup:

@@ -255,6 +255,14 @@ def test_a_question_that_is_wrong_is_not_offered_again(tmp_path: Path) -> None:
     assert 'data-do="again"' not in counting.html
 
 
+def test_nothing_is_shown_of_a_failure_that_is_told_elsewhere(tmp_path: Path) -> None:
+    counting = Counting(tmp_path, InlineRunner(), failed=lambda _: Markup(""))
+    counting.failures[3] = storage_error()
+    counting.state.version = 3
+    assert counting.view.status == "failed"
+    assert counting.html == ""
+
+
 def test_an_answer_that_cannot_be_drawn_is_a_failure(tmp_path: Path) -> None:
     def break_down(*_: object) -> int:
         raise ZeroDivisionError
