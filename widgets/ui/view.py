@@ -284,6 +284,8 @@ class View(Generic[Q, A]):
 
     def stop(self) -> None:
         """Stop reading: return to the answer or the offer before it, or say that it was stopped."""
+        if self._status != "loading":
+            return
         self._drop()
         if self._before is not None:
             self._question, self._answer = self._before
@@ -312,7 +314,7 @@ class View(Generic[Q, A]):
             self._enter("offered")
 
     def _read_again(self) -> None:
-        if self._question is not None:
+        if self._question is not None and self._status in {"offered", "stopped", "failed"}:
             self._read(self._question)
 
     def _read(self, question: Q, *, keeps: bool = False) -> None:

@@ -40,7 +40,7 @@ from widgets.screens.compare._restore_view import RestorePart
 from widgets.screens.compare._rows_view import RowPart
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
-from widgets.state import PageState, parse_version
+from widgets.state import PageState
 from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
@@ -96,8 +96,8 @@ class CompareView:
             view.show(service)
 
     def _pick(self, name: str, text: str) -> None:
-        version = parse_version(text)
-        if version is not None and version <= (self._state.latest or 0):
+        version = self._state.find_version(text)
+        if version is not None:
             setattr(self._state, name, version)
         elif self._settings.question is not None:
             wrong = f"{cut(text, 40)!r} is no version of this table."

@@ -398,6 +398,15 @@ def test_what_is_exported_is_the_answer_that_is_shown(
     assert list(saved) == ["count-4.csv"]
 
 
+@pytest.mark.parametrize("action", ["cancel", "again", "count"])
+def test_a_message_without_its_button_changes_nothing(tmp_path: Path, action: str) -> None:
+    counting = Counting(tmp_path, InlineRunner(), offer=Offer(action="count", render=offer))
+    counting.state.version = 2
+    said = counting.html
+    counting.answer.live._handle_msg({"action": action, "value": ""})
+    assert (counting.html, counting.view.status, counting.asked) == (said, "shown", [2])
+
+
 def test_an_answer_begins_at_its_start_and_keeps_its_page_when_it_is_drawn_again(
     tmp_path: Path,
 ) -> None:
