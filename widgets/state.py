@@ -206,6 +206,13 @@ class PageState(param.Parameterized):
         """Where the page is now."""
         return Address(**{name: getattr(self, name) for name in ADDRESSED})
 
+    def find_version(self, text: str) -> int | None:
+        """The version of the open table that was typed or clicked; None where there is none."""
+        version, latest = parse_version(text), self.latest
+        if version is None or latest is None or version > latest:
+            return None
+        return version
+
     def step(self, by: int) -> None:
         """Select an older (-1) or newer (+1) version, within what exists."""
         if self.version is None or self.latest is None:
