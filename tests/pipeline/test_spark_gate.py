@@ -39,6 +39,7 @@ NESTED = StructType(
 TABLE = GateTable(
     column("id", "long", nullable=False),
     column("s", NESTED),
+    column("o", StructType(fields=(column("x", "long"), column("t", _TEXTS)))),
     column("a b`c", "string", length="char(3)"),
     column("texts", _TEXTS, length="array<varchar(2)>"),
     column("ts", "timestamp"),
@@ -50,6 +51,9 @@ TABLE = GateTable(
     column("list", ArrayType(element_type=parse_type_name("long"), contains_null=True)),
     checks={"small": "id < 100", "all": "forall(list, x -> x > 0) or list is null"},
 )
+
+
+WHOLE = "named_struct('x', 1)"
 
 
 def gated(table: GateTable, frame: DataFrame, **options: Any) -> DataFrame:
@@ -66,8 +70,8 @@ def refused(table: GateTable, frame: DataFrame) -> DeltaError:
 def test_every_column_gets_its_value_from_where_the_plan_says(spark: SparkSession) -> None:
     frame = spark.sql(
         "select cast(id as decimal(10,0)) ID, named_struct('MAP', map('a', 1.25, 'b', -0.05D), "
-        "'X', id, 'list', array(id)) s, if(id = 0, 'x', 'xyz  ') `A b``c`, "
-        "array('ab   ', null) texts, timestamp'1969-12-31 23:59:59' ts from range(2)"
+        "'X', id, 'list', array(id)) s, if(id = 0, 'x', 'xyz') `A b``c`, "
+        "array('ab', null) texts, timestamp'1969-12-31 23:59:59' ts from range(2)"
     )
     found = gated(TABLE, frame).toArrow()
     keys = found.column("key").to_pylist()
@@ -80,6 +84,7 @@ def test_every_column_gets_its_value_from_where_the_plan_says(spark: SparkSessio
                 "list": [number],
                 "map": [("a", Decimal("1.3")), ("b", Decimal("-0.1"))],
             },
+            "o": None,
             "a b`c": text,
             "texts": ["ab", None],
             "ts": found.column("ts").to_pylist()[0],
@@ -120,7 +125,8 @@ def test_every_column_gets_its_value_from_where_the_plan_says(spark: SparkSessio
 def test_a_row_that_breaks_a_rule_is_refused_with_the_rule_and_the_row(
     spark: SparkSession, columns: str, said: str
 ) -> None:
-    error = refused(TABLE, spark.range(3).selectExpr(*_split(columns)))
+    given = _split(columns) if " s" in columns else [*_split(columns), f"{WHOLE} s"]
+    error = refused(TABLE, spark.range(3).selectExpr(*given))
     assert said in error.problem
     assert "The row has " in error.reason
 
@@ -138,8 +144,8 @@ def _split(columns: str) -> list[str]:
 
 
 def test_what_lies_under_a_null_struct_breaks_no_rule(spark: SparkSession) -> None:
-    frame = spark.sql("select 1L id, cast(null as struct<x: bigint, list: array<int>>) s")
-    assert gated(TABLE, frame).collect()[0]["s"] is None
+    frame = spark.sql(f"select 1L id, {WHOLE} s, cast(null as struct<t: array<int>, x: int>) o")
+    assert gated(TABLE, frame).collect()[0]["o"] is None
 
 
 def test_rows_that_a_join_or_a_filter_drops_are_never_judged(spark: SparkSession) -> None:
@@ -243,7 +249,7 @@ def test_of_many_columns_those_of_the_rule_are_shown(spark: SparkSession) -> Non
 
 def test_hostile_values_are_cut_and_escaped(spark: SparkSession) -> None:
     hostile = "concat('<script>', decode(X'E280AE1B', 'UTF-8'), repeat('x', 100000)) `a b``c`"
-    frame = spark.range(1).selectExpr("id", hostile)
+    frame = spark.range(1).selectExpr("id", f"{WHOLE} s", hostile)
     error = refused(TABLE, frame)
     assert len(str(error)) < 1_000
     assert "\u202e" not in str(error)

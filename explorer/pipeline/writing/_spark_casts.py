@@ -136,15 +136,13 @@ def _map(value: Column, cast: ValueCast, stop: Stop) -> Column:
 
 
 def _fit(text: Column, kind: CharacterType) -> Column:
-    """As `explorer.writing.gate` cuts and pads text of a length."""
+    """As `explorer.writing.gate` pads text of a length."""
     from pyspark.sql import functions as fn
 
-    length = fn.lit(kind.length)
-    is_cut = (fn.length(text) > length) & (fn.length(fn.rtrim(text)) <= length)
-    found = fn.when(is_cut, fn.substring(text, 1, kind.length)).otherwise(text)
     if kind.name == "varchar":
-        return found
-    return fn.when(fn.length(found) < length, fn.rpad(found, kind.length, " ")).otherwise(found)
+        return text
+    is_short = fn.length(text) < fn.lit(kind.length)
+    return fn.when(is_short, fn.rpad(text, kind.length, " ")).otherwise(text)
 
 
 def _plain_value(value: Column, cast: ValueCast, stop: Stop) -> Column:

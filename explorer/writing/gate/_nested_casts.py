@@ -60,22 +60,9 @@ def cast_values(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
 
 
 def fit_text(values: pa.Array, kind: CharacterType) -> pa.Array:
-    """Text without the spaces at its end that are too many, and of `char(n)` padded with spaces to
-    its length. What is longer still stays as it is, and breaks the rule of its length."""
-    lengths = pc.utf8_length(values)
-    limit = pa.scalar(kind.length, pa.int32())
-    if pc.any(pc.greater(lengths, limit)).as_py():
-        texts = [_cut(text, kind.length) for text in values.to_pylist()]
-        values = pa.array(texts, pa.string())
-    if kind.name == "char":
-        values = pc.utf8_rpad(values, kind.length, " ")
-    return values
-
-
-def _cut(text: str | None, length: int) -> str | None:
-    if text is None or len(text) <= length or len(text.rstrip(" ")) > length:
-        return text
-    return text[:length]
+    """Text of `char(n)` padded with spaces to its length. What is longer breaks the rule of its
+    length, spaces at its end or not, as in Delta Spark."""
+    return pc.utf8_rpad(values, kind.length, " ") if kind.name == "char" else values
 
 
 def _cast_struct(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:

@@ -110,7 +110,7 @@ def too_long(path: Way, kind: str) -> Refusal:
         column=render_path(path),
         about=path[:1],
         rule=kind,
-        reason="The text has more characters, and more than spaces at its end.",
+        reason="The text has more characters; spaces at its end count too.",
         remedy="Shorten the text.",
         spec="Column Metadata",
     )
