@@ -98,10 +98,26 @@ def _cast_map(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
     assert cast.value is not None
     keys = cast_values(_taken(values.keys, places), cast.key, below)
     items = cast_values(_taken(values.items, places), cast.value, below)
+    if (twice := _key_twice(keys, lengths)) is not None:
+        raise _refused(cast, "has a key twice, of which readers know one", below[twice])
     kind = arrow_type(cast.target)
     entries = pa.struct([kind.key_field, kind.item_field])
     inner = _assembled(entries, build_array(np.ones(len(keys), np.bool_)), [], [keys, items])
     return _assembled(kind, values.is_valid(), [_offsets(lengths)], [inner])
+
+
+def _key_twice(keys: pa.Array, lengths: npt.NDArray[np.int64]) -> int | None:
+    """The position of an entry whose key its map has already; None where there is none. Of keys
+    that are nested themselves nothing is said."""
+    if not (lengths > 1).any() or pa.types.is_nested(keys.type):
+        return None
+    packed = keys.dictionary_encode()
+    maps = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+    pairs = maps * len(packed.dictionary) + read_numbers(packed.indices)
+    _, first = np.unique(pairs, return_index=True)
+    if len(first) == len(pairs):
+        return None
+    return int(np.setdiff1d(np.arange(len(pairs)), first)[0])
 
 
 def _cast_variant(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:

@@ -378,6 +378,16 @@ def test_a_value_that_the_type_does_not_hold_is_refused_with_its_row(
     assert "id = 42" in error.reason
 
 
+def test_a_map_with_a_key_twice_is_refused() -> None:
+    table = GateTable(column("id", "long"), column("m", NESTED.fields[3].data_type))
+    maps = [[("a", 1), ("b", 2)], None, [("a", 1)], [("a", 1), ("b", 1), ("a", 2)]]
+    rows = pa.table({"id": range(4), "m": pa.array(maps, pa.map_(pa.string(), pa.int64()))})
+    assert table.take(rows.slice(0, 3)).num_rows == 3
+    error = refused(table, rows)
+    assert "a key twice" in error.reason
+    assert "id = 3" in error.reason
+
+
 def test_nan_and_minus_zero_stay_what_they_are() -> None:
     table = GateTable(column("c", "double"))
     found = table.take(pa.table({"c": pa.array([math.nan, -0.0], pa.float32())}))
