@@ -4,7 +4,7 @@ and through our gate, on Spark and in this process."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     spark.sql(
         f"create table delta.`{folder}` (id bigint not null, name varchar(3), code char(3), "
         "amount decimal(10,2) default 1.5, n int default 3, ts timestamp, "
-        "day date generated always as (cast(ts as date)), s struct<x: int not null, y: string>) "
+        "day date generated always as (cast(ts as date)), f float, d date, t string, s struct<x: int not null, y: string>) "
         "using delta tblproperties ('delta.feature.allowColumnDefaults' = 'supported')"
     )
     spark.sql(f"alter table delta.`{folder}` add constraint positive check (id > 0)")
@@ -69,15 +69,27 @@ def place(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 def by_the_reference(spark: SparkSession, place: Path, columns: dict[str, str]) -> Any:
     """The row that its INSERT has written; None where it refuses."""
     names, values = ", ".join(columns), ", ".join(columns.values())
-    before = spark.read.format("delta").load(str(place))
-    known = {row["id"] for row in before.select("id").collect()}
+    before = len(rows_of(place))
     try:
         spark.sql(f"insert into delta.`{place}` ({names}) select {values}")
     except (PySparkException, Py4JError):
         return None
-    rows = spark.read.format("delta").load(str(place)).toArrow().to_pylist()
-    (found,) = [row for row in rows if row["id"] not in known]
+    rows = rows_of(place)
+    assert len(rows) == before + 1
+    (found,) = rows_of(place, newest=True)
+    if found["code"] is not None:
+        found["code"] = found["code"].ljust(3)  # as its own readers do
     return found
+
+
+def rows_of(place: Path, *, newest: bool = False) -> list[dict[str, Any]]:
+    """The rows of the table, or those of its newest commit."""
+    table = explorer.open_table(place)
+    if not newest:
+        return explorer.read_rows(table.snapshot()).to_pylist()
+    version = table.latest_version()
+    older = explorer.read_rows(table.snapshot(version=version - 1)).to_pylist()
+    return [row for row in rows_of(place) if row not in older]
 
 
 def plan_for(place: Path, given: Any) -> GatePlan:
@@ -120,3 +132,21 @@ def test_both_write_the_same_row_or_refuse_it(spark: SparkSession, place: Path, 
     wanted = by_the_reference(spark, place, columns)
     assert on_spark(spark, place, columns) == wanted
     assert in_this_process(spark, place, columns) == wanted
+
+
+STRICTER = {
+    "a fraction": ("n", "cast(1.5 as double)", 1),
+    "a fraction of a decimal": ("n", "2.75", 2),
+    "a double beyond floats": ("f", "1e39D", float("inf")),
+    "a number beyond floats": ("f", "'1e999'", float("inf")),
+    "a time of day": ("d", "timestamp'2026-01-31 12:00:00'", date(2026, 1, 31)),
+}
+
+
+def test_values_that_the_reference_changes_without_a_word_are_refused(
+    spark: SparkSession, place: Path
+) -> None:
+    for number, (name, text, stored) in enumerate(STRICTER.values(), 100):
+        columns = WHOLE | {"id": str(number), name: text}
+        assert by_the_reference(spark, place, columns)[name] == stored
+        assert in_this_process(spark, place, columns) is None

@@ -25,7 +25,7 @@ from explorer.scan.predicate.evaluation import evaluate
 from explorer.writing.gate._calculations import NotCalculatedError, calculate
 from explorer.writing.gate._nested_casts import RefusedRowError, cast_values
 from explorer.writing.gate._plain_casts import held_by
-from explorer.writing.gate.identity import free_numbers, give_numbers
+from explorer.writing.gate.identity import WHOLE, Part, free_numbers, give_numbers
 from explorer.writing.gate.plan import (
     ComputedValue,
     GateColumn,
@@ -79,8 +79,9 @@ def _held_field(item: pa.Field) -> pa.Field:
 class ArrowGate:
     """Takes a caller's rows through a plan, batch by batch; identity columns count on."""
 
-    def __init__(self, plan: GatePlan) -> None:
-        """Raises `UnsupportedError` where the plan needs Spark."""
+    def __init__(self, plan: GatePlan, part: Part = WHOLE) -> None:
+        """`part` is which of several writers of the statement this one is, so that no two give out
+        the same number. Raises `UnsupportedError` where the plan needs Spark."""
         if plan.needs_spark is not None:
             raise UnsupportedError(
                 "The rows cannot be written without Spark.",
@@ -88,6 +89,7 @@ class ArrowGate:
                 remedy="Write them with engine='spark'.",
             )
         self._plan = plan
+        self._part = part
         self._rows = 0
         self.schema: pa.Schema = arrow_schema(plan.schema)
 
@@ -97,7 +99,7 @@ class ArrowGate:
         found = {}
         for item in self._plan.identity_columns if self._rows else ():
             assert isinstance(item.source, IdentityValue)
-            free = free_numbers(item.field.name, item.source.identity)
+            free = free_numbers(item.field.name, item.source.identity, part=self._part)
             found[item.field.name] = free.last_of(self._rows)
         return found
 
@@ -153,7 +155,8 @@ class ArrowGate:
             case ComputedValue() as source:
                 return _computed(item, source, given, every)
             case IdentityValue(identity=identity):
-                numbers = give_numbers(item.field.name, identity, len(every), self._rows)
+                name = item.field.name
+                numbers = give_numbers(name, identity, len(every), self._rows, self._part)
                 return build_array(numbers)
             case _:
                 return pa.nulls(len(every), arrow_type(item.field.data_type))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,7 @@ from explorer.protocol.schema import ArrayType, MapType, StructType, parse_type_
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.row_rules import rules_for_rows
 from explorer.writing.gate.arrow_gate import ArrowGate, given_schema
+from explorer.writing.gate.identity import Part
 from tests.gate_tables import GateTable, column
 
 MICROS, NANOS = pa.timestamp("us", "UTC"), pa.timestamp("ns", "UTC")
@@ -280,6 +282,21 @@ def test_identity_columns_count_on_from_batch_to_batch_beyond_the_mark() -> None
     second = gate.apply(pa.table({"x": ["c"]}))
     assert first.column("id").to_pylist() + second.column("id").to_pylist() == [1, -2, -5]
     assert gate.marks == {"id": -5}
+
+
+def test_writers_that_know_nothing_of_each_other_give_out_different_numbers() -> None:
+    table = GateTable(column("id", "long", start=1, step=5, explicit=False), column("x", "long"))
+    plan = table.plan(pa.schema([("x", pa.int64())]))
+    sent = pickle.dumps(plan)
+    gates = [ArrowGate(pickle.loads(sent), Part(number=at, count=3)) for at in range(3)]
+    found = [
+        number
+        for gate in gates
+        for batch in (pa.table({"x": [1, 2]}), pa.table({"x": [3]}))
+        for number in gate.apply(batch).column("id").to_pylist()
+    ]
+    assert sorted(found) == list(range(1, 46, 5))
+    assert max(gate.marks["id"] for gate in gates) == max(found)
 
 
 def test_numbers_may_be_given_only_where_the_column_allows_it_or_they_are_its_own() -> None:
