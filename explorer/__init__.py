@@ -9,8 +9,9 @@
 Everything a person may meet as an error derives from `DeltaError`.
 
 Packages, each above the next: `cli` and `demo`; `answers` (the registry of facts); `inspect`
-(facts) and `maintenance` (changes); `pipeline` (Spark); `writing`; `transaction`; `rows`,
-`comparison`, `scan` and `files`; `table`; `log`; `storage`; `protocol`, which is the specification.
+(facts) and `maintenance` (changes); `pipeline` (Spark); `writing` (what users write);
+`transaction`; `rows`, `comparison`, `scan` and `files`; `table`; `log`; `storage`; `protocol`,
+which is the specification.
 """
 
 from __future__ import annotations

@@ -40,6 +40,8 @@ def cast_values(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
 
     Raises `RefusedRowError` for the first value that the type of the column does not hold.
     """
+    if isinstance(values.type, pa.BaseExtensionType):
+        values = values.storage
     if cast.source == VOID:
         return pa.nulls(len(values), arrow_type(cast.target))
     match cast.target:
@@ -80,11 +82,9 @@ def _cast_struct(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
 
 
 def _cast_list(values: pa.Array, cast: ValueCast, rows: Rows) -> pa.Array:
-    if not pa.types.is_list(values.type):
-        kind = values.type
-        values = values.cast(pa.list_(kind.value_field))
-    lengths, places = _entries(values)
-    inside = _taken(values.values, places)
+    # not a cast to a plain list: of list views pyarrow makes other lists than they were
+    lengths = read_numbers(pc.list_value_length(values))
+    inside = pc.list_flatten(values)
     assert cast.element is not None
     found = cast_values(inside, cast.element, np.repeat(rows, lengths))
     offsets = _offsets(lengths)

@@ -6,15 +6,16 @@ without a zone are in UTC.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
+from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.log.plain_arrays import FALSE, build_array, read_flags
 from explorer.protocol.arrow_types import arrow_schema, arrow_type, delta_schema
 from explorer.protocol.schema import StructType
@@ -37,6 +38,7 @@ from explorer.writing.gate.plan import (
     ValueCast,
 )
 from explorer.writing.gate.refusals import (
+    WrittenValue,
     mismatch,
     not_as_generated,
     not_computed,
@@ -44,6 +46,9 @@ from explorer.writing.gate.refusals import (
     not_true,
     too_long,
 )
+
+MAX_BYTES: Final = 2**30
+"""A batch that is larger goes through in pieces."""
 
 
 def given_schema(schema: pa.Schema) -> StructType:
@@ -61,6 +66,8 @@ def given_schema(schema: pa.Schema) -> StructType:
 
 def _held(kind: pa.DataType) -> pa.DataType:
     types = pa.types
+    if isinstance(kind, pa.BaseExtensionType):
+        return _held(kind.storage_type)
     if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _held(kind.value_type)
     if types.is_struct(kind):
@@ -74,6 +81,15 @@ def _held(kind: pa.DataType) -> pa.DataType:
 
 def _held_field(item: pa.Field) -> pa.Field:
     return item.with_type(_held(item.type)).remove_metadata()
+
+
+def pieces(batch: pa.RecordBatch, most_bytes: int = MAX_BYTES) -> Iterator[pa.RecordBatch]:
+    """A batch in pieces of so many bytes, or of one row: texts and lists of the table's types have
+    offsets of 32 bits, those of a caller may have 64."""
+    rows = batch.num_rows
+    step = max(1, rows * most_bytes // max(batch.nbytes, 1))
+    for start in range(0, max(rows, 1), step):
+        yield batch.slice(start, step)
 
 
 class ArrowGate:
@@ -118,7 +134,8 @@ class ArrowGate:
                 "Give the same columns in each batch.",
             )
         batches = rows.to_batches() if isinstance(rows, pa.Table) else [rows]
-        return pa.Table.from_batches(list(map(self._through, batches)), self.schema)
+        taken = [self._through(piece) for batch in batches for piece in pieces(batch)]
+        return pa.Table.from_batches(taken, self.schema)
 
     def _through(self, given: pa.RecordBatch) -> pa.RecordBatch:
         every = np.arange(given.num_rows, dtype=np.int64)
@@ -233,8 +250,11 @@ def _row(rows: pa.RecordBatch, at: int) -> dict[str, Any]:
 
 def _values(rows: pa.RecordBatch, at: int) -> Iterator[tuple[str, Any]]:
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
-        value = column.slice(at, 1)
-        try:
-            yield name, python_values(value)[0]
-        except (ValueError, OverflowError, DeltaError):
-            yield name, plain_values(value)[0]
+        yield name, _value(column.slice(at, 1))
+
+
+def _value(values: pa.Array) -> Any:
+    for reading in (python_values, plain_values):
+        with contextlib.suppress(ValueError, OverflowError, NotImplementedError):
+            return reading(values)[0]
+    return WrittenValue(str(values.type))  # at least what it is

@@ -15,7 +15,7 @@ from explorer.errors import DeltaError, InvalidArgumentError, UnsupportedError
 from explorer.protocol.schema import ArrayType, MapType, StructType, parse_type_name
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.row_rules import rules_for_rows
-from explorer.writing.gate.arrow_gate import ArrowGate, given_schema
+from explorer.writing.gate.arrow_gate import ArrowGate, given_schema, pieces
 from explorer.writing.gate.identity import Part
 from tests.gate_tables import GateTable, column
 
@@ -470,6 +470,63 @@ def test_given_types_that_no_table_has_are_a_mismatch() -> None:
     with pytest.raises(InvalidArgumentError) as caught:
         given_schema(pa.schema([("t", pa.time64("us"))]))
     assert caught.value.kind == "schema_mismatch"
+
+
+_LISTS = [[1, 2], None, [], [3, None]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("long", pa.array(_LISTS, pa.large_list(pa.int8()))),
+        ("long", pa.array(_LISTS, pa.list_view(pa.int64()))),
+        ("long", pa.array(_LISTS, pa.large_list_view(pa.uint32()))),
+        ("integer", pa.array([None if v is None else [str(i) for i in v if i] for v in _LISTS])),
+        ("long", pa.array([[1, 2], None, [3, None]], pa.list_(pa.int64(), 2))),
+    ],
+    ids=["large", "view", "large view", "of texts", "of a fixed size"],
+)
+def test_lists_of_every_layout_are_taken(kind: str, given: pa.Array) -> None:
+    table = GateTable(
+        column("l", ArrayType(element_type=parse_type_name(kind), contains_null=True))
+    )
+    for start in range(2):
+        part = given.slice(start)
+        found = table.take(pa.table({"l": part}))
+        found.validate(full=True)
+        wanted = [None if v is None else [i and int(i) for i in v] for v in part.to_pylist()]
+        assert found.column("l").to_pylist() == wanted
+
+
+def test_values_of_every_layout_are_taken() -> None:
+    """Encoded ones, those of an extension, and structs of them."""
+    texts = pa.array(["a", None, "a", "b"])
+    ids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([b"x" * 16] * 4, pa.binary(16)))
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([3, 4], pa.int32()), pa.array([7, 8]))
+    struct = pa.StructArray.from_arrays([texts.dictionary_encode(), ids], names=["t", "u"])
+    table = GateTable(
+        column("t", "string"),
+        column("u", "binary"),
+        column("r", "integer"),
+        column("s", StructType(fields=(column("u", "binary"), column("t", "string")))),
+    )
+    found = table.take(pa.table({"t": texts.dictionary_encode(), "u": ids, "r": runs, "s": struct}))
+    found.validate(full=True)
+    assert found.to_pydict() == {
+        "t": texts.to_pylist(),
+        "u": [b"x" * 16] * 4,
+        "r": [7, 7, 7, 8],
+        "s": [{"u": b"x" * 16, "t": text} for text in texts.to_pylist()],
+    }
+
+
+def test_a_large_batch_goes_through_in_pieces() -> None:
+    batch = pa.RecordBatch.from_pydict({"t": ["x" * 100] * 10 + [""] * 3})
+    parts = list(pieces(batch, 300))
+    assert len(parts) > 3
+    assert pa.Table.from_batches(parts) == pa.Table.from_batches([batch])
+    assert [part.num_rows for part in pieces(batch, 1)] == [1] * 13
+    assert [part.num_rows for part in pieces(batch.slice(0, 0))] == [0]
 
 
 def test_rows_without_columns_or_rows_come_through() -> None:
