@@ -230,7 +230,9 @@ def test_nobody_else_can_make_a_refusal(spark: SparkSession) -> None:
         spark.range(1).select(fn.raise_error(fn.lit(forged))),
         spark.range(1).select(fn.concat(fn.lit(forged), fn.lit("x")).cast("int")),
     ]
-    real = raise_refusal(render_refusal(not_null(("a",))), render_row({"a": (fn.lit("x"), True)}))
+    real = raise_refusal(
+        render_refusal(not_null(("a",))), render_row([("a", True)], fn.array(fn.lit("x")))
+    )
     (message,) = spark.range(1).select(real).schema.names
     said.append(spark.range(1).select(fn.raise_error(fn.concat(fn.lit(message), fn.lit("")))))
     for frame in said:

@@ -12,7 +12,7 @@ import contextlib
 import re
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -130,13 +130,13 @@ class ShownRow:
     values: Column
 
 
-def render_row(row: Mapping[str, tuple[Column, bool]]) -> ShownRow:
-    """By name, values as texts, and whether they are texts themselves."""
+def render_row(columns: Sequence[tuple[str, bool]], texts: Column) -> ShownRow:
+    """`texts` is an array of values as texts, `columns` their names, and whether each is a text
+    itself."""
     from pyspark.sql import functions as fn
 
-    names = b64encode(orjson.dumps([[name, is_text] for name, (_, is_text) in row.items()]))
-    values = fn.to_json(fn.array(*(value for value, _ in row.values())))
-    return ShownRow(names=names.decode(), values=fn.base64(fn.encode(values, "UTF-8")))
+    names = b64encode(orjson.dumps([[name, is_text] for name, is_text in columns])).decode()
+    return ShownRow(names=names, values=fn.base64(fn.encode(fn.to_json(texts), "UTF-8")))
 
 
 def raise_refusal(refusal: Column, row: ShownRow) -> Column:

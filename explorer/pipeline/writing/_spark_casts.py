@@ -31,6 +31,7 @@ from explorer.protocol.schema import (
     render_schema,
     render_type,
 )
+from explorer.writing.gate.number_widths import is_wider
 from explorer.writing.gate.plan import FieldCast, ValueCast
 from explorer.writing.gate.refusals import Refusal, not_stored
 
@@ -188,6 +189,8 @@ def _kept(
     is wrong with one that is not."""
     from pyspark.sql import functions as fn
 
+    if is_wider(source, target):
+        return None, ""
     if target in {STRING, BINARY}:
         return (fn.is_valid_utf8(found), "is not UTF-8") if source == BINARY else (None, "")
     if source == STRING:

@@ -9,8 +9,7 @@ judge rows that a join or a filter of the caller drops.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
-from operator import or_
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from explorer.pipeline.jobs.failures import clear_errors
@@ -23,7 +22,7 @@ from explorer.pipeline.tasks.task_failures import (
 )
 from explorer.pipeline.writing._row_rules import broken_rules
 from explorer.pipeline.writing._spark_casts import cast_column, null_of
-from explorer.protocol.schema import STRING, StructType, parse_schema
+from explorer.protocol.schema import STRING, StructField, StructType, parse_schema
 from explorer.writing.gate.identity import free_numbers, overflows
 from explorer.writing.gate.plan import (
     ComputedValue,
@@ -199,15 +198,20 @@ def _held_to_rules(frame: DataFrame, plan: GatePlan) -> DataFrame:
     stop = _Stop(plan.schema).where(broken, about).cast("boolean")
     # always true, and nothing that Spark could move past another operation
     passes = fn.monotonically_increasing_id() >= fn.lit(0)
-    any_broken = reduce(or_, (is_broken for is_broken, _ in rules))
-    return frame.filter(fn.when(any_broken, stop).otherwise(passes))
+    # one flat CASE: a chain of many ORs is a tree too deep for Spark
+    return frame.filter(fn.when(broken.isNotNull(), stop).otherwise(passes))
 
 
 class _Stop:
-    """What raises a refusal with the row of a frame that asks for it."""
+    """What raises a refusal with the row of a frame that asks for it.
+
+    To make a column takes milliseconds of Spark's driver, and there may be hundreds of rules: the
+    values that all of them show are one column.
+    """
 
     def __init__(self, columns: StructType) -> None:
-        self._columns = columns
+        self._first = columns.fields[:_SENT_COLUMNS]
+        self._others = columns.fields[_SENT_COLUMNS:]
         self._made: dict[tuple[str, ...], ShownRow] = {}
 
     def __call__(self, refusal: Refusal) -> Column:
@@ -217,16 +221,30 @@ class _Stop:
     def where(self, refusal: Column, about: tuple[str, ...]) -> Column:
         """For the rule that a column names, one of some that are `about` these columns."""
         said = {name.lower() for name in about}
-        first = {item.name for item in self._columns.fields[:_SENT_COLUMNS]}
-        fields = [
-            item for item in self._columns.fields if item.name in first or item.name.lower() in said
-        ]
-        names = tuple(item.name for item in fields)
-        if names not in self._made:
-            texts = {item.name: item.data_type == STRING for item in fields}
-            row = {name: (_shown(name), is_text) for name, is_text in texts.items()}
-            self._made[names] = render_row(row)
-        return raise_refusal(refusal, self._made[names])
+        added = tuple(item for item in self._others if item.name.lower() in said)
+        key = tuple(item.name for item in added)
+        if key not in self._made:
+            self._made[key] = self._row(added)
+        return raise_refusal(refusal, self._made[key])
+
+    @cached_property
+    def _first_texts(self) -> Column:
+        return _texts(self._first)
+
+    def _row(self, added: tuple[StructField, ...]) -> ShownRow:
+        from pyspark.sql import functions as fn
+
+        texts = self._first_texts
+        if added:
+            texts = fn.concat(texts, _texts(added))
+        columns = [(item.name, item.data_type == STRING) for item in (*self._first, *added)]
+        return render_row(columns, texts)
+
+
+def _texts(fields: tuple[StructField, ...]) -> Column:
+    from pyspark.sql import functions as fn
+
+    return fn.array(*(_shown(item.name) for item in fields))
 
 
 def _shown(name: str) -> Column:
