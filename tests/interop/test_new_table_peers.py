@@ -20,7 +20,7 @@ from explorer.protocol.schema import StructType, parse_schema
 from explorer.protocol.schema_walk import walk_fields
 from explorer.table.snapshot import Snapshot
 from explorer.transaction.read_version import ReadVersion, read_version_of
-from explorer.writing.schema.new_table import NewTable, build_new_table
+from explorer.writing.schema.new_table import NewTable, build_new_table, build_replaced_table
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
 from tests.interop.twins import REFUSED, sql
 
@@ -427,6 +427,61 @@ def test_columns_by_which_the_reference_overwrites_nothing_are_refused(
 
 
 # --- new tables
+
+_REPLACED = {
+    "everything goes": (
+        Asked(properties={"shop": "north", **on("appendOnly")}, partition_by=("day",)),
+        Asked(columns="a string, b int", description="others", partition_by=("b",)),
+    ),
+    "mapped columns stay": (
+        Asked(columns=_NESTED, properties=_MAPPED),
+        Asked(columns="id int, n array<int>, m map<string, struct<z: int>>", properties=_MAPPED),
+    ),
+    "mapped from now on": (Asked(columns=_NESTED), Asked(columns=_NESTED, properties=_MAPPED)),
+    "mapped no longer": (Asked(columns=_NESTED, properties=_BY_ID), Asked(columns=_NESTED)),
+    "features stay": (
+        Asked(properties=on("enableDeletionVectors", "enableTypeWidening")),
+        Asked(properties=on("enableChangeDataFeed"), columns="v variant"),
+    ),
+    "tracked before": (Asked(properties=on("enableRowTracking")), Asked()),
+    "tracked before and after": (
+        Asked(properties=on("enableRowTracking")),
+        Asked(properties=on("enableRowTracking")),
+    ),
+    "timed before and after": (
+        Asked(properties=on("enableInCommitTimestamps")),
+        Asked(properties=on("enableInCommitTimestamps")),
+    ),
+    "clustered otherwise": (Asked(cluster_by=("id",)), Asked(cluster_by=("day", "amount"))),
+    "clustered from now on": (Asked(), Asked(cluster_by=("id",))),
+    "clustered no longer": (Asked(cluster_by=("id",)), Asked()),
+}
+
+
+@pytest.mark.sampled(one_in=4)
+@pytest.mark.parametrize(("before", "after"), _REPLACED.values(), ids=_REPLACED)
+def test_a_table_is_replaced_as_the_reference_replaces_it(
+    spark: SparkSession, tmp_path: Path, before: Asked, after: Asked
+) -> None:
+    place = tmp_path / "table"
+    sql(spark, place, before.statement)
+    base = read_version_of(explorer.open_table(place).snapshot())
+    sql(spark, place, after.statement.replace("create", "replace", 1))
+    theirs = explorer.open_table(place).snapshot()
+    ours = build_replaced_table(
+        base,
+        parse_schema(SparkStruct.fromDDL(after.columns).json()),
+        now_ms=0,
+        partition_by=after.partition_by,
+        cluster_by=after.cluster_by,
+        properties=after.properties,
+        description=after.description,
+    )
+    assert ours.metadata.id == base.metadata.id  # delta-spark gives it another one
+    domains = {**base.domains, **{item.domain: item for item in ours.domains}}
+    assert told(ours.protocol, ours.metadata, domains.values()) == told(
+        theirs.protocol, theirs.metadata, theirs.domains.values()
+    )
 
 
 @pytest.mark.sampled(one_in=6)
