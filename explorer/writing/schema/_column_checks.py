@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.state.statistics_columns import unknown_columns
+from explorer.log.state.statistics_columns import check_statistics_columns
 from explorer.protocol.actions import Metadata
 from explorer.protocol.features.column_rules import (
     DEFAULT_KEY,
@@ -113,15 +113,8 @@ def check_properties_of_columns(metadata: Metadata, columns: StructType) -> None
     are asked for of a column that there is not."""
     for text in check_constraints(metadata.configuration).values():
         check_expression(text, columns)
-    unknown = unknown_columns(metadata, metadata.configuration.get(STATS_COLUMNS.name, ""))
-    if unknown:
-        raise InvalidArgumentError(
-            f"{STATS_COLUMNS.name} names {', '.join(unknown)[:200]}, and no statistics can be kept "
-            "for it.",
-            reason="The table has no such column, or is partitioned by it.",
-            remedy="Name columns as the schema has them, separated by commas.",
-            spec="Table Properties",
-        )
+    named = metadata.configuration.get(STATS_COLUMNS.name, "")
+    check_statistics_columns(metadata, named)
 
 
 def _check_identity(field: StructField, path: str, partition_columns: Collection[str]) -> None:
