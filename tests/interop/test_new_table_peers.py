@@ -3,6 +3,7 @@ domains; what it refuses, we refuse."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,16 +11,22 @@ from typing import Any
 
 import orjson
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType as SparkStruct
 
 import explorer
 from explorer.errors import InvalidArgumentError
 from explorer.protocol.features.column_mapping import physical_name
-from explorer.protocol.schema import StructType, parse_schema
+from explorer.protocol.schema import VARIANT, StructType, parse_schema
 from explorer.protocol.schema_walk import walk_fields
+from explorer.storage.open import open_write_store
 from explorer.table.snapshot import Snapshot
-from explorer.transaction.read_version import ReadVersion, read_version_of
+from explorer.table.times import system_clock
+from explorer.transaction.commit import Committed, commit
+from explorer.transaction.read_set import NOTHING
+from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
+from explorer.transaction.staged import Provenance, StagedCommit
 from explorer.writing.schema.new_table import NewTable, build_new_table, build_replaced_table
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
 from tests.interop.twins import REFUSED, sql
@@ -239,6 +246,52 @@ def told(protocol: Any, metadata: Any, domains: Any) -> dict[str, Any]:
             item.domain: orjson.loads(_OWN.sub(r"\1", item.configuration)) for item in domains
         },
     }
+
+
+# --- tables that we create and others use
+
+_USED = {
+    name: _CREATED[name]
+    for name in (
+        "plain",
+        "partitioned",
+        "clustered and mapped",
+        "mapped by id",
+        "everything",
+        "characters",
+        "variant",
+        "versions 2, 5",
+    )
+}
+
+
+@pytest.mark.sampled(one_in=3)
+@pytest.mark.parametrize("asked", _USED.values(), ids=_USED)
+def test_others_read_and_write_a_table_that_we_created(
+    spark: SparkSession, tmp_path: Path, asked: Asked
+) -> None:
+    place = tmp_path / "table"
+    schema = parse_schema(SparkStruct.fromDDL(asked.columns).json())
+    made = asked.build(schema)
+    staged = StagedCommit(
+        base=NO_TABLE,
+        reads=NOTHING,
+        provenance=Provenance(operation="CREATE TABLE", transaction_id="t", engine_info="tests"),
+        actions=made.actions,
+        promises=made.promises,
+    )
+    assert isinstance(commit(open_write_store(place), staged, clock=system_clock), Committed)
+    names = [item.name for item in schema.fields if item.data_type != VARIANT]
+    assert sql(spark, place, "select * from T").columns == [item.name for item in schema.fields]
+    sql(spark, place, f"insert into T (`{names[0]}`) values (1)")
+    (row,) = sql(spark, place, f"select `{names[0]}` from T").collect()
+    assert str(row[0]).strip() == "1"
+    snapshot = explorer.open_table(place).snapshot()
+    assert snapshot.schema == made.schema
+    assert str(explorer.read_rows(snapshot)[names[0]][0].as_py()).strip() == "1"
+    if not (made.protocol.reader_features or made.protocol.min_reader_version > 1):
+        fields = json.loads(DeltaTable(place).schema().to_json())["fields"]
+        assert [item["name"] for item in fields] == [*schema.names]
 
 
 # --- columns that change with the rows that come

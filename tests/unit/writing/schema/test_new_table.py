@@ -20,9 +20,14 @@ from explorer.protocol.schema_walk import walk_fields
 from explorer.storage.open import open_write_store
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.read_set import NOTHING
-from explorer.transaction.read_version import NO_TABLE
+from explorer.transaction.read_version import NO_TABLE, ReadVersion
 from explorer.transaction.staged import Provenance, StagedCommit
-from explorer.writing.schema.new_table import NewTable, build_new_table
+from explorer.writing.schema.new_table import (
+    NewTable,
+    build_new_table,
+    build_replaced_table,
+    build_table_of_rows,
+)
 
 NOW = 1_700_000_000_000
 ORDERS = delta_schema(
@@ -337,3 +342,88 @@ def test_rules_of_columns_bring_their_features(tmp_path):
     assert "EXISTS_DEFAULT" not in found.schema.fields[2].metadata
     assert found.schema.fields[0].nullable is False
     assert explorer.read_rows(found).num_rows == 0
+
+
+# --- tables that begin again
+
+
+def base_of(table: NewTable, **fields) -> ReadVersion:
+    return ReadVersion(
+        version=4,
+        protocol=table.protocol,
+        metadata=table.metadata,
+        timestamp=NOW,
+        domains={item.domain: item for item in table.domains},
+        **fields,
+    )
+
+
+def test_a_replaced_table_keeps_what_older_versions_rest_on():
+    before = new(
+        properties={**EVERYTHING, "delta.feature.timestampNtz": "supported"}, cluster_by=["id"]
+    )
+    table = build_replaced_table(
+        base_of(before),
+        columns('"name":"id","type":"long"', '"name":"x","type":"string"'),
+        now_ms=NOW + 1,
+        properties={"delta.columnMapping.mode": "name", "a": "b"},
+        partition_by=["x"],
+    )
+    held, found = before.metadata, table.metadata
+    assert found.id == held.id
+    assert set(supported_features(table.protocol)) == set(supported_features(before.protocol))
+    names = {name for name in held.configuration if "materialized" in name}
+    assert len(names) == 2
+    assert found.configuration == {
+        **{name: held.configuration[name] for name in names},
+        "delta.columnMapping.mode": "name",
+        "delta.columnMapping.maxColumnId": str(len(list(walk_fields(before.schema))) + 1),
+        "delta.enableDeletionVectors": "true",
+        "delta.enableRowTracking": "true",
+        "delta.checkpointPolicy": "v2",
+        "a": "b",
+    }
+    assert table.schema.fields[0] == before.schema.fields[0]
+    assert orjson.loads(table.domains[0].configuration)["clusteringColumns"] == []
+    assert table.promises.every_live_file_goes
+
+
+def test_rules_and_descriptions_go_with_a_replaced_table():
+    before = new(
+        properties={"delta.constraints.c": "id > 0", "delta.appendOnly": "true"},
+        name="n",
+        description="d",
+        partition_by=["day"],
+    )
+    table = build_replaced_table(base_of(before), columns('"name":"v","type":"variant"'), now_ms=1)
+    assert table.metadata.configuration == {}
+    assert (table.metadata.name, table.metadata.description) == (None, None)
+    assert table.metadata.partition_columns == ()
+    assert set(table.protocol.writer_features) == {
+        "appendOnly",
+        "invariants",
+        "checkConstraints",
+        "variantType",
+    }
+
+
+def test_ids_are_not_given_out_twice_by_a_replacement():
+    before = new(properties={"delta.columnMapping.mode": "id"})
+    highest = max(field_id(place.field) for place in walk_fields(before.schema))
+    table = build_replaced_table(
+        base_of(before),
+        columns('"name":"id","type":"string"'),
+        now_ms=1,
+        properties={"delta.columnMapping.mode": "id"},
+    )
+    assert field_id(table.schema.fields[0]) == highest + 1
+
+
+def test_rows_begin_a_table_without_what_they_say_of_another():
+    schema = columns(
+        '"name":"a","type":"long","nullable":false,"metadata":'
+        '{"comment":"c","delta.generationExpression":"1","delta.columnMapping.id":4}'
+    )
+    table = build_table_of_rows(schema, now_ms=1)
+    assert table.schema == columns('"name":"a","type":"long","metadata":{"comment":"c"}')
+    assert (table.protocol.min_reader_version, table.protocol.min_writer_version) == (1, 2)
