@@ -14,14 +14,16 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 
 _TYPES = {
     np.dtype(np.int8): pa.int8(),
+    np.dtype(np.int16): pa.int16(),
     np.dtype(np.int32): pa.int32(),
     np.dtype(np.int64): pa.int64(),
+    np.dtype(np.float32): pa.float32(),
     np.dtype(np.float64): pa.float64(),
 }
 
 
 def build_array(values: npt.NDArray[Any], mask: Flags | None = None) -> pa.Array:
-    """An Arrow array of truth values, whole numbers of 8, 32 or 64 bits, or doubles, null where
+    """An Arrow array of truth values, whole numbers of 8 to 64 bits, or floats, null where
     `mask` is set; numbers are not copied where they lie in a row, whatever their shape."""
     flat = np.ascontiguousarray(values).reshape(-1)
     validity = None if mask is None else _bits(~mask)

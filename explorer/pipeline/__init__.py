@@ -8,8 +8,8 @@
 pyspark is loaded when rows are asked for, not before.
 
 Rooms: `reading` chooses between `native` (Spark's own Parquet reader) and `tasks` (file by file);
-`column_profile`, `diff` and `rewrite` work on what it reads; `large` keeps the log itself on
-Spark; `jobs` watches what runs, on the session of `session`.
+`column_profile`, `diff` and `rewrite` work on what it reads; `writing` is for rows that users
+write; `large` keeps the log itself on Spark; `jobs` watches what runs, on the session of `session`.
 """
 
 from __future__ import annotations

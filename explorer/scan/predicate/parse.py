@@ -74,12 +74,13 @@ def parse_predicate(text: str, schema: StructType) -> Predicate:
 def parse_condition(text: str, schema: StructType) -> Condition:
     """The condition that `text` means; see `predicate.parse_predicate`."""
     try:
-        return _Builder(schema).condition(_parse_sql(text), MAX_DEPTH)
+        return _Builder(schema).condition(parse_sql(text), MAX_DEPTH)
     except RecursionError as error:
         raise _too_deep() from error
 
 
-def _parse_sql(text: str) -> Expression:
+def parse_sql(text: str) -> Expression:
+    """The tree of an expression; raises `InvalidArgumentError` where it cannot be read."""
     from sqlglot import expressions, parse_one
     from sqlglot.errors import SqlglotError
 
@@ -169,7 +170,7 @@ class _Builder:
     def _comparison(
         self, operator: Operator, left: Expression, right: Expression, depth: int
     ) -> Condition:
-        sides = [_bare(left), _bare(right)]
+        sides = [bare(left), bare(right)]
         if any(_is_condition(side) for side in sides):
             return self._truth_comparison(operator, sides, depth)
         return self._compared(operator, sides[0], sides[1])
@@ -186,8 +187,8 @@ class _Builder:
 
     def _time_of_day(self, node: Expression) -> ColumnReference | None:
         """The column of times whose day a node takes, None for another node."""
-        inner = _bare(day_of(node)) if day_of(node) is not None else None
-        if inner is None or _names(inner) is None:
+        inner = bare(day_of(node)) if day_of(node) is not None else None
+        if inner is None or names_of(inner) is None:
             return None
         column = self._column(inner)
         return column if is_time(column) else None
@@ -206,7 +207,7 @@ class _Builder:
 
     def _is(self, node: Expression, depth: int) -> Condition:
         _check_parts(node, "this", "expression")
-        subject, what = _bare(node.this), node.expression
+        subject, what = bare(node.this), node.expression
         kind = type(what).__name__
         if kind == "Null":
             if _is_condition(subject):
@@ -222,9 +223,9 @@ class _Builder:
         _check_parts(node, "this", "expressions")
         if not node.expressions:
             raise _refusal(node)
-        subject = _bare(node.this)
+        subject = bare(node.this)
         if self._time_of_day(subject) is not None:
-            equal = tuple(self._compared("=", subject, _bare(item)) for item in node.expressions)
+            equal = tuple(self._compared("=", subject, bare(item)) for item in node.expressions)
             return equal[0] if len(equal) == 1 else Disjunction(operands=equal)
         operand = self._value(subject)
         options = [fit_text(self._constant(item), operand.data_type) for item in node.expressions]
@@ -238,13 +239,13 @@ class _Builder:
 
     def _between(self, node: Expression, _: int) -> Condition:
         _check_parts(node, "this", "low", "high")
-        subject, low, high = (_bare(node.args[part]) for part in ("this", "low", "high"))
+        subject, low, high = (bare(node.args[part]) for part in ("this", "low", "high"))
         sides = (self._compared(">=", subject, low), self._compared("<=", subject, high))
         return Conjunction(operands=sides)
 
     def _like(self, node: Expression, _: int, escape: str = "\\") -> Condition:
         _check_parts(node, "this", "expression", "negate")
-        operand, pattern = self._value(_bare(node.this)), self._value(_bare(node.expression))
+        operand, pattern = self._value(bare(node.this)), self._value(bare(node.expression))
         if not isinstance(operand, ColumnReference) or not is_text(operand.data_type):
             raise _refusal(node, "LIKE looks at a string column.")
         if not isinstance(pattern, Constant) or not isinstance(pattern.value, str):
@@ -274,13 +275,13 @@ class _Builder:
         return self._constant(node)
 
     def _constant(self, node: Expression) -> Constant:
-        found = parse_literal(_bare(node))
+        found = parse_literal(bare(node))
         if found is None:
             raise _refusal(node)
         return found
 
     def _column(self, node: Expression) -> ColumnReference:
-        names = _names(node)
+        names = names_of(node)
         if names is None:
             raise _refusal(node)
         return resolve_name(names, self._schema)
@@ -305,9 +306,10 @@ def _widest(operand: Value, options: Iterable[Constant]) -> Domain:
     return found[0] if found else common_domain(operand.data_type, VOID)
 
 
-def _names(node: Expression) -> tuple[str, ...] | None:
+def names_of(node: Expression) -> tuple[str, ...] | None:
+    """The names that lead to the column or field that a node is; None for another node."""
     if type(node).__name__ == "Dot":
-        outer, inner = _names(node.this), node.expression
+        outer, inner = names_of(node.this), node.expression
         return (
             None if outer is None or type(inner).__name__ != "Identifier" else (*outer, inner.name)
         )
@@ -318,7 +320,8 @@ def _names(node: Expression) -> tuple[str, ...] | None:
     return None
 
 
-def _bare(node: Expression) -> Expression:
+def bare(node: Expression) -> Expression:
+    """The node inside of parentheses."""
     while type(node).__name__ == "Paren":
         node = node.this
     return node

@@ -1,12 +1,15 @@
 """The SQL functions that an expression may call, and why others may not.
 
 A function is let through that is known to give the same answer for the same row whenever
-and wherever it is asked, and to look at nothing but its arguments.
+and wherever it is asked, and to look at nothing but its arguments. Who wrote the expression
+decides about the others (`ExpressionUse`); each kind of function is decided here, once.
 """
 
 from __future__ import annotations
 
 from typing import Final
+
+from explorer.scan.sql.uses import ExpressionUse
 
 
 def names_in(text: str) -> frozenset[str]:
@@ -53,6 +56,30 @@ _NESTED: Final = """
 ALLOWED_FUNCTIONS: Final = names_in(_NUMBERS + _TEXTS + _TIMES + _CONDITIONS + _CASTS + _NESTED)
 """Their names in lower case, as Spark has them."""
 
+_LAMBDAS: Final = names_in(
+    "exists transform filter forall aggregate reduce zip_with map_filter map_zip_with "
+    "transform_keys transform_values array_sort"
+)
+"""Functions that take others: what these do is looked through with the whole expression."""
+
+_OF_TABLES: Final = _LAMBDAS | names_in(
+    "from_json to_json schema_of_json parse_json try_parse_json variant_get try_variant_get "
+    "is_variant_null schema_of_variant to_variant_object from_csv to_csv str_to_map "
+    "from_unixtime unix_timestamp to_unix_timestamp to_timestamp_ntz to_timestamp_ltz "
+    "try_to_date make_timestamp_ntz make_timestamp_ltz make_interval make_dt_interval "
+    "make_ym_interval timestampadd timestampdiff convert_timezone "
+    "array_append array_compact array_insert array_prepend array_remove array_repeat arrays_zip "
+    "flatten sequence slice map_concat map_entries map_from_arrays map_from_entries "
+    "bin bit_get conv e getbit pi sec csc cot asinh acosh atanh sqrt bround try_mod "
+    "encode decode is_valid_utf8 make_valid_utf8 validate_utf8 regexp_extract_all sentences "
+    "to_binary try_to_binary to_char to_number to_varchar try_to_number typeof url_decode "
+    "url_encode parse_url luhn_check mask"
+)
+"""Those that tables of others call in their own expressions, besides `ALLOWED_FUNCTIONS`."""
+
+_AT_RANDOM: Final = names_in("rand randn random randstr uniform uuid shuffle")
+"""Functions that may make a value, and never judge one."""
+
 TIME_FUNCTIONS: Final = names_in(_TIMES)
 """Those of them that make a time of a text, too."""
 
@@ -61,7 +88,7 @@ _CHANCE: Final = "its answer is another one each time"
 _PLACE: Final = "its answer depends on where and by whom the row is looked at"
 _FILES: Final = "it looks at files, and not at the row alone"
 _SECRET: Final = "it reaches beyond the row"
-_LAMBDA: Final = "functions inside of functions are not looked through"
+_LAMBDA: Final = "functions inside of functions are not looked through in a condition"
 _EXISTS: Final = "subqueries, and functions inside of functions, are not looked through"
 _ROWS: Final = "it looks at other rows, or makes several of one"
 
@@ -104,10 +131,14 @@ _WHY_NOT: Final[dict[str, str]] = {
 }
 
 
-def why_not_allowed(name: str) -> str | None:
+def why_not_allowed(name: str, use: ExpressionUse = "condition") -> str | None:
     """Why a function may not be called, None where it may."""
     lowered = name.lower()
     if lowered in ALLOWED_FUNCTIONS:
+        return None
+    if use != "condition" and lowered in _OF_TABLES:
+        return None
+    if use == "value" and lowered in _AT_RANDOM:
         return None
     return _WHY_NOT.get(
         lowered,

@@ -2,7 +2,8 @@
 
 Two parsers may disagree about a text: one sees a string, the other the end of it and a
 call behind. So texts are refused that leave a choice: quotes behind a backslash, strings
-in double quotes, comments, letters outside ASCII beyond quotes.
+in double quotes, comments, letters outside ASCII beyond quotes. In expressions of tables, which
+others wrote, `explorer.scan.sql.table_expressions` settles some of these first.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Final, Literal
 
 from explorer.errors import InvalidArgumentError
 from explorer.scan.sql._sql_functions import names_in, why_not_allowed
+from explorer.scan.sql.uses import ExpressionUse
 
 MAX_TEXT: Final = 10_000
 """Characters of an expression: each row is held against all of it."""
@@ -51,24 +53,26 @@ class Token:
     text: str
 
 
-def check_words(text: str) -> tuple[Token, ...]:
+def check_words(text: str, use: ExpressionUse = "condition") -> tuple[Token, ...]:
     """The words of an expression.
 
     Raises `InvalidArgumentError` for one that could be read in two ways, that asks for a
-    query of its own, or that calls a function which is not let through.
+    query of its own, or that calls a function which is not let through for this use.
     """
     if len(text) > MAX_TEXT:
         raise refused(
             f"has {len(text):,} characters", f"{MAX_TEXT:,} are allowed", "Make it shorter."
         )
-    tokens = tuple(_tokens(text))
+    tokens = tuple(_tokens(text, use))
     if not tokens:
         raise refused("is empty", "there is nothing that could be true", "Write a condition.")
     _check_nesting(tokens)
     for at, token in enumerate(tokens):
         opens = at + 1 < len(tokens) and tokens[at + 1].text == "("
         follows_dot = at > 0 and tokens[at - 1].text == "."
-        _check_word(token, opens=opens, follows_dot=follows_dot)
+        _check_word(token, use, opens=opens, follows_dot=follows_dot)
+        if opens and not follows_dot and token.text.lower() == "exists":
+            _check_exists(tokens[at + 1 :])
     return tokens
 
 
@@ -82,17 +86,19 @@ def refused(what: str, why: str, remedy: str) -> InvalidArgumentError:
     )
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text: str, use: ExpressionUse) -> Iterator[Token]:
     at = 0
     while at < len(text):
         found = _TOKENS.match(text, at)
-        if found is None or found.lastgroup in {"comment", "arrow"}:
+        if found is None or found.lastgroup == "comment":
+            raise _unclear(text[at:])
+        if found.lastgroup == "arrow" and (use == "condition" or found[0] == "=>"):
             raise _unclear(text[at:])
         at = found.end()
         match found.lastgroup:
             case "word" | "quoted" | "string" | "number" | "sign" as kind:
                 yield Token(kind=kind, text=found[0])
-            case "equal":
+            case "equal" | "arrow":
                 yield Token(kind="sign", text=found[0])
             case _:
                 pass  # space
@@ -127,7 +133,19 @@ def _unclear(rest: str) -> InvalidArgumentError:
     )
 
 
-def _check_word(token: Token, *, opens: bool, follows_dot: bool) -> None:
+def _check_exists(opened: tuple[Token, ...]) -> None:
+    """`exists(…)` is the function where a function stands inside, else a subquery."""
+    depth = 0
+    for token in opened:
+        depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "sign" else 0
+        if depth == 1 and token.text == "->":
+            return
+        if depth == 0:
+            break
+    raise _query("exists")
+
+
+def _check_word(token: Token, use: ExpressionUse, *, opens: bool, follows_dot: bool) -> None:
     name = token.text.lower()
     if token.kind == "word" and not follows_dot and not opens and name in _STATEMENTS:
         raise _query(token.text)
@@ -143,7 +161,7 @@ def _check_word(token: Token, *, opens: bool, follows_dot: bool) -> None:
         return
     if name in _STATEMENTS - {"exists"}:
         raise _query(token.text)
-    if (why := why_not_allowed(name)) is not None:
+    if (why := why_not_allowed(name, use)) is not None:
         raise refused(
             f"calls the function {token.text[:_SHOWN]}",
             why,

@@ -4,7 +4,9 @@ CHECK constraints, generated columns and defaults are SQL that a stranger may ha
 and Spark runs what it is given: `reflect('java.lang.System', 'getProperty', 'user.home')`
 inside an expression does. So an expression passes two gates that know nothing of each
 other: its words (`explorer.scan.sql._sql_text`), and the nodes of its tree. What has passed is
-given to Spark as it was written, so that it means what it means to every other writer.
+given to Spark as it was written, so that it means what it means to every other writer. What a
+table itself says passes the same gates, a little wider (`ExpressionUse`), after
+`explorer.scan.sql.table_expressions` has settled what depends on the time and on the session.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.predicate.names import resolve_name
 from explorer.scan.sql._sql_functions import TIME_FUNCTIONS, names_in
 from explorer.scan.sql._sql_text import Token, check_words, refused
+from explorer.scan.sql.uses import ExpressionUse
 
 _SILENT: Final = logging.NullHandler()
 
@@ -56,7 +59,9 @@ class CheckedExpression:
     columns: tuple[str, ...]
 
 
-def check_expression(text: str, schema: StructType) -> CheckedExpression:
+def check_expression(
+    text: str, schema: StructType, use: ExpressionUse = "condition"
+) -> CheckedExpression:
     """Let an expression over the columns of `schema` through.
 
     Raises `InvalidArgumentError`, by name, for functions that are not let through,
@@ -64,14 +69,14 @@ def check_expression(text: str, schema: StructType) -> CheckedExpression:
     read, and for columns that there are not.
     """
     check_unicode(text, "The expression cannot be read.")
-    tokens = check_words(text)
+    tokens = check_words(text, use)
     nodes = list(_nodes(text))
     for node in nodes:
-        _check_node(node)
+        _check_node(node, use)
     names = {_column(node, schema) for node in nodes if type(node).__name__ == "Column"}
     fields = tuple(field for field in schema.fields if field.name in names)
     kinds = {getattr(kind, "name", "") for kind in walk_types(StructType(fields=fields))}
-    if "variant" in kinds:
+    if "variant" in kinds and use == "condition":
         raise refused(
             "speaks of a variant column",
             "rows are looked at with variants as JSON texts",
@@ -110,11 +115,13 @@ def _nodes(text: str) -> Iterator[Any]:
         ) from error
 
 
-def _check_node(node: Any) -> None:
+def _check_node(node: Any, use: ExpressionUse) -> None:
     from sqlglot import expressions
 
     kind = type(node).__name__
     if kind in _NODES:
+        return
+    if kind in _WIDER[use] or (kind == "Exists" and use != "condition" and _has_lambda(node)):
         return
     is_function = isinstance(node, expressions.Func)
     other_rows = isinstance(node, expressions.AggFunc | expressions.UDTF)
@@ -130,6 +137,18 @@ _NOW: Final = names_in(
     "CurrentDate CurrentDatetime CurrentTime CurrentTimestamp CurrentUser Localtime "
     "Localtimestamp SessionUser Rand Randn Uuid Explode Posexplode Exists"
 )
+
+
+_WIDER: Final = {
+    "condition": frozenset[str](),
+    "rule": frozenset({"Lambda"}),
+    "value": names_in("Lambda Rand Randn Uuid"),
+}
+"""What expressions of tables may have besides, as `why_not_allowed` says of their functions."""
+
+
+def _has_lambda(node: Any) -> bool:
+    return any(type(part).__name__ == "Lambda" for part in node.iter_expressions())
 
 
 def _column(node: Any, schema: StructType) -> str:

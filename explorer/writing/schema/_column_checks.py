@@ -12,7 +12,7 @@ from typing import Final
 
 from explorer.errors import InvalidArgumentError
 from explorer.log.state.statistics_columns import check_statistics_columns
-from explorer.protocol.actions import Metadata
+from explorer.protocol.actions import EPOCH, Metadata
 from explorer.protocol.features.column_rules import (
     DEFAULT_KEY,
     GENERATION_KEY,
@@ -24,13 +24,15 @@ from explorer.protocol.properties import check_constraints
 from explorer.protocol.schema import VOID, ArrayType, DataType, MapType, StructField, StructType
 from explorer.protocol.schema_walk import FieldPlace, validate_schema, walk_fields, walk_types
 from explorer.protocol.unicode_text import check_unicode
-from explorer.scan.sql.expressions import check_expression
+from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
 from explorer.writing.schema._data_schema import nullable_type
 
 _SPECIAL: Final = frozenset(" ,;{}()\n\t=")
 """Characters that no column may have in its name while files hold it under that name."""
 
 _SHOWN: Final = 120
+_ANY_TIME: Final = StatementTime(moment=EPOCH)
+"""Whether an expression may be evaluated does not depend on when."""
 
 
 def check_schema(schema: StructType) -> None:
@@ -98,9 +100,12 @@ def check_filled_columns(schema: StructType, partition_columns: Collection[str])
             )
         if "an identity column" in ways:
             _check_identity(field, path, partition_columns)
+        default = field.metadata.get(DEFAULT_KEY)
+        if isinstance(default, str):  # it knows no row
+            check_table_expression(default, StructType(), "value", _ANY_TIME)
         text = field.metadata.get(GENERATION_KEY)
         if isinstance(text, str):
-            used = check_expression(text, schema).columns
+            used = columns_of_expression(text, schema)
             if wrong := sorted({name.lower() for name in used} & (filled | {field.name.lower()})):
                 raise _filled(
                     f"The generated column {path} is made from {wrong[0][:_SHOWN]}.",
@@ -108,11 +113,17 @@ def check_filled_columns(schema: StructType, partition_columns: Collection[str])
                 )
 
 
+def columns_of_expression(text: str, schema: StructType) -> frozenset[str]:
+    """The columns that a rule of the table speaks of; raises what `check_table_expression`
+    raises."""
+    return frozenset(check_table_expression(text, schema, "rule", _ANY_TIME).columns)
+
+
 def check_properties_of_columns(metadata: Metadata, columns: StructType) -> None:
     """Raise `InvalidArgumentError` where a CHECK constraint cannot be evaluated, or statistics
     are asked for of a column that there is not."""
     for text in check_constraints(metadata.configuration).values():
-        check_expression(text, columns)
+        columns_of_expression(text, columns)
     named = metadata.configuration.get(STATS_COLUMNS.name, "")
     check_statistics_columns(metadata, named)
 

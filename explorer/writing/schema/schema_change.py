@@ -42,7 +42,6 @@ from explorer.protocol.schema import (
     render_type,
 )
 from explorer.protocol.schema_walk import leaf_fields, render_path, walk_fields
-from explorer.scan.sql.expressions import check_expression
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import lacking_features
@@ -51,6 +50,7 @@ from explorer.writing.schema._column_checks import (
     check_new_columns,
     check_properties_of_columns,
     check_schema,
+    columns_of_expression,
 )
 from explorer.writing.schema._data_schema import schema_of_data
 from explorer.writing.schema._judged import check_later
@@ -326,6 +326,7 @@ def _mismatch(path: FieldPath, current: DataType, update: DataType) -> InvalidAr
         f"The column {shown} is {kinds[0]}, and its rows come as {kinds[1]}.",
         reason="Neither of the two types becomes the other.",
         remedy="Cast the column to the type that it has in the table, or give it another name.",
+        kind="schema_mismatch",
         spec="Schema Serialization Format",
     )
 
@@ -387,7 +388,7 @@ def _columns_of(
     """The columns that an expression speaks of; `unread`, and every column without it, where
     it cannot be read here."""
     try:
-        return frozenset(check_expression(text, schema).columns)
+        return columns_of_expression(text, schema)
     except DeltaError:
         return frozenset(schema.names) if unread is None else unread
 

@@ -277,6 +277,22 @@ def test_what_no_table_may_have_is_refused_with_the_way_out(asked, words):
             "no column x",
         ),
         (
+            columns(
+                '"name":"a","type":"string","metadata":'
+                "{\"CURRENT_DEFAULT\":\"reflect('java.lang.System', 'exit', 0)\"}"
+            ),
+            {"properties": {"delta.feature.allowColumnDefaults": "supported"}},
+            "reflect",
+        ),
+        (
+            columns(
+                '"name":"a","type":"long","metadata":{"CURRENT_DEFAULT":"b"}',
+                '"name":"b","type":"long"',
+            ),
+            {"properties": {"delta.feature.allowColumnDefaults": "supported"}},
+            "no column b",
+        ),
+        (
             columns('"name":"a","type":"long","metadata":{"delta.identity.start":1}'),
             {},
             "does not say how",
@@ -314,6 +330,23 @@ def test_odd_names_are_allowed_where_files_have_others():
     schema = columns('"name":"a b","type":"long"', '"name":"ä","type":"long"')
     mapped = new(schema, properties={"delta.columnMapping.mode": "name"}, partition_by=["A B"])
     assert mapped.metadata.partition_columns == ("a b",)
+
+
+def test_expressions_may_say_what_tables_say():
+    schema = columns(
+        '"name":"t","type":"timestamp","metadata":{"CURRENT_DEFAULT":"current_timestamp()"}',
+        '"name":"u","type":"string","metadata":{"CURRENT_DEFAULT":"uuid()"}',
+        '"name":"l","type":{"type":"array","elementType":"long","containsNull":true}',
+    )
+    found = new(
+        schema,
+        properties={
+            "delta.feature.allowColumnDefaults": "supported",
+            "delta.constraints.c": "exists(l, x -> x > 0)",
+            "delta.constraints.d": 'u <> "none"',
+        },
+    )
+    assert {*supported_features(found.protocol)} >= {"allowColumnDefaults", "checkConstraints"}
 
 
 def test_rules_of_columns_bring_their_features(tmp_path):

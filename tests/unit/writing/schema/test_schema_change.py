@@ -205,6 +205,7 @@ def table_schema(base: ReadVersion) -> StructType:
 def test_a_struct_does_not_become_another_type(old, new):
     error = refused(lambda: merge_schema(table(arrow(a=old)), arrow(a=new)))
     assert error.problem.startswith("The column a")
+    assert error.kind == "schema_mismatch"
 
 
 @pytest.mark.parametrize(
