@@ -27,7 +27,12 @@ from explorer.transaction.commit import Committed, commit
 from explorer.transaction.read_set import NOTHING
 from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
-from explorer.writing.schema.new_table import NewTable, build_new_table, build_replaced_table
+from explorer.writing.schema.new_table import (
+    NewTable,
+    build_new_table,
+    build_replaced_table,
+    build_table_of_rows,
+)
 from explorer.writing.schema.schema_change import SchemaChange, merge_schema, overwrite_schema
 from tests.interop.twins import REFUSED, sql
 
@@ -325,6 +330,28 @@ class Written:
     @property
     def schema(self) -> StructType:
         return parse_schema(SparkStruct.fromDDL(self.incoming).json())
+
+
+_BEGUN = {
+    "plain": Written(columns="", incoming="id int not null comment 'key', d date"),
+    "partitioned": Written(columns="", incoming="id int, d date, s string", then_by=("D",)),
+    "nested": Written(
+        columns="", incoming="v void, s struct<x: int not null>, l array<struct<y: int>>"
+    ),
+    "variant": Written(columns="", incoming="v variant, t timestamp_ntz"),
+}
+
+
+@pytest.mark.sampled(one_in=4)
+@pytest.mark.parametrize("written", _BEGUN.values(), ids=_BEGUN)
+def test_rows_begin_a_table_as_they_do_with_the_reference(
+    spark: SparkSession, tmp_path: Path, written: Written
+) -> None:
+    theirs = written.write(spark, tmp_path / "table", "append", "mergeSchema")
+    ours = build_table_of_rows(written.schema, now_ms=0, partition_by=written.then_by)
+    assert told(ours.protocol, ours.metadata, ours.domains) == told(
+        theirs.protocol, theirs.metadata, theirs.domains.values()
+    )
 
 
 _WIDENS = on("enableTypeWidening")

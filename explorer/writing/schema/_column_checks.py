@@ -21,7 +21,15 @@ from explorer.protocol.features.column_rules import (
 )
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE, STATS_COLUMNS, MappingMode
 from explorer.protocol.properties import check_constraints
-from explorer.protocol.schema import VOID, ArrayType, DataType, MapType, StructField, StructType
+from explorer.protocol.schema import (
+    MAX_SCHEMA_DEPTH,
+    VOID,
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+)
 from explorer.protocol.schema_walk import FieldPlace, validate_schema, walk_fields, walk_types
 from explorer.protocol.unicode_text import check_unicode
 from explorer.scan.sql.table_expressions import StatementTime, check_table_expression
@@ -37,7 +45,8 @@ _ANY_TIME: Final = StatementTime(moment=EPOCH)
 
 def check_schema(schema: StructType) -> None:
     """Raise `InvalidArgumentError` where two columns have one name but for its case, one has
-    none, or a type is unknown."""
+    none, or a type is unknown or nested too deep."""
+    _check_depth(schema)
     for place in walk_fields(schema):
         check_unicode(place.field.name, "The name of a column cannot be read.")
     problems = validate_schema(schema)
@@ -45,6 +54,19 @@ def check_schema(schema: StructType) -> None:
         first = problems[0]
         remedy = "Give every column a name and a type of its own."
         raise _refused(first.problem, first.reason, remedy, first.spec)
+
+
+def _check_depth(schema: StructType) -> None:
+    level: list[DataType] = [schema]
+    for _ in range(MAX_SCHEMA_DEPTH):
+        level = [kind for outer in level for kind in _inside(outer)]
+    if any(map(_inside, level)):
+        raise _refused(
+            f"A column is nested more than {MAX_SCHEMA_DEPTH} types deep.",
+            "No reader here would open the table.",
+            "Keep what is deeper as JSON, or as a variant.",
+            "Schema Serialization Format",
+        )
 
 
 def check_new_columns(places: Iterable[FieldPlace], mode: MappingMode) -> None:
@@ -149,6 +171,12 @@ def _ways_to_fill(field: StructField) -> Iterator[str]:
         yield "a column with a default"
     if any(key.startswith(IDENTITY_KEYS) for key in field.metadata):
         yield "an identity column"
+
+
+def _inside(data_type: DataType) -> tuple[DataType, ...]:
+    if isinstance(data_type, StructType):
+        return tuple(item.data_type for item in data_type.fields)
+    return _parts(data_type)
 
 
 def _parts(data_type: DataType) -> tuple[DataType, ...]:

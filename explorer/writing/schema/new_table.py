@@ -120,8 +120,8 @@ def build_new_table(  # noqa: PLR0913  # what a table is described by
     for text in (name, description):
         check_unicode(text or "", "The name or the description of the table cannot be read.")
     asked = parse_properties(properties or {})
+    check_schema(schema)
     columns = schema_of_table(schema)
-    check_schema(columns)
     if not columns.fields:
         raise InvalidArgumentError(
             "The table would have no columns.",
@@ -215,6 +215,7 @@ def _kept_by_writers(table: Described, protocol: Protocol, metadata: Metadata) -
 def build_table_of_rows(schema: StructType, **described: Any) -> NewTable:
     """As `build_new_table`, for a table that begins with rows of these columns: every value
     may be null, and what their schema says of another table stays there."""
+    check_schema(schema)
     return build_new_table(schema_of_data(schema), **described)
 
 

@@ -106,8 +106,8 @@ def merge_schema(
     a new column needs and that only a person may enable.
     """
     table = _described(base)
+    check_schema(incoming)
     data = schema_of_data(incoming)
-    check_schema(data)
     merging = _Merging(table)
     merged = merging.structs(table.schema, data, ())
     if merged == table.schema:
@@ -143,8 +143,8 @@ def overwrite_schema(
     layout needs one, and what `build_new_table` raises for columns.
     """
     table = _described(base)
+    check_schema(incoming)
     data = schema_of_data(incoming)
-    check_schema(data)
     partition_columns = _partitioning(table, data, partition_by, cluster_by)
     check_new_columns(walk_fields(data), table.mode)
     if table.mode != "none":

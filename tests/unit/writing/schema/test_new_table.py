@@ -15,7 +15,7 @@ from explorer.errors import InvalidArgumentError
 from explorer.protocol.arrow_types import delta_schema
 from explorer.protocol.features.column_mapping import field_id, physical_name
 from explorer.protocol.features.registry import supported_features
-from explorer.protocol.schema import StructType, parse_schema
+from explorer.protocol.schema import LONG, ArrayType, StructField, StructType, parse_schema
 from explorer.protocol.schema_walk import walk_fields
 from explorer.storage.open import open_write_store
 from explorer.transaction.commit import Committed, commit
@@ -28,6 +28,7 @@ from explorer.writing.schema.new_table import (
     build_replaced_table,
     build_table_of_rows,
 )
+from explorer.writing.schema.schema_change import merge_schema
 
 NOW = 1_700_000_000_000
 ORDERS = delta_schema(
@@ -324,6 +325,21 @@ def test_what_no_table_may_have_is_refused_with_the_way_out(asked, words):
 def test_columns_that_no_table_may_have_are_refused(schema, asked, words):
     error = refused(schema, **asked)
     assert words in f"{error.problem} {error.reason} {error.remedy}"
+
+
+@pytest.mark.parametrize("deep", [99, 100, 3_000])
+def test_types_are_nested_as_deep_as_they_can_be_read(deep):
+    kind = LONG
+    for _ in range(deep):
+        kind = ArrayType(element_type=kind, contains_null=True)
+    schema = StructType(fields=(StructField(name="a", data_type=kind),))
+    if deep < 100:
+        assert new(schema).schema == schema
+        assert merge_schema(base_of(new()), schema).schema.fields[-1] == schema.fields[0]
+        return
+    assert "100 types deep" in refused(schema).problem
+    with pytest.raises(InvalidArgumentError, match="100 types deep"):
+        merge_schema(base_of(new()), schema)
 
 
 def test_odd_names_are_allowed_where_files_have_others():
