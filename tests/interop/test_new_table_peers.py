@@ -151,7 +151,11 @@ _CREATED = {
     "variant": Asked(columns="id int, v variant, s struct<w: variant>"),
     "shredded variant": Asked(columns="v variant", properties=on("enableVariantShredding")),
     "timestamp without zone": Asked(columns="id int, t array<timestamp_ntz>"),
-    "characters": Asked(columns="a char(3), b varchar(5), d string"),
+    "characters": Asked(
+        properties=_MAPPED,
+        columns="a char(3), b varchar(5), d string, s struct<c: varchar(2), "
+        "od: int, l: bigint>, l array<varchar(2)>, m map<char(1), struct<x: array<varchar(9)>>>",
+    ),
     "void": Asked(columns="a void, b int"),
     "every type": Asked(
         columns="a byte, b short, c int, d long, e float, f double, g decimal(38,18), h boolean, "

@@ -81,6 +81,13 @@ def check_new_columns(places: Iterable[FieldPlace], mode: MappingMode) -> None:
                 f"Rename it, or map the columns: {COLUMN_MAPPING_MODE.name} = name.",
                 "Column Mapping",
             )
+        if StructType() in walk_types(field.data_type):
+            raise _refused(
+                f"The column {path} has a struct without fields.",
+                "Data files cannot hold one.",
+                "Leave it out, or give the struct a field.",
+                "Schema Serialization Format",
+            )
         for part in _parts(field.data_type):
             if VOID in walk_types(part):
                 raise _refused(

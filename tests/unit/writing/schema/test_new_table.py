@@ -250,6 +250,14 @@ def test_what_no_table_may_have_is_refused_with_the_way_out(asked, words):
         ),
         (columns('"name":"a","type":"interval day to second"'), {}, "types that the table cannot"),
         (
+            columns(
+                '"name":"a","type":{"type":"array","containsNull":true,"elementType":'
+                '{"type":"struct","fields":[]}}'
+            ),
+            {},
+            "struct without fields",
+        ),
+        (
             columns('"name":"a","type":"long","metadata":{"CURRENT_DEFAULT":"1"}'),
             {},
             "delta.feature.allowColumnDefaults",
