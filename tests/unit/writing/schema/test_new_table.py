@@ -153,6 +153,8 @@ def test_names_of_delta_are_written_as_readers_ask_for_them_and_others_stay():
     }
 
 
+@pytest.mark.rule("mapping-id", "mapping-maxcolumnid", "mapping-new-column-guid")
+@pytest.mark.rule("mapping-physicalname")
 def test_mapped_columns_get_ids_in_order_and_names_of_their_own():
     table = new(properties={"delta.columnMapping.mode": "name"})
     places = list(walk_fields(table.schema))
@@ -196,6 +198,7 @@ def test_partition_columns_are_spelled_as_the_schema_has_them():
     assert new(partition_by=["DAY"]).metadata.partition_columns == ("day",)
 
 
+@pytest.mark.rule("clustering-no-partition", "mapping-maxcolumnid-internal")
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
@@ -235,9 +238,20 @@ def test_what_no_table_may_have_is_refused_with_the_way_out(asked, words):
     assert words in f"{error.problem} {error.reason} {error.remedy}"
 
 
+@pytest.mark.rule("column-default-sql", "column-generated-sql")
 @pytest.mark.parametrize(
     ("schema", "asked", "words"),
     [
+        (
+            columns('"name":"a","type":"long","metadata":{"delta.generationExpression":"1 +"}'),
+            {},
+            "cannot be read",
+        ),
+        (
+            columns('"name":"a","type":"long","metadata":{"CURRENT_DEFAULT":"1 +"}'),
+            {"properties": {"delta.feature.allowColumnDefaults": "supported"}},
+            "cannot be read",
+        ),
         (columns(), {}, "no columns"),
         (columns('"name":"a","type":"long"', '"name":"A","type":"long"'), {}, "called `a`"),
         (columns('"name":"a b","type":"long"'), {}, "delta.columnMapping.mode"),
