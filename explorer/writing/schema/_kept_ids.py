@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 from explorer.protocol.features.column_mapping import (
     FIELD_ID_KEY,
     NESTED_IDS_KEY,
     PHYSICAL_NAME_KEY,
 )
+from explorer.protocol.features.column_rules import IDENTITY_KEYS, identity_column
 from explorer.protocol.schema import ArrayType, DataType, MapType, StructType
+
+_LAST_NUMBER: Final = f"{IDENTITY_KEYS}highWaterMark"
 
 
 def with_kept_ids(data: StructType, held: StructType) -> StructType:
@@ -27,6 +31,19 @@ def with_kept_ids(data: StructType, held: StructType) -> StructType:
             }
             kind = _kept_inside(item.data_type, other.data_type)
             item = replace(item, data_type=kind, metadata={**item.metadata, **kept})  # noqa: PLW2901
+        fields.append(item)
+    return StructType(fields=tuple(fields))
+
+
+def with_last_numbers(data: StructType, held: StructType) -> StructType:
+    """The columns that come, where identity columns go on behind the last number that the
+    column of that name has given out: a number never comes twice."""
+    known = {item.name.lower(): item.metadata.get(_LAST_NUMBER) for item in held.fields}
+    fields = []
+    for item in data.fields:
+        mark = known.get(item.name.lower())
+        if mark is not None and identity_column(item).step is not None:
+            item = replace(item, metadata={**item.metadata, _LAST_NUMBER: mark})  # noqa: PLW2901
         fields.append(item)
     return StructType(fields=tuple(fields))
 

@@ -40,6 +40,7 @@ from explorer.table.times import has_in_commit_timestamps
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.protocol_rules import lacking_features
+from explorer.transaction.rules.row_rules import rules_for_rows
 from explorer.transaction.staged import Promises
 from explorer.writing.schema._asked_properties import AskedProperties, parse_properties
 from explorer.writing.schema._column_checks import (
@@ -51,7 +52,7 @@ from explorer.writing.schema._column_checks import (
 )
 from explorer.writing.schema._data_schema import schema_of_data, schema_of_table
 from explorer.writing.schema._judged import check_first, check_later
-from explorer.writing.schema._kept_ids import with_kept_ids
+from explorer.writing.schema._kept_ids import with_kept_ids, with_last_numbers
 from explorer.writing.schema._layout import clustering_of, partition_names
 from explorer.writing.schema._new_ids import NewIds, new_name
 
@@ -89,9 +90,14 @@ class NewTable:
 
     @property
     def promises(self) -> Promises:
-        """What the operation vouches for with these actions."""
+        """What a commit vouches for that brings these actions and no row: a table that is
+        replaced has none that could break a rule."""
         names = frozenset(item.domain for item in self.domains)
-        return Promises(kept_domains=names, every_live_file_goes=self.replaces)
+        if not self.replaces:
+            return Promises(kept_domains=names)
+        table = Described(protocol=self.protocol, metadata=self.metadata)
+        validated = frozenset(rule for rule, _ in rules_for_rows(table))
+        return Promises(kept_domains=names, every_live_file_goes=True, validated=validated)
 
 
 def build_new_table(  # noqa: PLR0913  # what a table is described by
@@ -166,21 +172,20 @@ def build_replaced_table(
     `build_new_table`, without the rules and properties that it had.
 
     What older versions and readers rest on stays: the table's id, the features of its protocol,
-    ids of columns that stay as they are, what writers keep themselves, and, as with the
-    reference, deletion vectors, row tracking and the kind of checkpoints unless `properties`
-    say otherwise.
+    ids of columns that stay as they are, the last number that an identity column of the same
+    name has given out, and what writers keep themselves. As with the reference, deletion
+    vectors, row tracking and the kind of checkpoints stay unless `properties` say otherwise.
     """
     table = _described(base)
     new = build_new_table(schema, cluster_by=cluster_by, ids=ids, **described)
     protocol = with_features(table.protocol, supported_features(new.protocol))
     held = table.metadata.configuration
     mode = COLUMN_MAPPING_MODE.value_of(new.metadata.configuration)
-    metadata = replace(new.metadata, id=table.metadata.id)
-    if mode != "none":
-        columns = schema_of_table(new.schema)
-        if mode == table.mode:
-            columns = with_kept_ids(columns, table.schema)
-        metadata = _mapped(metadata, columns, ids, COLUMN_MAPPING_MAX_ID.value_of(held))
+    columns = with_last_numbers(schema_of_table(new.schema), table.schema)
+    if mode != "none" and mode == table.mode:
+        columns = with_kept_ids(columns, table.schema)
+    metadata = replace(new.metadata, id=table.metadata.id, schema_string=render_schema(columns))
+    metadata = _mapped(metadata, columns, ids, COLUMN_MAPPING_MAX_ID.value_of(held))
     lasting = {item.name: held[item.name] for item in _LASTING if item.name in held}
     metadata = replace(metadata, configuration={**lasting, **metadata.configuration})
     kept = _kept_by_writers(table, protocol, metadata)

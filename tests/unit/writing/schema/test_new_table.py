@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from uuid import UUID
@@ -15,7 +16,14 @@ from explorer.errors import InvalidArgumentError
 from explorer.protocol.arrow_types import delta_schema
 from explorer.protocol.features.column_mapping import field_id, physical_name
 from explorer.protocol.features.registry import supported_features
-from explorer.protocol.schema import LONG, ArrayType, StructField, StructType, parse_schema
+from explorer.protocol.schema import (
+    LONG,
+    ArrayType,
+    StructField,
+    StructType,
+    parse_schema,
+    render_schema,
+)
 from explorer.protocol.schema_walk import walk_fields
 from explorer.storage.open import open_write_store
 from explorer.transaction.commit import Committed, commit
@@ -498,3 +506,26 @@ def test_rows_begin_a_table_without_what_they_say_of_another():
     table = build_table_of_rows(schema, now_ms=1)
     assert table.schema == columns('"name":"a","type":"long","metadata":{"comment":"c"}')
     assert (table.protocol.min_reader_version, table.protocol.min_writer_version) == (1, 2)
+
+
+def test_an_identity_column_goes_on_counting_in_a_replaced_table():
+    counted = (
+        '"name":"{}","type":"long","metadata":{{"delta.identity.start":1,"delta.identity.step":1,'
+        '"delta.identity.allowExplicitInsert":false{}}}'
+    )
+    before = base_of(new(columns(counted.format("k", ""))))
+    held = columns(counted.format("k", ',"delta.identity.highWaterMark":7'))
+    before = replace(before, metadata=replace(before.metadata, schema_string=render_schema(held)))
+    table = build_replaced_table(
+        before, columns(counted.format("K", ""), counted.format("other", "")), now_ms=1
+    )
+    marks = [item.metadata.get("delta.identity.highWaterMark") for item in table.schema.fields]
+    assert marks == [7, None]
+
+
+def test_a_replaced_table_vouches_for_the_rules_that_no_row_can_break():
+    before = new(properties={"delta.constraints.c": "id > 0"})
+    table = build_replaced_table(
+        base_of(before), ORDERS, now_ms=1, properties={"delta.constraints.d": "id > 1"}
+    )
+    assert [rule.key for rule in table.promises.validated] == ["delta.constraints.d"]
