@@ -10,7 +10,7 @@ from uuid import UUID, uuid4, uuid5
 import orjson
 
 from explorer.errors import InvalidArgumentError
-from explorer.log.state.statistics_columns import unknown_columns
+from explorer.log.state.statistics_columns import check_statistics_columns
 from explorer.maintenance._property_words import describe_change
 from explorer.maintenance.features.upgrade_rules import pointing_to_upgrade
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
@@ -87,7 +87,7 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
     look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
     metadata = look.snapshot.metadata
     _check_formats(wanted, metadata)
-    _check_columns(wanted, metadata)
+    check_statistics_columns(metadata, wanted.get(STATS_COLUMNS.name, ""))
     configuration = {
         name: value for name, value in metadata.configuration.items() if name not in unset
     } | wanted
@@ -175,19 +175,6 @@ def _check_formats(wanted: Mapping[str, str], metadata: Metadata) -> None:
 def _formats(configuration: Mapping[str, str]) -> set[str]:
     names = configuration.get(UNIVERSAL_FORMATS.name, "").split(",")
     return {name.strip().lower() for name in names} - {""}
-
-
-def _check_columns(wanted: Mapping[str, str], metadata: Metadata) -> None:
-    """Statistics are kept for columns that the table has: of another one there would be none,
-    and nobody would be told."""
-    unknown = unknown_columns(metadata, wanted.get(STATS_COLUMNS.name, ""))
-    if unknown:
-        raise _refused(
-            f"{STATS_COLUMNS.name} names {', '.join(unknown)[:200]}, and no statistics can be kept "
-            "for it.",
-            "The table has no such column, or is partitioned by it.",
-            "Name columns as the schema has them, separated by commas.",
-        )
 
 
 def _check_name(name: str) -> None:

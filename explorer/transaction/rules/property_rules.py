@@ -62,9 +62,9 @@ def _listed_in_manifests(change: Change) -> Problems:
     before = change.before
     if _hides_rows_in_manifests(change.after) and not (before and _hides_rows_in_manifests(before)):
         yield problem(
-            f"`{DELETION_VECTORS.name}` and `{SYMLINK_MANIFEST.name}` are both true.",
-            "Readers of the manifests know nothing of deletion vectors, and would see deleted "
-            "rows.",
+            f"`{DELETION_VECTORS.name}` and `{SYMLINK_MANIFEST.name}` are both true: readers of "
+            "the manifests would see deleted rows.",
+            "Manifests list files alone, and say nothing of deletion vectors.",
             spec="Deletion Vectors",
             remedy=f"Set `{SYMLINK_MANIFEST.name}` to false first.",
         )
