@@ -8,15 +8,17 @@
 
 Everything a person may meet as an error derives from `DeltaError`.
 
-Packages, each above the next: `cli` and `demo`; `inspect` (answers) and `maintenance` (changes);
-`pipeline` (Spark); `writing`; `transaction`; `rows`, `comparison`, `scan` and `files`; `table`;
-`log`; `storage`; `protocol`, which is the specification.
+Packages, each above the next: `cli` and `demo`; `answers` (the registry of facts); `inspect`
+(facts) and `maintenance` (changes); `pipeline` (Spark); `writing` (what users write);
+`transaction`; `rows`, `comparison`, `scan` and `files`; `table`; `log`; `storage`; `protocol`,
+which is the specification.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from explorer.comparison.versions import VersionDiff, diff
@@ -49,32 +51,22 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Cancel": "explorer.progress",
-    "DeltaError": "explorer.errors",
-    "Preview": "explorer.rows.read",
-    "Problem": "explorer.errors",
-    "Progress": "explorer.progress",
-    "ScanPlan": "explorer.scan.plan",
-    "Snapshot": "explorer.table.snapshot",
-    "Table": "explorer.table.table",
-    "VersionDiff": "explorer.comparison.versions",
-    "diff": "explorer.comparison.versions",
-    "open_table": "explorer.table.table",
-    "plan_scan": "explorer.scan.plan",
-    "preview": "explorer.rows.read",
-    "read_changes": "explorer.rows.changes.feed",
-    "read_rows": "explorer.rows.read",
-    "read_variants": "explorer.rows.variant_values",
+    "Cancel": "progress",
+    "DeltaError": "errors",
+    "Preview": "rows.read",
+    "Problem": "errors",
+    "Progress": "progress",
+    "ScanPlan": "scan.plan",
+    "Snapshot": "table.snapshot",
+    "Table": "table.table",
+    "VersionDiff": "comparison.versions",
+    "diff": "comparison.versions",
+    "open_table": "table.table",
+    "plan_scan": "scan.plan",
+    "preview": "rows.read",
+    "read_changes": "rows.changes.feed",
+    "read_rows": "rows.read",
+    "read_variants": "rows.variant_values",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

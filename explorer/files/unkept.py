@@ -51,6 +51,7 @@ OLD_CHANGES = "change data of commits that are older than the retention"
 UNFINISHED = "a writer began it and never finished it, and it is older than the retention"
 STILL_KEPT = "removed from the table, and kept until its retention has passed"
 UNDECIDED = "no version knows it, and for how long the table keeps files cannot be read"
+KEPT_UNDECIDED = "removed from the table, and for how long the table keeps files cannot be read"
 YOUNG = "no version knows it, and it may belong to a writer that has not committed yet"
 HIDDEN = "foreign: below a folder, or with a name, that hides it"
 OTHER_TABLE = "foreign: below a folder that is a table of its own"
@@ -73,6 +74,7 @@ REASONS = (
     OTHER_TABLE,
     UNKNOWN_AGE,
     UNDECIDED,
+    KEPT_UNDECIDED,
     YOUNG,
     REFERENCE,
     FOREIGN,
@@ -167,9 +169,10 @@ def judge_unkept(
     old = read_flags(is_older(times, ages.cutoff_ms))
     dated = read_numbers(times) != 0
     changes = read_flags(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
-    goes = removed | (stray & old)
+    undecided = ages is NEVER_OLD
+    goes = (stray & old) if undecided else removed | (stray & old)
     cases = {
-        REMOVED: removed,
+        KEPT_UNDECIDED if undecided else REMOVED: removed,
         UNFINISHED: goes & unfinished,
         OLD_CHANGES: goes & changes,
         STRAY: goes,
@@ -177,7 +180,7 @@ def judge_unkept(
         THEIR_DANGER: theirs & old & ~unfinished,
         OTHER_TABLE: theirs,
         UNKNOWN_AGE: stray & ~dated,
-        UNDECIDED if ages is NEVER_OLD else YOUNG: stray,
+        UNDECIDED if undecided else YOUNG: stray,
         REFERENCE: old,
     }
     codes = [REASONS.index(reason) for reason in cases]
@@ -185,7 +188,7 @@ def judge_unkept(
         files=files,
         reasons=np.select([*cases.values()], codes, REASONS.index(FOREIGN)),
         since_ms=np.where(removed, removed_at, read_numbers(times)) + ages.retention_ms,
-        never=~goes & (~stray | ~dated | (ages is NEVER_OLD)),
+        never=~goes & (~stray | ~dated | undecided),
         is_stray=stray,
         is_hidden=unseen,
         retention_ms=ages.retention_ms,

@@ -1,6 +1,7 @@
 """Answers for people: one function per displayed fact, Arrow tables unless said.
 
-Each answer carries its evidence: the log file, and the line where one is meant.
+Each answer carries its evidence: the log file, and the line where one is meant. Beside it lies its
+record (`answer`): how it is asked, and its JSON document. `explorer.answers` lists the records.
 
 Rooms: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`,
 `health`, `reach`, `columns` and `table_features`, each with its own guide.
@@ -8,8 +9,9 @@ Rooms: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`,
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from explorer.inspect.applications_and_domains import domains, transactions
@@ -144,16 +146,4 @@ __all__ = [
     "writer_rules",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -7,10 +7,11 @@ retention. Whether the others still have their files only a listing tells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,8 @@ from explorer.files.reachable import (
     lacking_files,
 )
 from explorer.files.store_paths import file_of_each
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.reach._frames import (
     DATA_GONE,
     GONE,
@@ -463,3 +466,31 @@ def _with_files(travel: Numbers, change: Numbers, seen: _Seen) -> tuple[Numbers,
 def _later(times: Numbers, duration: int) -> Numbers:
     """Times moved on; those that never come stay so."""
     return np.where(times >= FOREVER - duration, FOREVER, times + duration)
+
+
+def _ask(table: Table, progress: ProgressCallback | None, *, files: bool = False) -> Reachability:
+    return (reach_by_files if files else reach_by_log)(table, progress=progress)
+
+
+def _documents(found: Reachability, limit: int | None) -> Iterator[Document]:
+    yield {
+        "uri": found.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "has_listed": found.has_listed,
+        "files_outside": found.files_outside,
+        "problem": found.problem,
+        "notes": list(found.notes),
+        "refusal": found.refusal,
+        "windows": list(plain_rows(found.windows)),
+        "num_ranges": found.ranges.num_rows,
+        "ranges": list(plain_rows(found.ranges, limit)),
+    }
+
+
+REACH: Final = Answer(
+    name="reach",
+    parameters=(Parameter(name="files", kind="flag", reads="files"), LIMIT),
+    ask=_ask,
+    documents=_documents,
+)

@@ -22,8 +22,8 @@ from explorer.pipeline.jobs.visibility import check_visible
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_session
-from explorer.pipeline.tasks.table_marks import marked_rows
 from explorer.pipeline.tasks.comparable import comparable, is_comparable
+from explorer.pipeline.tasks.table_marks import marked_rows
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.known_properties import ROW_TRACKING
 from explorer.rows.changes.change_range import CHANGE_COLUMNS

@@ -91,9 +91,11 @@ class _ReadPieces:
 
     def _read(self, piece: _Piece) -> Batches:
         source = pa.BufferReader(piece) if isinstance(piece, bytes) else None
-        with (source or self.store.open_input(str(piece))) as opened:
-            with pa.ipc.open_stream(opened) as stream:
-                yield from stream
+        with (
+            source or self.store.open_input(str(piece)) as opened,
+            pa.ipc.open_stream(opened) as stream,
+        ):
+            yield from stream
 
 
 class _Pieces:

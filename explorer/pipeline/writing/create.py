@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.pipeline.writing.places import open_place
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.arrow_types import delta_schema
 from explorer.protocol.schema import StructType, parse_schema
-from explorer.storage.open import open_write_store
 from explorer.writing.statements.create_statement import create_table
 from explorer.writing.statements.options import WriteResult
 
@@ -49,7 +49,7 @@ def create(  # noqa: PLR0913  # what a table is described by is Delta's
             remedy='Overwrite its rows: write(…, mode="overwrite", overwrite_schema=True).',
         )
     return create_table(
-        open_write_store(uri, storage_options),
+        open_place(uri, storage_options),
         schema_given(schema),
         partition_by=(partition_by,) if isinstance(partition_by, str) else tuple(partition_by),
         cluster_by=(cluster_by,) if isinstance(cluster_by, str) else tuple(cluster_by),

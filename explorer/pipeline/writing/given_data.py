@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
-from explorer.protocol.arrow_types import delta_schema
 from explorer.protocol.schema import StructType, parse_schema
+from explorer.writing.gate.arrow_gate import given_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -52,7 +52,7 @@ def rows_given(data: Any) -> ArrowRows | SparkRows:
     if isinstance(data, pa.Table):
         table = data
         return ArrowRows(
-            schema=delta_schema(table.schema),
+            schema=given_schema(table.schema),
             arrow_schema=table.schema,
             batches=lambda: iter(table.to_batches()),
             is_rereadable=True,
@@ -63,7 +63,7 @@ def rows_given(data: Any) -> ArrowRows | SparkRows:
     if isinstance(data, pa.RecordBatchReader):
         reader = data
         return ArrowRows(
-            schema=delta_schema(reader.schema),
+            schema=given_schema(reader.schema),
             arrow_schema=reader.schema,
             batches=lambda: iter(reader),
             is_rereadable=False,

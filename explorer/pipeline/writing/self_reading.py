@@ -107,7 +107,10 @@ def _is_repeated(field: Any) -> bool:
 def _is_any_below(places: Iterable[str], root: str) -> bool:
     """Some are encoded as in URLs, and others not: a folder may be called either way."""
     return any(
-        is_below(_place(form), root) for place in places if place for form in {place, unquote(place)}
+        is_below(_place(form), root)
+        for place in places
+        if place
+        for form in {place, unquote(place)}
     )
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
+from explorer.pipeline.writing.places import open_place
 from explorer.pipeline.writing.self_reading import reads_table
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
-from explorer.storage.open import open_write_store
 from explorer.storage.ports import WriteStore
 from explorer.table.table import Table
 from explorer.transaction.conflicts import Conflict
@@ -95,7 +95,7 @@ def write(  # noqa: PLR0913  # the options of a write are Delta's
         target_file_size=target_file_size,
     )
     return write_to(
-        open_write_store(_place(table_or_uri), storage_options),
+        open_place(table_or_uri, storage_options),
         rows_given(data),
         options,
         engine=engine,
@@ -158,8 +158,8 @@ class _Job:
         statement = begin_write(target, self.options, rows.schema, reads=reads)
         if isinstance(statement, WriteResult):
             return statement
-        written = self._write(statement)
-        found = statement.commit(written, watch=self.watch)
+        written, marks = self._write(statement)
+        found = statement.commit(written, marks, watch=self.watch)
         if isinstance(found, WriteResult):
             return found
         is_rereadable = isinstance(rows, SparkRows) or rows.is_rereadable
@@ -172,7 +172,7 @@ class _Job:
         is_there = target.snapshot is not None
         return is_there and isinstance(rows, SparkRows) and reads_table(rows.frame, target.store)
 
-    def _write(self, statement: RowStatement) -> pa.Table:
+    def _write(self, statement: RowStatement) -> Written:
         rows, needed = self.rows, statement.gate.needs_spark
         if isinstance(rows, ArrowRows) and self.engine != "spark" and needed is None:
             return write_here(statement, rows, self.watch)
@@ -187,24 +187,25 @@ class _Job:
         # nobody who writes rows of Arrow has to have pyspark
         from explorer.pipeline.writing.spark_write import write_on_spark  # noqa: PLC0415
 
-        return write_on_spark(statement, rows, self.spark, self.watch)
+        return write_on_spark(statement, rows, self.spark, self.watch), {}
 
 
-def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> pa.Table:
-    """Write rows of Arrow in this process: new files, with the schema `WRITTEN_ROWS`."""
+Written: TypeAlias = tuple[pa.Table, Mapping[str, int]]
+"""New files, with the schema `WRITTEN_ROWS`, and the last numbers that identity columns got."""
+
+
+def write_here(statement: RowStatement, rows: ArrowRows, watch: Watch) -> Written:
+    """Write rows of Arrow in this process."""
     gate = ArrowGate(statement.gate)
     done = 0
     with RowFiles(statement.target.store, statement.form, statement.id) as files:
         for batch in rows.batches():
             watch.step(done, rows.num_rows, _LABEL)
-            files.add(gate(batch))
+            for part in gate.apply(batch).to_batches():
+                files.add(part)
             done += batch.num_rows
         watch.step(done, rows.num_rows, _LABEL)
-    return pa.Table.from_batches([files.written()])
-
-
-def _place(table_or_uri: Table | str | os.PathLike[str]) -> str | os.PathLike[str]:
-    return table_or_uri.uri if isinstance(table_or_uri, Table) else table_or_uri
+    return pa.Table.from_batches([files.written()]), gate.marks
 
 
 def _names(names: Sequence[str] | str) -> tuple[str, ...]:

@@ -138,7 +138,7 @@ class RowRule:
     generated `column`, whose given value must be what its expression says (`<=>`).
     """
 
-    kind: Literal["check", "invariant", "generated"]
+    kind: Literal["check", "invariant", "generated", "statement"]
     name: str
     expression: TableExpression
     column: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -65,6 +65,7 @@ def plan_gate(
     *,
     statement_time: datetime,
     kept: Collection[str] = (),
+    conditions: Mapping[str, str] | None = None,
 ) -> GatePlan:
     """The gate for rows with the columns `given`, into the table that protocol and metadata
     describe: those of the version that is to be.
@@ -72,13 +73,20 @@ def plan_gate(
     `statement_time` has a zone, which is the session's; `current_timestamp()` is this moment in
     every row. `kept` are columns of the table whose values come from its
     own rows, as in an update: numbers of identity columns among them are taken as they are.
+    `conditions` are what the statement itself asks of every row, by their names.
 
     Raises `InvalidArgumentError` of kind `schema_mismatch` where no row with these columns can be
     written, and `UnsupportedError` for a rule of the table whose expression Spark is not given.
     """
     table = Described(protocol=protocol, metadata=metadata)
     time = StatementTime(moment=statement_time)
-    return _Planner(table=table, given=given, time=time, kept=frozenset(kept)).plan()
+    return _Planner(
+        table=table,
+        given=given,
+        time=time,
+        kept=frozenset(kept),
+        conditions=dict(conditions or {}),
+    ).plan()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +95,7 @@ class _Planner:
     given: StructType
     time: StatementTime
     kept: frozenset[str]
+    conditions: Mapping[str, str]
 
     def plan(self) -> GatePlan:
         fields = self.table.schema.fields
@@ -187,6 +196,9 @@ class _Planner:
                     expression = self._read(rule.expression, "rule", path)
                     name = column.field.name
                     yield RowRule(kind="generated", name=path, expression=expression, column=name)
+
+        for name, text in self.conditions.items():
+            yield RowRule(kind="statement", name=name, expression=self._read(text, "rule", name))
 
     def _validated(
         self, columns: tuple[GateColumn, ...], values: RowChecks, rules: tuple[RowRule, ...]

@@ -36,7 +36,7 @@ class Refusal:
     rule: str
     reason: str
     remedy: str
-    spec: str
+    spec: str | None
     about: tuple[str, ...] = ()
 
     def error(self, row: Mapping[str, Any]) -> InvalidArgumentError:
@@ -124,15 +124,17 @@ def not_stored(path: Way, source: DataType, target: DataType, why: str) -> Refus
 
 
 def not_true(rule: RowRule) -> Refusal:
-    """A CHECK constraint or an invariant that is false or null."""
-    is_check, written = rule.kind == "check", rule.expression.written
+    """A CHECK constraint, an invariant or a condition of the statement that is false or null."""
+    written = rule.expression.written
+    named = {"check": f"CHECK ({written})", "invariant": f"the invariant {written}"}
+    sections = {"check": "CHECK Constraints", "invariant": "Column Invariants"}
     return Refusal(
         column=rule.name,
         about=rule.expression.columns,
-        rule=f"CHECK ({written})" if is_check else f"the invariant {written}",
+        rule=named.get(rule.kind, f"the condition {written}"),
         reason="It is false, or null, which breaks it too.",
         remedy="Correct the row, or leave it out.",
-        spec="CHECK Constraints" if is_check else "Column Invariants",
+        spec=sections.get(rule.kind),
     )
 
 

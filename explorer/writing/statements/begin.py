@@ -74,7 +74,13 @@ def begin_write(
         metadata=to_be.metadata,
         changes=to_be.actions,
         kept_domains=to_be.kept_domains,
-        gate=plan_gate(to_be.protocol, to_be.metadata, given, statement_time=utc_time(clock())),
+        gate=plan_gate(
+            to_be.protocol,
+            to_be.metadata,
+            given,
+            statement_time=utc_time(clock()),
+            conditions=_conditions(options),
+        ),
         form=row_form(
             to_be.protocol,
             to_be.metadata,
@@ -144,6 +150,10 @@ def _changed(snapshot: Snapshot, options: WriteOptions, given: StructType, ids: 
         actions=change.actions,
         kept_domains=change.kept_domains,
     )
+
+
+def _conditions(options: WriteOptions) -> dict[str, str]:
+    return {} if options.replace_where is None else {"replace_where": options.replace_where}
 
 
 def _check_layout(snapshot: Snapshot, options: WriteOptions) -> None:

@@ -70,7 +70,7 @@ def open_target(store: WriteStore) -> Target:
     try:
         return Target(store=store, table=table, snapshot=table.snapshot())
     except NotFoundError as error:
-        if error.kind != "table_not_found":
+        if error.kind not in {"table_not_found", "log_empty"}:  # nothing was ever committed
             raise
         return Target(store=store, table=table, snapshot=None)
 
@@ -106,6 +106,12 @@ class RowStatement:
         """Whether no file that was live stays."""
         options = self.options
         return options.mode == "overwrite" and not (options.replace_where or self.is_dynamic)
+
+    def files_that_go(self) -> tuple[int, int]:
+        """How many files, and bytes, the rows take the place of, as far as that is known before
+        there are rows."""
+        gone = self._gone(self.target.snapshot, WRITTEN_ROWS.empty_table())
+        return gone.num_rows, sum_of(gone.column("size"))
 
     def check(self) -> None:
         """Raise what the rules of the table say against the commit, as far as that is known

@@ -8,7 +8,7 @@ import pytest
 
 from explorer.maintenance import StateFolder
 from explorer.maintenance.documents.receipt import Status, StepReceipt
-from explorer.maintenance.run._run_problems import files_that_stayed
+from explorer.maintenance.run.executor import files_that_stayed
 from explorer.writing.files.leftovers import Leftovers
 from tests.unit.maintenance.vain import HOSTILE, receipt_of
 from tests.unit.widgets.maintenance_page import Page
