@@ -89,23 +89,25 @@ def compare(title: str, frame: DataFrame, folder: Path, partition_by: list[str])
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in ENTRANTS}
     for _ in range(ROUNDS + 1):
         for name, work in ENTRANTS.items():
-            place = folder / f"{title}, {name}".replace(" ", "-").replace(",", "")
             worked, start = processor_seconds(), time.perf_counter()
-            work(frame, place, partition_by)
+            work(frame, _place(folder, title, name), partition_by)
             taken = time.perf_counter() - start
             times[name].append((taken, processor_seconds() - worked))
     spark = frame.sparkSession
     answers = {}
     for name in ENTRANTS:
-        place = str(folder / f"{title}, {name}".replace(" ", "-").replace(",", ""))
         kind = "parquet" if name == "Parquet alone" else "delta"
-        answers[name] = aggregated(spark.read.format(kind).load(place))
+        answers[name] = aggregated(spark.read.format(kind).load(str(_place(folder, title, name))))
     if len(set(answers.values())) > 1:
         raise SystemExit(f"{title}: the answers differ: {answers}")
-    for name, taken in times.items():
+    for name, samples in times.items():
         # the first begins the table, and is slow for whoever comes first
-        wall, work = (statistics.median(column) for column in zip(*taken[1:], strict=True))
-        print(f"| {title} | {name} | {wall:.2f} s | {work:.2f} s of processors |", flush=True)
+        wall, worked = (statistics.median(column) for column in zip(*samples[1:], strict=True))
+        print(f"| {title} | {name} | {wall:.2f} s | {worked:.2f} s of processors |", flush=True)
+
+
+def _place(folder: Path, title: str, name: str) -> Path:
+    return folder / f"{title} {name}".replace(" ", "-").replace(",", "")
 
 
 def run(rows: int, folder: Path) -> None:
