@@ -23,7 +23,7 @@ from explorer.errors import (
 )
 from explorer.pipeline.native.reads import find_read, look_again
 from explorer.pipeline.tasks.spark_faults import SparkFault, fault_of, is_of_spark
-from explorer.pipeline.tasks.task_failures import ErrorMark, guarded
+from explorer.pipeline.tasks.task_failures import ErrorMark, guarded, refused
 
 _UNREAD: Final = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND")
 
@@ -72,6 +72,7 @@ def translate(error: BaseException, doing: str) -> DeltaError:
     return (
         ErrorMark().sent(fault.text)
         or guarded(fault)
+        or refused(fault)
         or _of_file(fault, doing)
         or _of_session(fault, doing)
         or _of_workers(fault, doing)

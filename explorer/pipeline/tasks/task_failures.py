@@ -12,8 +12,8 @@ import contextlib
 import re
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import orjson
@@ -30,6 +30,7 @@ from explorer.errors import (
     UnsupportedError,
 )
 from explorer.pipeline.tasks.spark_faults import SparkFault
+from explorer.writing.gate.refusals import Refusal, WrittenValue
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -38,7 +39,7 @@ _SECRET: Final = secrets.token_hex(16)
 _KINDS: Final[dict[str, type[DeltaError]]] = {
     "cancelled": CancelledError,
     "data_corrupt": CorruptDataError,
-    "invalid_argument": InvalidArgumentError,
+    **dict.fromkeys(("invalid_argument", "rows_refused", "schema_mismatch"), InvalidArgumentError),
     **dict.fromkeys(
         ("data_missing", "table_not_found", "timestamp_out_of_range", "version_not_found"),
         NotFoundError,
@@ -112,6 +113,43 @@ def guarded(fault: SparkFault) -> DeltaError | None:
         remedy="Read it again; if it stays so, restore the file from a backup.",
         spec="Data Files",
     )
+
+
+def render_refusal(refusal: Refusal) -> Column:
+    """What a row that breaks a rule stops a job with, but for the row itself (`render_row`)."""
+    from pyspark.sql import functions as fn
+
+    return fn.lit(b64encode(orjson.dumps(asdict(refusal))).decode())
+
+
+def raise_refusal(refusal: Column, row: Mapping[str, tuple[Column, bool]]) -> Column:
+    """Stops a job where a row asks for its value; `refusal` is of `render_refusal`. `row` has
+    the values that are shown, as texts, and whether they are texts themselves."""
+    from pyspark.sql import functions as fn
+
+    names = b64encode(orjson.dumps([[name, is_text] for name, (_, is_text) in row.items()]))
+    values = fn.to_json(fn.array(*(value for value, _ in row.values())))
+    start = fn.lit(f"{_refusal_start()}{names.decode()}:")
+    shown = fn.base64(fn.encode(values, "UTF-8"))
+    return fn.raise_error(fn.concat(start, refusal, fn.lit(":"), shown))
+
+
+def refused(fault: SparkFault) -> DeltaError | None:
+    """The error of a refused row, where exactly what `raise_refusal` made was raised."""
+    pattern = re.compile(re.escape(_refusal_start()) + r"([^:]+):([^:]+):(.*)", re.DOTALL)
+    found = next(filter(None, map(pattern.fullmatch, _raised(fault))), None)
+    if found is None:
+        return None
+    names, refusal, values = (orjson.loads(b64decode(part)) for part in found.groups())
+    row = {
+        name: value if is_text or value is None else WrittenValue(value)
+        for (name, is_text), value in zip(names, values, strict=True)
+    }
+    return Refusal(**{**refusal, "about": tuple(refusal["about"])}).error(row)
+
+
+def _refusal_start() -> str:
+    return f"delta-explorer-refusal:{_SECRET}:"
 
 
 def _raised(fault: SparkFault) -> Iterable[str]:

@@ -122,6 +122,8 @@ def _decimal(text: str, target: DecimalType) -> Decimal | None:
     found = _EXACT.fullmatch(text)
     if found is None or abs(int(found[1] or 0)) > _MAX_EXPONENT:
         return None
+    if max(text) > "\uffff":  # Java knows the digits of other scripts up to there
+        return None
     number = Decimal(text)
     if not number:
         return Decimal(0).scaleb(-target.scale)

@@ -16,7 +16,7 @@ from explorer.protocol.features.column_rules import (
     IDENTITY_KEYS,
     identity_column,
 )
-from explorer.protocol.schema import VOID, StructField, StructType
+from explorer.protocol.schema import VOID, DataType, StructField, StructType
 from explorer.protocol.schema_walk import render_path
 from explorer.rows.row_checks import RowChecks, build_checks
 from explorer.scan.predicate.calculations import Calculation, parse_calculation
@@ -89,6 +89,16 @@ def plan_gate(
     ).plan()
 
 
+def plan_computed(column: GateColumn, source: ComputedValue, data_type: DataType) -> ValueCast:
+    """How a computed value, of the type that Spark found for its expression, becomes one of the
+    column; raises `InvalidArgumentError` of kind `schema_mismatch` where it cannot."""
+    if source.cast is not None and source.cast.source == data_type:
+        return source.cast
+    field = column.field
+    lengths = lengths_of(build_checks(StructType(fields=(field,))))
+    return plan_cast((field.name,), data_type, field.data_type, lengths)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Planner:
     table: Described
@@ -138,6 +148,8 @@ class _Planner:
             return self._computed("generated", item, expression, lengths)
         if (text := self._expression_of(item, DEFAULT_KEY, _DEFAULTS)) is not None:
             expression = self._read(text, "value", item.name)
+            if expression.columns:
+                raise _speaks_of_columns(item.name, text)
             return self._computed("default", item, expression, lengths)
         if not item.nullable:
             raise missing(path, item.data_type)
@@ -267,6 +279,15 @@ def _nested(path: str) -> UnsupportedError:
         reason="It is a field inside another column, and only columns of the table are generated.",
         remedy="Write with the engine that made the table.",
         spec="Generated Columns",
+    )
+
+
+def _speaks_of_columns(name: str, text: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"Rows cannot be written: the default of `{name[:200]}` speaks of other columns.",
+        reason=f"It is {text[:200]}, and a default is the same for every row.",
+        remedy="Give the column, or set another default.",
+        spec="Default Columns",
     )
 
 

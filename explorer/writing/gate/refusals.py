@@ -26,6 +26,12 @@ SHOWN_COLUMNS: Final = 8
 _CUT: Final = 200
 
 
+class WrittenValue(str):
+    """A value that somebody else has written as text, such as `1.5` or `{1, a}`."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
     """A rule that a row breaks: the `column` by its path, or the name of a CHECK constraint; the
@@ -70,6 +76,8 @@ def _shown_name(name: str) -> str:
 def _shown(value: Any) -> str:
     if value is None:
         return "null"
+    if isinstance(value, WrittenValue):
+        return brief(str(value))[1:-1]
     return str(value) if isinstance(value, _PLAIN) else brief(value)
 
 
@@ -159,4 +167,15 @@ def not_computed(column: str, expression: TableExpression, why: str) -> Refusal:
         reason=f"It has no value: {why}.",
         remedy="Correct the row, or leave it out.",
         spec="Generated Columns",
+    )
+
+
+def no_numbers(column: str) -> Refusal:
+    """An identity column without numbers left for a row."""
+    return Refusal(
+        column=render_path((column,)),
+        rule="the 64 bits",
+        reason="The next number of the identity column is beyond them.",
+        remedy="Write into a table whose identity column counts in smaller steps.",
+        spec="Identity Columns",
     )

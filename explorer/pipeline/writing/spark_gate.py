@@ -1,0 +1,180 @@
+"""The gate of rows on Spark: a caller's DataFrame as rows of the table.
+
+Projections make the columns, and a filter that lets every row through holds them to the rules:
+a row that breaks one raises there, with the rule and some of its values. The filter cannot be
+moved below another operation, because Spark takes it to be non-deterministic: else it would
+judge rows that a join or a filter of the caller drops.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Final
+
+from explorer.pipeline.jobs.failures import clear_errors
+from explorer.pipeline.native.pushdown import quoted
+from explorer.pipeline.tasks.task_failures import raise_refusal, render_refusal
+from explorer.pipeline.writing._row_rules import broken_rules
+from explorer.pipeline.writing._spark_casts import cast_column, null_of
+from explorer.protocol.schema import STRING, StructType, parse_schema
+from explorer.writing.gate.identity import free_numbers, overflows
+from explorer.writing.gate.plan import (
+    ComputedValue,
+    GateColumn,
+    GatePlan,
+    GivenValue,
+    IdentityValue,
+)
+from explorer.writing.gate.planning import plan_computed
+from explorer.writing.gate.refusals import SHOWN_COLUMNS, Refusal, no_numbers
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_SHOWN_CHARACTERS: Final = 100
+_PARTITION_BITS: Final = 33
+"""`monotonically_increasing_id` counts the rows of a partition in its lower 33 bits."""
+
+MAX_PARTITIONS: Final = 2**20
+"""Numbers of identity columns are dealt out to so many partitions where nobody says how many
+there are."""
+
+
+def given_schema_of(frame: DataFrame) -> StructType:
+    """The columns of a DataFrame, as types of a table."""
+    return parse_schema(frame.schema.json())
+
+
+def apply_gate(frame: DataFrame, plan: GatePlan, *, partitions: int = MAX_PARTITIONS) -> DataFrame:
+    """The rows with the columns of the table, in its order, for one action.
+
+    A row that breaks a rule raises where it is worked on; inside `pipeline.clear_errors` or
+    `watching` that is an `InvalidArgumentError` of kind `rows_refused`. `partitions` is how many
+    of them the frame has at most, by which identity columns get their numbers: partition p of P
+    gets every P-th one, so that no task has to know of another. The mark to write into the table
+    is the last of the numbers that were written.
+
+    Raises what analysing the table's own expressions raises, as `DeltaError`.
+    """
+    if plan.is_unchanged and not plan.row_rules and not plan.values.columns:
+        return frame
+    with clear_errors("Checking the rows"):
+        return _held_to_rules(_with_columns(frame, plan, partitions), plan)
+
+
+def _with_columns(frame: DataFrame, plan: GatePlan, partitions: int) -> DataFrame:
+    early = [item for item in plan.columns if not _is_generated(item)]
+    late = [item for item in plan.columns if _is_generated(item)]
+    casts = {item.field.name: item for item in early}
+    columns = _columns(frame, early, plan.given, partitions)
+    found = frame.select(*(columns[name].alias(name) for name in casts))
+    if not late:
+        return found
+    columns = _columns(found, late, plan.schema, partitions)
+    names = {name: _of(name) for name in casts} | columns
+    return found.select(*(names[name].alias(name) for name in plan.schema.names))
+
+
+def _is_generated(item: GateColumn) -> bool:
+    return isinstance(item.source, ComputedValue) and item.source.kind == "generated"
+
+
+def _columns(
+    frame: DataFrame, items: list[GateColumn], shown: StructType, partitions: int
+) -> dict[str, Column]:
+    from pyspark.sql import functions as fn
+
+    computed = {
+        item.field.name: fn.expr(item.source.expression.text)
+        for item in items
+        if isinstance(item.source, ComputedValue)
+    }
+    kinds = _types_of(frame, computed)
+    found: dict[str, Column] = {}
+    for item in items:
+        name = item.field.name
+
+        def stop(refusal: Refusal) -> Column:
+            return raise_refusal(render_refusal(refusal), _row(shown, refusal.about))
+
+        match item.source:
+            case GivenValue(name=given, cast=cast):
+                found[name] = cast_column(_of(given), cast, stop)
+            case ComputedValue() as source:
+                field = kinds.field(name)
+                assert field is not None
+                cast = plan_computed(item, source, field.data_type)
+                found[name] = cast_column(computed[name], cast, stop)
+            case IdentityValue():
+                found[name] = _numbers(item, shown, partitions)
+            case _:
+                found[name] = null_of(item.field.data_type)
+    return found
+
+
+def _types_of(frame: DataFrame, computed: dict[str, Column]) -> StructType:
+    """The types that Spark finds for expressions, each under its name."""
+    if not computed:
+        return StructType()
+    asked = frame.select(*(column.alias(name) for name, column in computed.items()))
+    return given_schema_of(asked)
+
+
+def _numbers(item: GateColumn, shown: StructType, partitions: int) -> Column:
+    from pyspark.sql import functions as fn
+
+    assert isinstance(item.source, IdentityValue)
+    free = free_numbers(item.field.name, item.source.identity)
+    if not free.room:
+        raise overflows(item.field.name)
+    row = fn.monotonically_increasing_id()
+    partition = fn.shiftright(row, _PARTITION_BITS)
+    within = row.bitwiseAND(fn.lit((1 << _PARTITION_BITS) - 1))
+    count = within * fn.lit(partitions) + partition
+    most = min(free.room, (2**63 - 1) // abs(free.step))  # no product is beyond 64 bits
+    fits = (count < fn.lit(most)) & (partition < fn.lit(partitions))
+    stop = raise_refusal(render_refusal(no_numbers(item.field.name)), _row(shown, ()))
+    number = count * fn.lit(free.step) + fn.lit(free.first)
+    return fn.when(fits, number).otherwise(stop.cast("bigint"))
+
+
+def _held_to_rules(frame: DataFrame, plan: GatePlan) -> DataFrame:
+    """The same rows, but for those that raise."""
+    from pyspark.sql import functions as fn
+
+    rules = list(broken_rules(plan))
+    if not rules:
+        return frame
+    broken: Column | None = None
+    for is_broken, refusal in rules:
+        message = render_refusal(refusal)
+        broken = fn.when(is_broken, message) if broken is None else broken.when(is_broken, message)
+    assert broken is not None
+    about = tuple(dict.fromkeys(name for _, refusal in rules for name in refusal.about))
+    stop = raise_refusal(broken, _row(plan.schema, about)).cast("boolean")
+    # always true, and nothing that Spark could move past another operation
+    passes = fn.monotonically_increasing_id() >= fn.lit(0)
+    any_broken = reduce(or_, (is_broken for is_broken, _ in rules))
+    return frame.filter(fn.when(any_broken, stop).otherwise(passes))
+
+
+def _row(shown: StructType, about: tuple[str, ...]) -> dict[str, tuple[Column, bool]]:
+    """Some columns of a row for a message, those that it is about first."""
+    said = {name.lower() for name in about}
+    fields = sorted(shown.fields, key=lambda item: item.name.lower() not in said)
+    return {
+        item.name: (_shown(item.name), item.data_type == STRING) for item in fields[:SHOWN_COLUMNS]
+    }
+
+
+def _shown(name: str) -> Column:
+    from pyspark.sql import functions as fn
+
+    return fn.substring(_of(name).cast("string"), 1, _SHOWN_CHARACTERS)
+
+
+def _of(name: str) -> Column:
+    from pyspark.sql import functions as fn
+
+    return fn.col(quoted(name))
