@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
 from explorer.pipeline.jobs.watching_jobs import watched
+from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_watched, is_connect
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.writing._arrow_frame import arrow_frame
@@ -90,13 +91,16 @@ def _numbered(plan: GatePlan) -> Iterator[tuple[str, int]]:
 
 def _in_order(rows: DataFrame, statement: RowStatement) -> DataFrame:
     """The rows of each partition of the table one after the other, so that a task has one file
-    open at a time however many there are."""
+    open at a time however many there are; and within one in the order in which they came."""
     names = [name for name, _ in statement.form.partitions]
     if not names:
         return rows
-    from explorer.pipeline.native.pushdown import quoted  # noqa: PLC0415
+    from pyspark.sql import functions as fn
 
-    return rows.sortWithinPartitions(*map(quoted, names))
+    # Spark drops a sort that the caller made below another one, unless something is in between
+    # that it cannot look through
+    kept = rows.filter(fn.monotonically_increasing_id() >= fn.lit(0))
+    return kept.sortWithinPartitions(*map(quoted, names))
 
 
 def _check_place(session: SparkSession, statement: RowStatement) -> None:
