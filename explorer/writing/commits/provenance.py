@@ -31,8 +31,8 @@ def tags_of_kept_ids(
     )
     if not kept:
         return {}
-    anew = any(batch.column("base_row_id").null_count for batch in added_again)
-    return {"delta.rowTracking.preserved": "false" if anew else "true"}
+    renumbered = any(batch.column("base_row_id").null_count for batch in added_again)
+    return {"delta.rowTracking.preserved": "false" if renumbered else "true"}
 
 
 @cache
