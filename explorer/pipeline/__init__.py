@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from explorer.pipeline.reading.changes import read_changes
     from explorer.pipeline.reading.partition_conditions import evaluate_on_partitions
     from explorer.pipeline.reading.reading import ReadPlan, plan_read, read
-    from explorer.pipeline.reading.registration import register
     from explorer.pipeline.reading.row_conditions import Violations, find_violations
     from explorer.pipeline.rewrite.file_statistics import measure_files
     from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_files
     from explorer.pipeline.session import choose_session, prepare_session
+    from explorer.pipeline.source.registration import register
     from explorer.pipeline.writing.create import create
     from explorer.pipeline.writing.write import write
     from explorer.writing.statements.options import WriteResult
@@ -60,7 +60,7 @@ _HOMES = {
     "profile": "column_profile.column_profile",
     "read": "reading.reading",
     "read_changes": "reading.changes",
-    "register": "reading.registration",
+    "register": "source.registration",
     "rewrite_files": "rewrite.rewrite",
     "ship": "jobs.shipping",
     "watching": "jobs.watching_jobs",

@@ -7,7 +7,7 @@ and `form`; `commit` makes them the next version.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, get_args
 from uuid import UUID
@@ -45,6 +45,9 @@ from explorer.writing.gate.plan import GatePlan
 from explorer.writing.statements.options import WriteOptions, WriteResult
 from explorer.writing.statements.replaced_files import files_to_replace
 
+WRITE: Final = "WRITE"
+"""The operation of a write, as the reference calls it."""
+
 _OF_FILES: Final[frozenset[ConflictRule]] = frozenset(
     {"concurrent append", "concurrent delete-read", "concurrent delete-delete", "same file"}
 )
@@ -63,6 +66,16 @@ class Target:
     table: Table
     snapshot: Snapshot | None
 
+    def __reduce__(self) -> tuple[Callable[..., Target], tuple[WriteStore, int | None]]:
+        """It is opened again where it is needed, at the same version."""
+        return _open_again, (self.store, None if self.snapshot is None else self.snapshot.version)
+
+
+def _open_again(store: WriteStore, version: int | None) -> Target:
+    table = Table(store)
+    snapshot = None if version is None else table.snapshot(version=version)
+    return Target(store=store, table=table, snapshot=snapshot)
+
 
 def open_target(store: WriteStore) -> Target:
     """The table as it is now; raises what `Table.snapshot` raises, unless there is no table."""
@@ -80,7 +93,8 @@ class RowStatement:
     """A write that is ready for its rows. `protocol` and `metadata` are those of the version that
     is to be, `changes` the actions that make them so. `id` is in the name of every file, and is
     the transaction id of the commit. `reads` is what the rows depend on,
-    `kept_domains` are domains of the specification among `changes`."""
+    `kept_domains` are domains of the specification among `changes`. `operation` and `parameters`
+    are what `commitInfo` says, the latter None for those of a write."""
 
     target: Target
     options: WriteOptions
@@ -93,6 +107,8 @@ class RowStatement:
     form: RowForm
     reads: ReadSet
     clock: Clock
+    operation: str = WRITE
+    parameters: Mapping[str, str] | None = None
 
     @property
     def is_dynamic(self) -> bool:
@@ -188,12 +204,13 @@ class RowStatement:
         if options.transaction is not None:
             name, version = options.transaction
             actions.append(Transaction(app_id=name, version=version, last_updated=now))
+        overwrites = options.mode == "overwrite"
         removes = removes_of(gone, now)
         return StagedCommit(
             base=NO_TABLE if snapshot is None else read_version_of(snapshot),
             reads=self._reads(gone),
             provenance=Provenance(
-                operation="WRITE",
+                operation=self.operation,
                 transaction_id=str(self.id),
                 engine_info=engine_info(),
                 user_name=options.user_name,
@@ -212,7 +229,7 @@ class RowStatement:
                 holds_partition_columns=self.form.holds_partitions,
             ),
             # names of new files are nobody else's, and need not be looked for
-            live=None if snapshot is None or not gone.num_rows else FilesOf(snapshot=snapshot),
+            live=FilesOf(snapshot=snapshot) if snapshot is not None and overwrites else None,
         )
 
     def _with_marks(self, marks: Mapping[str, int]) -> list[Action]:
@@ -245,6 +262,8 @@ class RowStatement:
 
     def _parameters(self) -> dict[str, str]:
         """`operationParameters` as the reference has them."""
+        if self.parameters is not None:
+            return dict(self.parameters)
         options = self.options
         mode = {"error": "ErrorIfExists"}.get(options.mode, options.mode.capitalize())
         names = orjson.dumps(list(self.metadata.partition_columns)).decode()
@@ -267,7 +286,7 @@ def _level(configuration: Mapping[str, str]) -> IsolationLevel:
 
 def repeated() -> WriteResult:
     """What comes of a statement whose transaction the table has already."""
-    return WriteResult(version=None, operation="WRITE", is_repeated=True)
+    return WriteResult(version=None, operation=WRITE, is_repeated=True)
 
 
 def has_transaction(snapshot: Snapshot, transaction: tuple[str, int] | None) -> bool:

@@ -88,6 +88,13 @@ def test_an_overwrite_leaves_the_new_rows_and_the_old_versions(tmp_path: Path) -
     assert explorer.open_table(place).snapshot(version=0).num_rows == 3
 
 
+def test_a_table_without_rows_is_overwritten(tmp_path: Path) -> None:
+    place = tmp_path / "orders"
+    pipeline.write(ROWS.slice(0, 0), place)
+    pipeline.write(ROWS, place, mode="overwrite")
+    assert ids(place) == [1, 2, 3]
+
+
 def test_the_modes_error_and_ignore_leave_a_table_that_is_there(tmp_path: Path) -> None:
     place = tmp_path / "orders"
     assert pipeline.write(ROWS, place, mode="error").version == 0

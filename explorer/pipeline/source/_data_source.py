@@ -13,22 +13,37 @@ import pyarrow as pa
 from pyspark.sql.datasource import (  # noqa: TID253  # see above
     DataSource,
     DataSourceReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
     InputPartition,
 )
 from pyspark.sql.types import StructType  # noqa: TID253  # as above
 
 from explorer.errors import InvalidArgumentError
+from explorer.pipeline.source._batch_writer import BatchWriter
+from explorer.pipeline.source._stream_writer import (
+    APPLICATION,
+    StreamWriter,
+    query_id,
+    ready_for_stream,
+)
+from explorer.pipeline.source._write_options import place_of, storage_options, write_options
 from explorer.pipeline.tasks.change_tasks import ReadChanges, build_change_tasks, spark_feed_schema
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, ReadFiles, ReadGroup
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.tasks.task_failures import ErrorMark
 from explorer.pipeline.tasks.task_groups import group_files, unpack_files
+from explorer.pipeline.writing.places import open_place
+from explorer.protocol.schema import parse_schema
 from explorer.rows.changes.feed import ChangeFeed, plan_feed
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.request import RowRequest, build_request
+from explorer.storage.ports import WriteStore
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table, open_table
+from explorer.writing.statements.begin import begin_write
+from explorer.writing.statements.row_statement import open_target
 
 FORMAT: Final = "delta_explorer"
 _HELD: Final = ("_asked", "_request")
@@ -102,6 +117,25 @@ class DeltaSource(DataSource):
             groups = group_files(asked.files([*FILE_COLUMNS, NUM_RECORDS]), _SLOTS)
             files = ReadFiles(store=asked.store, request=request)
             return DeltaReader(groups, files, self.mark)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001  # Spark's own
+        """What writes a frame: `mode("append")` or `mode("overwrite")`."""
+        with self.mark.marked():
+            options = write_options(self.options, overwrite=overwrite)
+            given = parse_schema(schema.json())
+            return BatchWriter(begin_write(open_target(self._store()), options, given), self.mark)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: FBT001, N802  # Spark's own
+        """What writes the batches of a stream; `complete` overwrites by each."""
+        with self.mark.marked():
+            application = f"{APPLICATION}{query_id(self.options)}"
+            options = write_options(self.options, overwrite=overwrite)
+            given = parse_schema(schema.json())
+            statement = ready_for_stream(self._store(), options, given)
+            return StreamWriter(statement, given, options, application, self.mark)
+
+    def _store(self) -> WriteStore:
+        return open_place(place_of(self.options), storage_options(self.options))
 
 
 class DeltaReader(DataSourceReader):

@@ -16,6 +16,6 @@ def register(spark: Any = None) -> None:
     columns are read, and paths are those that the workers see without storage options.
     """
     session = choose_session(spark)
-    from explorer.pipeline.reading._data_source import source_for  # noqa: PLC0415  # it needs pyspark
+    from explorer.pipeline.source._data_source import source_for  # noqa: PLC0415  # it needs pyspark
 
     session.dataSource.register(source_for(ErrorMark()))

@@ -1,0 +1,141 @@
+"""What Spark calls for `df.write.format("delta_explorer")` (spec: Data Files)."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+from uuid import UUID, uuid4
+
+import pyarrow as pa
+from pyspark.sql.datasource import (  # noqa: TID253  # imported where the format is registered
+    DataSourceArrowWriter,
+    WriterCommitMessage,
+)
+
+from explorer.errors import UnsupportedError
+from explorer.pipeline.tasks.attempts import attempt_number, part_number
+from explorer.pipeline.tasks.task_failures import ErrorMark
+from explorer.storage.ports import WriteStore
+from explorer.writing.files.leftovers import remove_files
+from explorer.writing.files.row_files import WRITTEN_ROWS, RowFiles, RowForm, names_of
+from explorer.writing.gate.arrow_gate import ArrowGate
+from explorer.writing.gate.plan import GatePlan
+from explorer.writing.statements.options import WriteResult
+from explorer.writing.statements.row_statement import RowStatement
+
+_IDENTITY: Final = (
+    "It has an identity column, whose numbers have to be given out by one process, and the tasks "
+    "of a data source do not know of each other."
+)
+
+
+@dataclass
+class Told(WriterCommitMessage):
+    """What a task wrote: a batch with the schema `WRITTEN_ROWS`, as a stream of Arrow."""
+
+    rows: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteByTask:
+    """What a task does: rows go through the gate and into files. Each run of it has names of its
+    own, also that of another batch of a stream."""
+
+    store: WriteStore
+    form: RowForm
+    gate: GatePlan
+    mark: ErrorMark = field(default_factory=ErrorMark)
+
+    def __call__(self, batches: Iterator[pa.RecordBatch], run: UUID) -> Told:
+        """What was written; raises `rows_refused` for a row that breaks a rule."""
+        with self.mark.marked():
+            gate = ArrowGate(self.gate)
+            files = RowFiles(
+                self.store, self.form, run, task=part_number(), attempt=attempt_number()
+            )
+            with files:
+                for batch in batches:
+                    for part in gate.apply(batch).to_batches():
+                        files.add(part)
+            return Told(rows=as_bytes(files.written()))
+
+
+def build_task(statement: RowStatement, mark: ErrorMark) -> WriteByTask:
+    """The work of the tasks of a statement; raises `UnsupportedError` where they cannot hold rows
+    to the table's rules."""
+    reason = statement.gate.needs_spark
+    if statement.gate.identity_columns:
+        reason = _IDENTITY
+    if reason is not None:
+        raise UnsupportedError(
+            "The table cannot be written to by this format.",
+            reason=reason,
+            remedy="Use pipeline.write(df, path), which evaluates its rules in the plan of Spark; "
+            "in a stream within foreachBatch.",
+        )
+    return WriteByTask(
+        store=statement.target.store, form=statement.form, gate=statement.gate, mark=mark
+    )
+
+
+class BatchWriter(DataSourceArrowWriter):
+    """Writes a frame in one commit. The statement is needed where the commit is made alone, and
+    travels as bytes: a task does not open the table."""
+
+    def __init__(self, statement: RowStatement | WriteResult, mark: ErrorMark) -> None:
+        self._mark = mark
+        self._is_done = isinstance(statement, WriteResult)
+        self._task = None if isinstance(statement, WriteResult) else build_task(statement, mark)
+        self._statement = pickle.dumps(statement)
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """The rows of one task, in files."""
+        if self._task is None:
+            return Told(rows=b"")
+        return self._task(iterator, uuid4())
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Make what all tasks wrote the next version."""
+        with self._mark.marked():
+            statement: RowStatement | WriteResult = pickle.loads(self._statement)
+            if isinstance(statement, WriteResult):
+                return
+            found = statement.commit(written_of(messages))
+            if not isinstance(found, WriteResult):
+                raise found.as_error()
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Remove what was written, unless a commit was begun."""
+        if self._task is not None:
+            abandon(self._task.store, messages)
+
+
+def abandon(store: WriteStore, messages: Sequence[WriterCommitMessage | None]) -> None:
+    """What becomes of files where Spark gives a statement up. It does so as well where the commit
+    itself failed, whose outcome may be unknown: then every task has told what it wrote. The
+    commit has removed by itself what surely is not part of a version."""
+    if all(isinstance(message, Told) for message in messages):
+        return
+    told = [message for message in messages if isinstance(message, Told)]
+    remove_files(store, names_of(written_of(told)))
+
+
+def written_of(messages: Sequence[WriterCommitMessage | None]) -> pa.Table:
+    """All new files, with the schema `WRITTEN_ROWS`."""
+    parts = [
+        pa.ipc.open_stream(message.rows).read_all()
+        for message in messages
+        if isinstance(message, Told) and message.rows
+    ]
+    return pa.concat_tables([WRITTEN_ROWS.empty_table(), *parts])
+
+
+def as_bytes(rows: pa.RecordBatch) -> bytes:
+    """A batch as a stream of Arrow."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as stream:
+        stream.write_batch(rows)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data

@@ -1,0 +1,148 @@
+"""What Spark calls for `df.writeStream.format("delta_explorer")`: each batch once
+(spec: Transaction Identifiers)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import uuid4
+
+import orjson
+import pyarrow as pa
+from pyspark.sql.datasource import (  # noqa: TID253  # imported where the format is registered
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+
+from explorer.errors import InvalidArgumentError, UnsupportedError
+from explorer.pipeline.source._batch_writer import WriteByTask, abandon, build_task, written_of
+from explorer.pipeline.tasks.task_failures import ErrorMark
+from explorer.protocol.schema import StructType
+from explorer.storage.ports import WriteStore
+from explorer.writing.files.leftovers import remove_files
+from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
+from explorer.writing.statements.begin import begin_write
+from explorer.writing.statements.options import WriteOptions, WriteResult
+from explorer.writing.statements.row_statement import RowStatement, open_target
+
+APPLICATION: Final = "delta-explorer-stream-"
+"""What the application id of a stream begins with; the id of the query follows."""
+
+_OPERATION: Final = "STREAMING UPDATE"
+
+
+def ready_for_stream(store: WriteStore, options: WriteOptions, given: StructType) -> RowStatement:
+    """The statement of a stream's batches, upon a table that is there and has their columns: it is
+    created, or gets new columns, by a commit without rows before the first batch."""
+    # its batches have transactions of their own
+    options = replace(options, transaction=None)
+    statement = _begun(store, options, given)
+    if not statement.changes:
+        return statement
+    found = replace(statement, options=replace(options, mode="append")).commit(
+        WRITTEN_ROWS.empty_table()
+    )
+    if not isinstance(found, WriteResult):
+        raise found.as_error()
+    return _begun(store, options, given)
+
+
+def _begun(store: WriteStore, options: WriteOptions, given: StructType) -> RowStatement:
+    statement = begin_write(open_target(store), options, given)
+    if isinstance(statement, WriteResult):
+        raise AssertionError("a stream has no mode in which nothing is written")
+    return statement
+
+
+def query_id(options: Mapping[str, str]) -> str:
+    """The id of a streaming query, which it keeps when it is started again: from the file
+    `metadata` of its checkpoint location. A batch's number alone does not tell whose it is.
+
+    Raises `InvalidArgumentError` where this process cannot read it.
+    """
+    import fsspec  # a stream alone needs it
+
+    place = {name.lower(): value for name, value in options.items()}.get("checkpointlocation")
+    try:
+        with fsspec.open(f"{str(place).rstrip('/')}/metadata", "rb") as file:
+            found = orjson.loads(file.read(2**16).splitlines()[-1])["id"]
+        if not isinstance(found, str):
+            raise TypeError
+    except Exception as error:
+        raise InvalidArgumentError(
+            "The checkpoint location of the stream cannot be read.",
+            reason=f"The driver's Python finds no query id below {str(place)[:200]}, and without "
+            "it cannot tell whether a batch was written before.",
+            remedy="Give .option('checkpointLocation', …) a place that the driver reads without "
+            "Spark's own settings, such as a folder or an fsspec URL.",
+        ) from error
+    return found
+
+
+class StreamWriter(DataSourceStreamArrowWriter):
+    """Writes the batches of one query, each in a commit of its own that names query and batch."""
+
+    def __init__(
+        self,
+        statement: RowStatement,
+        given: StructType,
+        options: WriteOptions,
+        application: str,
+        mark: ErrorMark,
+    ) -> None:
+        self._mark, self._application = mark, application
+        self._options, self._given = options, given
+        self._task: WriteByTask = build_task(statement, mark)
+        self._metadata = statement.metadata
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """The rows of one task of one batch, in files."""
+        return self._task(iterator, uuid4())
+
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+        """Make a batch the next version, unless the table has it already."""
+        with self._mark.marked():
+            written, store = written_of(messages), self._task.store
+            options = replace(self._options, transaction=(self._application, batchId))
+            target = open_target(store)
+            statement = begin_write(target, options, self._given)
+            if isinstance(statement, WriteResult):
+                remove_files(store, names_of(written))
+                return
+            self._check_unchanged(statement, names_of(written))
+            named = replace(
+                statement,
+                operation=_OPERATION,
+                parameters={
+                    "outputMode": "Complete" if options.mode == "overwrite" else "Append",
+                    "queryId": self._application.removeprefix(APPLICATION),
+                    "epochId": str(batchId),
+                },
+            )
+            found = named.commit(written)
+            if not isinstance(found, WriteResult):
+                raise found.as_error()
+
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803, ARG002
+        """Remove what was written, unless a commit was begun."""
+        abandon(self._task.store, messages)
+
+    def _check_unchanged(self, statement: RowStatement, paths: Sequence[str]) -> None:
+        """Files were made for the table as it was when the query began."""
+        held, now = self._metadata, statement.metadata
+        same = (held.schema_string, held.partition_columns, held.configuration) == (
+            now.schema_string,
+            now.partition_columns,
+            now.configuration,
+        )
+        if same:
+            return
+        remove_files(self._task.store, paths)
+        raise UnsupportedError(
+            "The table was changed while the stream ran.",
+            reason="Its columns, layout or properties are others than when the query began, and "
+            "the files of this batch were made for those.",
+            remedy="Start the query again with the same checkpoint location: the batch is written "
+            "for the table as it is now.",
+        )
