@@ -194,7 +194,7 @@ class _Job:
         # nobody who writes rows of Arrow has to have pyspark
         from explorer.pipeline.writing._spark_write import write_on_spark  # noqa: PLC0415
 
-        return write_on_spark(statement, rows, self.spark, self.watch), {}
+        return write_on_spark(statement, rows, self.spark, self.watch)
 
 
 Written: TypeAlias = tuple[pa.Table, Mapping[str, int]]
