@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class LoadedVersion:
     """One version, read as far as opening needs: its few actions and its commits.
 
-    `listing` is the one it was put together from, less the checkpoints that turned
+    `listing` is the one it was read from, less the checkpoints that turned
     out to be unusable. `newest_file` is what the store says of the last file that was
     read: as long as it says so, the log is the same one.
     """
@@ -307,7 +307,7 @@ def passed_over(error: UnusableCheckpointError, name: str, segment: LogSegment) 
 
 
 def _not_lost(error: UnusableCheckpointError, name: str, instead: str) -> Problem:
-    remedy = f"Nothing is lost: the version was put together from {instead}. {error.remedy}"
+    remedy = f"Nothing is lost: the version was read from {instead}. {error.remedy}"
     return replace(Problem.of(error, name), remedy=remedy)
 
 
@@ -369,7 +369,7 @@ def _incomplete(listing: LogListing, segment: LogSegment) -> list[Problem]:
             reason="Only 1 of its parts is there."
             if found.parts == 1
             else f"Only {found.parts} of its parts are there.",
-            remedy="Nothing is lost: the version was put together from "
+            remedy="Nothing is lost: the version was read from "
             f"{in_words(segment)}. Write a new checkpoint.",
             place=found.names[0],
             spec="Checkpoints",

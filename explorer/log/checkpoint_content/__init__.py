@@ -1,7 +1,7 @@
 """What goes into a checkpoint (spec: Checkpoints, Checkpoint Schema).
 
 In: a loaded version. Out: the rows of a checkpoint in its schema, with statistics and partition
-values as structs where the table asks for them, and fields that nobody here knows kept.
+values as structs where the table asks for them. Unknown fields are kept.
 
 Read first: `content`, then `file_rows`.
 """

@@ -1,7 +1,7 @@
 """The file actions of a large log file as columns, without an object for each (spec: Actions).
 
 Arrow's reader of JSON is several times faster than one line after the other, and takes less:
-a field that nobody knows, one name twice, a number or a word of another type, and whatever is
+an unknown field, one name twice, a number or a word of another type, and whatever is
 no JSON make it give up. Then, and wherever it could have understood something else than a
 reader of lines does, there is no answer here, and the file is to be read line by line.
 """

@@ -21,14 +21,13 @@ Step = int | Compaction
 
 
 class UnusableCompactionError(CorruptLogError):
-    """A compaction file that cannot stand for its commits."""
+    """A log compaction file that cannot replace its commits."""
 
     def __init__(self, compaction: Compaction, reason: str) -> None:
         super().__init__(
             f"The log compaction file {compaction.name} cannot be used.",
             reason=reason,
-            remedy="Nothing is lost: the commits that it stands for were read instead. Delete it, "
-            "or have it written again.",
+            remedy="Nothing is lost: its commits were read instead. Delete it, or write it again.",
             spec=_SPEC,
         )
         self.compaction = compaction

@@ -92,12 +92,12 @@ def validate_hint(store: ReadStore, listing: LogListing) -> list[Problem]:
     if hint.last.version > (newest := listing.latest_version or 0):
         return [
             _problem(
-                f"The hint _last_checkpoint names version {hint.last.version}, and the newest "
+                f"The hint _last_checkpoint names version {hint.last.version}, but the newest "
                 f"version in the log is {newest}.",
-                "The newer commits and their checkpoint were removed, or the log was not copied "
-                "whole.",
-                "Restore them from a backup. If they never were, the next checkpoint replaces the "
-                "hint.",
+                "The newer commits and their checkpoint were removed, or the copy of the log is "
+                "incomplete.",
+                "Restore them from a backup. If they never existed, the next checkpoint replaces "
+                "the hint.",
             )
         ]
     return [

@@ -103,7 +103,7 @@ class Replay:
             raise UnusableCompactionError(compaction, "The file holds no action.")
         small = self.small
         if compaction.first == 0 and (small.protocol is None or small.metadata is None):
-            reason = "It begins with the table, and has no protocol or no metadata."
+            reason = "It creates the table, but has no protocol or no metadata."
             raise UnusableCompactionError(compaction, reason)
 
     def read_commit(self, data: bytes, name: str, columns: LineColumns | None = None) -> None:
