@@ -109,7 +109,7 @@ def unreadable(what: str) -> CorruptLogError:
     """The error for a log file in which something is wrong."""
     return CorruptLogError(
         "The log cannot be replayed.",
-        reason=f"In one of its files {what}.",
+        reason=f"In one of its files, {what}.",
         remedy="Restore the log from a backup.",
         spec="Actions",
     )

@@ -183,7 +183,7 @@ def find_wrong_compactions(
         forgets = _still_live(store, listing, compaction, _beyond(other.removes, own.removes))
         for files, what in (
             (lacks, "It lacks {}, which its commits add."),
-            (revives, "It adds {}, which its commits do not leave live."),
+            (revives, "It adds {}, which is not live after its commits."),
             (forgets, "It does not remove {}, which its commits remove."),
         ):
             if (path := _first_path(files)) is not None:

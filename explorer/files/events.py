@@ -174,9 +174,9 @@ def _no_checkpoint(listing: LogListing) -> str:
     if newest is None:
         broken = listing.incomplete_checkpoints
         if not broken:
-            return "No checkpoint is there."
+            return "There is no checkpoint."
         return (
-            f"The checkpoint of version {broken[-1].version} is incomplete, and no other is there."
+            f"The checkpoint of version {broken[-1].version} is incomplete, and there is no other."
         )
     return (
         f"The newest checkpoint is that of version {newest}, and commits between it and the "
@@ -380,7 +380,7 @@ _BETWEEN = string_scalar("\0")
 
 def _no_beginning(reason: str) -> CorruptLogError:
     return CorruptLogError(
-        "The log cannot be replayed from a beginning.",
+        "The log cannot be replayed from its start.",
         reason=reason,
         remedy="Restore the missing log files from a backup.",
         kind="log_gap",

@@ -206,7 +206,7 @@ def column_moves(newest: Snapshot, target: Snapshot) -> ColumnMoves:
 
 
 def judge_rows(moves: RowMoves, newest: int) -> Verdict:
-    """Whether the name is to be typed: where rows leave, and where nobody knows."""
+    """Whether the name is to be typed: where rows leave, and where that is unknown."""
     if moves.removed == 0:
         return Verdict(guard="rows", outcome="allow", message="No row is removed.")
     known = "An unknown number of rows"

@@ -72,14 +72,14 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
     made_with = seed or uuid4()
     validation = ValidateRows(
         id="validation",
-        reason="A constraint holds for the rows that are there, too.",
+        reason="A constraint applies to existing rows too.",
         num_files=look.snapshot.num_files,
         num_bytes=look.snapshot.size_in_bytes,
         expressions={name: expression},
     )
     commit = Commit(
         id="commit",
-        reason=f"Every later row has to keep to {name}.",
+        reason=f"Every later row has to satisfy {name}.",
         record=CommitRecord(
             operation="ADD CONSTRAINT",
             transaction_id=str(uuid5(made_with, "constraint")),
@@ -139,7 +139,7 @@ def plan_drop_constraint(  # noqa: PLR0913  # what goes, who looks on, what make
     made_with = seed or uuid4()
     commit = Commit(
         id="commit",
-        reason=f"Later rows need not keep to {found[:120]}.",
+        reason=f"Later rows need not satisfy {found[:120]}.",
         record=CommitRecord(
             operation="DROP CONSTRAINT",
             transaction_id=str(uuid5(made_with, "constraint")),
@@ -185,8 +185,8 @@ def _check_name(name: str, configuration: Mapping[str, str]) -> None:
     if _NAME.fullmatch(name) is None or name.lower() == _RESERVED:
         raise InvalidArgumentError(
             f"{name[:120]!r} cannot be the name of a constraint.",
-            reason="It is part of the name of a property: letters without marks, digits, "
-            "underscores and hyphens, 128 at most, and none that engines keep for themselves.",
+            reason="It becomes part of a property name: at most 128 ASCII letters, digits, "
+            "underscores and hyphens, and no name that engines reserve.",
             remedy="Choose a name such as amount_is_positive.",
             spec="CHECK Constraints",
         )
@@ -195,8 +195,7 @@ def _check_name(name: str, configuration: Mapping[str, str]) -> None:
         if other.lower() == name.lower():
             raise InvalidArgumentError(
                 f"The table has a constraint {other[:120]} already.",
-                reason=f"It asks for {text[:200]}; names of constraints differ in more than "
-                "upper and lower case.",
+                reason=f"It is {text[:200]}; names of constraints must differ in more than case.",
                 remedy="Choose another name, or drop that one first.",
                 kind="already_exists",
                 spec="CHECK Constraints",
@@ -212,7 +211,7 @@ def _find(name: str, held: Mapping[str, str]) -> str | None:
         raise InvalidArgumentError(
             f"{name[:120]} is ambiguous.",
             reason=f"The table has {', '.join(other[:60] for other in found[:5])}.",
-            remedy="Write the name as the table has it.",
+            remedy="Write the name as in the table.",
             spec="CHECK Constraints",
         )
     return found[0] if found else None
@@ -222,22 +221,22 @@ def _no_such(name: str, held: Mapping[str, str]) -> InvalidArgumentError:
     known = ", ".join(other[:60] for other in sorted(held)[:12])
     return InvalidArgumentError(
         f"The table has no constraint {name[:120]}.",
-        reason=f"It has {known}." if known else "It has none at all.",
-        remedy="Look at the names in the table's properties.",
+        reason=f"It has {known}." if known else "It has no constraints.",
+        remedy="See the names in the table's properties.",
         spec="CHECK Constraints",
     )
 
 
 def _added(name: str, expression: str, look: Look, *, changes_protocol: bool) -> str:
     first = (
-        "Engines that do not know checkConstraints can no longer write the table. "
+        "Engines that do not support checkConstraints can no longer write the table. "
         if changes_protocol
         else ""
     )
     return (
         f"{first}Adds the constraint {name}: rows where {expression[:200]} is false or null can no "
-        f"longer be written. All rows of {count(look.snapshot.num_files, 'file')} are looked at "
-        "first, and one that breaks it refuses the change."
+        f"longer be written. First the rows of {count(look.snapshot.num_files, 'file')} are "
+        "checked; a violation refuses the change."
     )
 
 
@@ -246,12 +245,12 @@ def _judge_rows(look: Look, name: str, expression: str, spark: Any) -> tuple[Ver
         return ()
     found = find_violations(look.snapshot, expression, spark, watch=look.watch)
     if not found.count:
-        return (Verdict(guard="rows", outcome="allow", message=f"Every row keeps to {name}."),)
+        return (Verdict(guard="rows", outcome="allow", message=f"Every row satisfies {name}."),)
     return (
         Verdict(
             guard="rows",
             outcome="refuse",
-            message=f"{count(found.count, 'row')} of version {look.snapshot.version} would break "
+            message=f"{count(found.count, 'row')} of version {look.snapshot.version} would violate "
             f"{name}.",
             remedy="Correct or delete these rows first, or write a condition that allows them.",
         ),

@@ -178,7 +178,7 @@ def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID)
         files=join_files(
             [
                 _listed(back, "add", f"it was part of version {target.version}"),
-                _listed(gone, "remove", f"it was no part of version {target.version}"),
+                _listed(gone, "remove", f"it was not part of version {target.version}"),
             ]
         ),
         table=look.table,
@@ -312,7 +312,7 @@ def _judge_features_since(newest: Snapshot, target: Snapshot) -> Verdict:
         return Verdict(
             guard="protocol",
             outcome="refuse",
-            message=f"Version {target.version} has features that the table has dropped since: "
+            message=f"Version {target.version} has features that were dropped since: "
             f"{', '.join(sorted(lost))[:300]}.",
             remedy="Enable them again first, or restore a later version.",
         )
@@ -320,14 +320,14 @@ def _judge_features_since(newest: Snapshot, target: Snapshot) -> Verdict:
 
 
 def _judge_files(look: Look, target: Snapshot) -> Verdict:
-    """Whether every file of the version is there."""
+    """Whether every file of the version exists."""
     if (began := vacuum_under_way(look.table, look.now_ms)) is not None:
         return Verdict(
             guard="files",
             outcome="refuse",
-            message=f"A vacuum began with version {began} and has not ended: it may be deleting "
-            "files that would come back.",
-            remedy="Wait until it has ended, or for a day where it was broken off.",
+            message=f"The vacuum that started in version {began} has not ended: it may be "
+            "deleting files that the restore needs.",
+            remedy="Wait until it has ended, or for a day if it was interrupted.",
         )
     files = target.physical_files("add", ["path", "deletion_vector"])
     missing = gone_among(look.store, files, look.watch)
@@ -338,9 +338,9 @@ def _judge_files(look: Look, target: Snapshot) -> Verdict:
             message=f"{count(len(missing), 'file')} of version {target.version} "
             f"{'is' if len(missing) == 1 else 'are'} gone: {missing[0].as_py()[:200]!r}"
             f"{'' if len(missing) == 1 else ' and others'}.",
-            remedy="Restore a later version, or bring the files back from a backup.",
+            remedy="Restore a later version, or restore the files from a backup.",
         )
-    return Verdict(guard="files", outcome="allow", message="Every file of the version is there.")
+    return Verdict(guard="files", outcome="allow", message="No file of the version is missing.")
 
 
 def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
@@ -351,7 +351,7 @@ def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
 
 def _summary(newest: int, target: int, files: _Files, moves: Moves, *, has_steps: bool) -> str:
     if not has_steps:
-        return f"The table is what it was at version {target}; nothing is to be done."
+        return f"The table is the same as at version {target}; there is nothing to do."
     back, gone = files.back.num_rows, files.gone.num_rows
     return (
         f"{moves.sentence} Makes version {target} the newest one again: {count(back, 'file')} "

@@ -41,7 +41,7 @@ _LONGEST_COMMAND = 1000
 # families of properties with operations, or checks over all rows, of their own
 _ELSEWHERE = {
     "delta.constraints.": (
-        "a CHECK constraint has to be held against every row first",
+        "every row has to be checked against a CHECK constraint first",
         "Use constraint add NAME EXPR, or constraint drop NAME.",
     ),
     "delta.feature.": (
@@ -49,8 +49,8 @@ _ELSEWHERE = {
         "Use upgrade FEATURE, which says who can no longer use the table.",
     ),
     "delta.coordinatedcommits.": (
-        "a service would decide about commits, and others cannot even read the table then",
-        "Let the engine that runs the service hand the table over.",
+        "a service would manage the commits, and others could not even read the table",
+        "Set it with the engine that runs the service.",
     ),
 }
 _KEPT_BY_WRITERS = frozenset(
@@ -155,7 +155,7 @@ def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
     for name, value in wanted.items():
         check_unicode(value, f"The value of the property {name[:120]!r} cannot be read.")
     if both := sorted({*wanted} & {*unset}):
-        raise _refused(f"{both[0]} is both set and unset.", "Only one of the two can be meant.")
+        raise _refused(f"{both[0]} is both set and unset.", "Only one of the two is possible.")
     for name in (*wanted, *unset):
         _check_name(name)
     for item in PROPERTIES.values():
@@ -164,14 +164,14 @@ def _check(wanted: Mapping[str, str], unset: Collection[str]) -> None:
 
 
 def _check_formats(wanted: Mapping[str, str], metadata: Metadata) -> None:
-    """Of the formats that are written beside the table none joins; they may leave."""
+    """No format whose metadata is written beside the table may be added; it may be removed."""
     held, asked = (_formats(each) for each in (metadata.configuration, wanted))
     if asked - held:
         raise _refused(
             f"{UNIVERSAL_FORMATS.name} cannot be set to {', '.join(sorted(asked))[:120]} here.",
-            "The table has to keep to the rules of that format first, or no writer of the "
-            "reference can commit any more.",
-            "An engine with REORG TABLE ... APPLY (UPGRADE UNIFORM) does both.",
+            "The table has to follow the rules of that format first, or Delta Spark can no longer "
+            "commit.",
+            "REORG TABLE ... APPLY (UPGRADE UNIFORM) in an engine that has it does both.",
         )
 
 
@@ -181,13 +181,12 @@ def _formats(configuration: Mapping[str, str]) -> set[str]:
 
 
 def _check_columns(wanted: Mapping[str, str], metadata: Metadata) -> None:
-    """Statistics are kept for columns that the table has: of another one there would be none,
-    and nobody would be told."""
+    """Columns for statistics have to be columns of the table: another one would silently have
+    none."""
     unknown = unknown_columns(metadata, wanted.get(STATS_COLUMNS.name, ""))
     if unknown:
         raise _refused(
-            f"{STATS_COLUMNS.name} names {', '.join(unknown)[:200]}, and no statistics can be kept "
-            "for it.",
+            f"{STATS_COLUMNS.name} names {', '.join(unknown)[:200]}, which cannot have statistics.",
             "The table has no such column, or is partitioned by it.",
             "Name columns as the schema has them, separated by commas.",
         )
@@ -197,24 +196,26 @@ def _check_name(name: str) -> None:
     for prefix, (reason, remedy) in _ELSEWHERE.items():
         if name.lower().startswith(prefix):
             told = f"It is refused here: {reason}."
-            raise _refused(f"{name[:120]} is no plain property.", told, remedy)
+            raise _refused(f"{name[:120]} is not a plain property.", told, remedy)
     if name in _KEPT_BY_WRITERS:
-        raise _refused(f"{name} cannot be set.", "Writers keep it, and the log rests on it.")
+        raise _refused(f"{name} cannot be set.", "Writers maintain it, and the log depends on it.")
     if name in _NEEDS_MORE:
         raise _refused(
             f"{name} cannot be changed by its property alone.",
-            "The protocol, and what is in the table already, have to follow.",
-            f"Enable it with upgrade {_NEEDS_MORE[name]}; drop-feature takes it away.",
+            "The protocol and the existing data have to change with it.",
+            f"Enable it with upgrade {_NEEDS_MORE[name]}; drop-feature removes it.",
         )
     if name.lower().startswith(_PREFIX) and not name.startswith(_PREFIX):
         raise _refused(
-            f"{name[:120]} would be a property without any effect.",
-            "Readers and writers ask for names that begin with delta., in small letters.",
+            f"{name[:120]} would be a property without effect.",
+            "Readers and writers only look for names that start with delta., in lower case.",
             f"Write {_PREFIX}{name[len(_PREFIX) :][:120]}.",
         )
     known = {spelling for item in PROPERTIES.values() for spelling in (item.name, *item.aliases)}
     if name.startswith(_PREFIX) and name not in known:
-        raise _refused(f"{name[:120]} is no known property.", "Names with delta. are Delta's own.")
+        raise _refused(
+            f"{name[:120]} is not a known property.", "Names with delta. are reserved for Delta."
+        )
 
 
 def _summary(
@@ -227,7 +228,7 @@ def _summary(
     if changed or wanted:
         return describe_change(changed, before, after)
     names = ", ".join(f"`{name[:60]}`" for name in sorted({*unset})[:_SHOWN])
-    return f"The table has no property {names}; nothing is to be done."
+    return f"The table has no property {names}; there is nothing to do."
 
 
 def _way_back(uri: str, changed: list[str], before: Mapping[str, str]) -> str:
@@ -251,7 +252,7 @@ def _warnings(changed: list[str], configuration: Mapping[str, str]) -> list[Verd
                 Verdict(
                     guard="retention",
                     outcome="warn",
-                    message=f"{name} becomes {value}: every writer's cleanup goes by it.",
+                    message=f"{name} becomes {value}: every writer's cleanup uses it.",
                 )
             )
     return found

@@ -77,7 +77,7 @@ def _reads_as_v2(look: Look, files: CheckpointFiles) -> bool:
     try:
         return files.kind == "classic" and bool(read_checkpoint(look.store, files).sidecars)
     except DeltaError:
-        return True  # nobody can tell
+        return True  # unknown, so to be on the safe side
 
 
 def _metadata_uses(metadata: Metadata, feature: str) -> bool:
@@ -99,7 +99,7 @@ def _has_type_changes(metadata: Metadata) -> bool:
     try:
         return bool(type_changes(parse_schema(metadata.schema_string)))
     except DeltaError:
-        return True  # nobody can tell
+        return True  # unknown, so to be on the safe side
 
 
 def _have(files: pa.Table) -> bool:

@@ -48,6 +48,7 @@ from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
 from explorer.protocol.features.evolution import dependents, with_features, without_feature
 from explorer.protocol.features.registry import is_supported
 from explorer.protocol.known_properties import DROP_FEATURE_RETENTION
+from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
 
@@ -169,7 +170,7 @@ class _Drop:
             actions += rule.domains(snapshot)
         commit = Commit(
             id="commit",
-            reason=f"Writers need not know {self.name} any more.",
+            reason=f"Writers need not support {self.name} any more.",
             num_files=files.num_rows,
             record=self._record,
             basis=CommitBasis(
@@ -180,11 +181,12 @@ class _Drop:
             actions=tuple(actions),
             files=TakenRowIds() if files.num_rows else None,
         )
-        text = f"Drops {self.name}: writers who do not know it can write the table again."
+        text = f"Drops {self.name}: writers that do not support it can write the table again."
         lost = {
-            "rowTracking": " Rows lose their ids for good.",
-            "domainMetadata": f" {len(snapshot.domains)} configurations in the log go with it.",
-            "inCommitTimestamp": " Times of later versions are those of their files.",
+            "rowTracking": " Rows permanently lose their ids.",
+            "domainMetadata": f" {count(len(snapshot.domains), 'configuration')} in the log "
+            f"{'is' if len(snapshot.domains) == 1 else 'are'} removed too.",
+            "inCommitTimestamp": " Later versions have the times of their files.",
         }.get(self.name, "")
         configuration = snapshot.metadata.configuration
         after = with_checksum_and_checkpoint(commit, configuration, self.seed)
@@ -209,7 +211,7 @@ class _Drop:
             parameters["ifExists"] = True
         commit = Commit(
             id="commit",
-            reason=f"Nobody begins to use {self.name} any more.",
+            reason=f"No new use of {self.name}.",
             record=CommitRecord(
                 operation="SET TBLPROPERTIES" if told else "UNSET TBLPROPERTIES",
                 transaction_id=str(uuid5(self.seed, "off")),
@@ -221,11 +223,11 @@ class _Drop:
         left = snapshot.num_deletion_vectors if self.name == "deletionVectors" else 0
         then = "optimize --purge, then drop-feature again" if left else "drop-feature again"
         summary = (
-            f"First of two steps: switches {self.name} off, so that it can be dropped; nothing "
-            "becomes impossible, and the table keeps asking for it until the second. Afterwards: "
-            f"{then}. The second leaves a choice: the history stays and is protected, which asks "
-            "writers to know checkpointProtection; or, with --truncate-history, the feature goes "
-            "once all history that speaks of it was cleaned up."
+            f"First of two steps: switches {self.name} off. Nothing is lost, and the table "
+            f"requires the feature until the second step. Afterwards: {then}. The second step has "
+            "two ways: keep the history and protect it, which requires writers to support "
+            "checkpointProtection; or, with --truncate-history, drop the feature once all history "
+            "that uses it was cleaned up."
         )
         steps = (commit, checksum_of(commit), self._checkpoint(commit))
         return self._plan(summary, steps, [])
@@ -246,7 +248,7 @@ class _Drop:
         validation = self._validation
         commit = Commit(
             id="commit",
-            reason=f"Readers and writers need not know {self.name} any more.",
+            reason=f"Readers and writers need not support {self.name} any more.",
             record=self._record,
             basis=CommitBasis(reads="every row", upon=validation, dropped_feature=self.name),
             actions=(protocol, snapshot.metadata) if protects else (protocol,),
@@ -255,8 +257,8 @@ class _Drop:
         after = (commit, checksum_of(commit), self._checkpoint(commit))
         steps = (*before, validation, *after)
         summary = (
-            f"Second of two steps: drops {self.name}, so that readers and writers who do not know "
-            f"it can use the table again. {self._history(trace)}"
+            f"Second of two steps: drops {self.name}. Readers and writers that do not support it "
+            f"can use the table again. {self._history(trace)}"
         )
         return self._plan(summary, steps, obstacles)
 
@@ -264,14 +266,14 @@ class _Drop:
         """What becomes of the history, of which `trace` is what still speaks of the feature."""
         if not self.truncate_history:
             return (
-                "The history stays: writers have to know checkpointProtection instead, and the "
-                "log before that version can only be cleaned as a whole."
+                "The history stays: writers must support checkpointProtection instead, and the "
+                "log before that version can only be cleaned up as a whole."
             )
         if trace is None:
-            return "No log file speaks of it any more, so that the history needs no protection."
+            return "No log file uses it any more, so the history needs no protection."
         return (
-            f"That has to wait: version {trace.version} of the history still speaks of it, and "
-            "would have to be cleaned up first. Without cutting the history there is no wait."
+            f"That has to wait: version {trace.version} of the history still uses it, and has to "
+            "be cleaned up first. Without --truncate-history there is no wait."
         )
 
     def _without_domains(self) -> Commit | None:
@@ -280,7 +282,7 @@ class _Drop:
             return None
         return Commit(
             id="domains",
-            reason="What is configured in the log has no place without the feature.",
+            reason="Its configuration in the log is not allowed without the feature.",
             record=CommitRecord(
                 operation="DOMAIN METADATA CLEANUP",
                 transaction_id=str(uuid5(self.seed, "domains")),

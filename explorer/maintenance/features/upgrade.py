@@ -327,7 +327,7 @@ def _judge(upgrade: _Upgrade) -> list[Verdict]:
 
 def _summary(upgrade: _Upgrade, losers: Losers | None, *, has_steps: bool) -> str:
     if not has_steps:
-        return "The table has what was asked for already; nothing is to be done."
+        return "The table has what was asked for already; there is nothing to do."
     parts = [_demands(upgrade)]
     if losers is not None and upgrade.before[0] != upgrade.protocol:
         parts.insert(0, losers(upgrade.before, upgrade.after))
@@ -354,7 +354,7 @@ def _is_switched(upgrade: _Upgrade, name: str) -> bool:
 def _demands(upgrade: _Upgrade) -> str:
     before, after = upgrade.before[0], upgrade.protocol
     if before == after:
-        return "Changes properties alone; nobody is kept away who was not before."
+        return "Changes only properties; no engine loses access."
     readers = sorted({*(after.reader_features or ())} - {*(before.reader_features or ())})
     reads = f"know {', '.join(readers)}" if readers else "read as before"
     if not readers and after.min_reader_version != before.min_reader_version:

@@ -43,14 +43,14 @@ def judge_protection(look: Look, plan: Plan, cut: int | None) -> Verdict:
     if not until:
         return Verdict(guard=guard, outcome="allow", message="No checkpoint is protected.")
     if cut is None or cut >= until:
-        text = f"All history before version {until} goes at once, or none of it."
+        text = f"All history before version {until} is deleted together, or none of it."
         return Verdict(guard=guard, outcome="allow", message=text)
     if not _changes_checkpoints(plan, cut):
-        text = f"No checkpoint is made, and none of version {cut} or later goes."
+        text = f"No checkpoint is written, and none of version {cut} or later is deleted."
         return Verdict(guard=guard, outcome="allow", message=text)
     unknown = _unknown_protocol(look, cut)
     if unknown is None:
-        text = "Every protocol in the history that goes is known here."
+        text = "Every protocol in the deleted history is supported here."
         return Verdict(guard=guard, outcome="allow", message=text)
     return Verdict(
         guard=guard,

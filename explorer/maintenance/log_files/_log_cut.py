@@ -78,7 +78,7 @@ def find_cut(look: Look, retention: timedelta) -> LogCut:
 
 
 def _read_from(look: Look, files: CheckpointFiles) -> Snapshot | None:
-    """The version, if it can be put together from this very checkpoint, files included."""
+    """The version, if it can be reconstructed from this very checkpoint, files included."""
     try:
         snapshot = look.table.snapshot(version=files.version)
         _ = snapshot.num_files + snapshot.num_tombstones

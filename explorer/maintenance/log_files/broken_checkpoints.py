@@ -37,7 +37,7 @@ Lost = tuple[int, int]
 def broken_checkpoints(look: Look) -> dict[CheckpointFiles, str]:
     """The complete checkpoints that are broken, or contradict the commits, oldest first, and why.
 
-    Raises what the store does: nobody knows then.
+    Raises what the store raises.
     """
     found: dict[CheckpointFiles, str] = {}
     for number, files in enumerate(look.listing.checkpoints):
@@ -69,7 +69,7 @@ def why_broken(store: ReadStore, files: CheckpointFiles) -> str | None:
 
 
 def lost_versions(look: Look, broken: Iterable[CheckpointFiles]) -> list[Lost]:
-    """Versions that can only be put together from a checkpoint that is broken: the commits
+    """Versions that can only be reconstructed from a checkpoint that is broken: the commits
     before them are gone. Nobody can open them as it is; without the file nobody ever will."""
     gone = set(broken)
     commits = set(look.listing.commits)
@@ -101,7 +101,7 @@ def repair_steps(
     ]
     deletion = DeleteFiles(
         id="deletion",
-        reason="Readers would try it, or fail by it.",
+        reason="Readers would try it, or fail because of it.",
         num_files=len(files),
         broken=tuple(broken),
     )
@@ -128,12 +128,12 @@ def summary(
     why = f"{first.names[0]}: {reason}"
     if not lost:
         return (
-            f"{does}; what was in it is read from the commits or another checkpoint, so that "
-            f"nothing is lost. {why}"
+            f"{does}; its content is read from the commits or another checkpoint, so nothing is "
+            f"lost. {why}"
         )
     return (
-        f"{does}; the commits before {ranges(lost)} are gone, so that these versions, which "
-        "nobody can open now, can never be put together again. "
+        f"{does}; the commits before {ranges(lost)} are gone. These versions cannot be opened now, "
+        "and can then never be reconstructed. "
         f"{why}"
     )
 
@@ -152,7 +152,7 @@ def judge_lost(lost: Sequence[Lost]) -> Verdict:
     return Verdict(
         guard="reach",
         outcome="warn",
-        message=f"The broken file is all that is left of {ranges(lost)}.",
+        message=f"Only the broken file is left of {ranges(lost)}.",
         remedy="Restore the file or its commits from a backup; or type the table's name and give "
         "a reason.",
         asks_for_name=True,
@@ -164,4 +164,4 @@ def check_still_broken(store: ReadStore, broken: Iterable[CheckpointFiles]) -> N
     listing = list_log(store)
     for files in broken:
         if why_broken(store, files) is None and contradiction_of(store, listing, files) is None:
-            raise stale(f"The checkpoint {files.names[0]} is sound by now.")
+            raise stale(f"The checkpoint {files.names[0]} is sound now.")

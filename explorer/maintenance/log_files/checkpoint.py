@@ -77,7 +77,7 @@ def checkpoint_step(version: int, seed: UUID) -> WriteCheckpoint:
     """The step that writes a checkpoint of a version that is committed."""
     return WriteCheckpoint(
         id="checkpoint",
-        reason=f"Readers begin at version {version} instead of reading the commits before it.",
+        reason=f"Readers start at version {version} instead of reading the commits before it.",
         num_files=1,
         of=version,
         seed=seed,
@@ -97,8 +97,8 @@ def copy_step(version: int) -> CopyCheckpoint:
     """The step that gives the V2 checkpoint of a version the classic name too."""
     return CopyCheckpoint(
         id="copy",
-        reason="Clients that do not know V2 checkpoints find the protocol in one with the "
-        "classic name, and can say that the table is too new for them.",
+        reason="Clients that do not support V2 checkpoints find the protocol in one with the "
+        "classic name, and can report that the table is too new for them.",
         num_files=1,
         version=version,
     )
@@ -123,7 +123,7 @@ def _summary(
 ) -> str:
     version = snapshot.version
     if not has_steps:
-        return f"Version {version} has a checkpoint already; nothing is to be done."
+        return f"Version {version} has a checkpoint already; there is nothing to do."
     named = "V2" if form.kind == "v2" else "classic"
     saved = f"{count(before.commits, 'commit')} ({render_byte_size(before.commit_bytes)})"
     if before.compactions:
@@ -135,5 +135,5 @@ def _summary(
     size = render_byte_size(_after(snapshot, form, num_actions).checkpoint_bytes)
     return (
         f"Writes a {named} checkpoint of version {version}: opening reads it (about {size}) "
-        f"instead of {saved}; nothing becomes impossible."
+        f"instead of {saved}; nothing is lost."
     )

@@ -66,11 +66,11 @@ from explorer.table.times import Clock, shown_time, system_clock, utc_time
 
 _MS = timedelta(milliseconds=1)
 
-_BEFORE = "before the checkpoint at which the log is cut"
-_SPANS = "a log compaction that begins before the cut"
-_SIDECAR = "no checkpoint that stays names this sidecar"
+_BEFORE = "before the checkpoint from which the log starts"
+_SPANS = "a log compaction that starts before that checkpoint"
+_SIDECAR = "no remaining checkpoint names this sidecar"
 _ALL_EXPIRED_MS = 2**62
-_UNFINISHED = "a writer began it more than a day ago and never finished it"
+_UNFINISHED = "its writer started it more than a day ago and never finished it"
 
 
 def plan_log_cleanup(
@@ -87,7 +87,7 @@ def plan_log_cleanup(
     """
     if retention is not None and retention < timedelta(0):
         raise InvalidArgumentError(
-            "The log cannot be kept for less than no time.",
+            "The retention cannot be negative.",
             reason=f"The retention {retention} is negative.",
             remedy="Give a duration of zero or more.",
         )
@@ -112,8 +112,9 @@ def plan_log_cleanup(
 
 
 def _judge_cut(look: Look, cut: LogCut) -> tuple[Verdict, ...]:
-    """A refusal where the checkpoint at the cut and the commits before it speak of other live
-    files: once the commits are gone nobody can tell, and a vacuum takes what it leaves out."""
+    """A refusal where the checkpoint at the cut and the commits before it disagree about the live
+    files. Once the commits are deleted no evidence is left, and a vacuum deletes what the
+    checkpoint omits."""
     if cut.snapshot is None or cut.newest_gone_ms is None:  # no commit goes
         return ()
     version = cut.snapshot.version
@@ -202,7 +203,7 @@ def _folder(look: Look, folder: str) -> list[ObjectInfo]:
 
 def _named_sidecars(look: Look, kept: list[CheckpointFiles]) -> set[str] | None:
     """The names of the sidecars of every checkpoint that stays; None where one of them cannot
-    be read, so that nobody knows, and none may go."""
+    be read, so it is unknown, and none may be deleted."""
     named: set[str] = set()
     for files in [*kept, *look.listing.incomplete_checkpoints]:
         try:
@@ -255,11 +256,11 @@ def _judge_property(look: Look) -> Verdict:
     if unread is not None:
         return unread
     if LOG_CLEANUP.value_of(configuration):
-        return Verdict(guard="cleanup", outcome="allow", message="The table lets its log be cut.")
+        return Verdict(guard="cleanup", outcome="allow", message="The table allows log cleanup.")
     return Verdict(
         guard="cleanup",
         outcome="warn",
-        message="The table asks that its log is never cut (delta.enableExpiredLogCleanup).",
+        message="The table turns log cleanup off (delta.enableExpiredLogCleanup).",
         remedy="Type the table's name and give a reason, or leave the log as it is.",
         asks_for_name=True,
     )
@@ -354,7 +355,7 @@ def _summary(
     cut: LogCut, before: LogReach, after: LogReach, number: int, size: int, *, has_gap: bool
 ) -> str:
     if not number and has_gap:
-        return "Nothing is deleted from the log, in which commits are missing between others."
+        return "Nothing is deleted from the log: it has gaps."
     if not number:
         why = f"nothing is older than {shown_time(cut.cutoff_ms)}"
         if cut.commit is not None and cut.checkpoint is None:
@@ -362,8 +363,8 @@ def _summary(
         return f"Nothing can be deleted from the log: {why}, or it is gone already."
     files = f"{count(number, 'file')} of the log ({render_byte_size(size)})"
     if before.version == after.version:
-        return f"Deletes {files} that nothing refers to; nothing becomes impossible."
+        return f"Deletes {files} that nothing refers to; nothing is lost."
     return (
-        f"Deletes {files} for ever: versions before {after.version} can no longer be opened, and "
-        f"their history and change feed are gone. {after.in_words}"
+        f"Permanently deletes {files}: versions before {after.version} can no longer be opened, "
+        f"and their history and change feed are gone. {after.in_words}"
     )

@@ -97,7 +97,7 @@ def _says_nothing(look: Look, first: int, last: int) -> bool:
 def _step(first: int, last: int) -> WriteCompaction:
     return WriteCompaction(
         id="compaction",
-        reason=f"Readers take one file instead of the commits {first} to {last}.",
+        reason=f"Readers read one file instead of the commits {first} to {last}.",
         num_files=1,
         first=first,
         last=last,
@@ -111,12 +111,12 @@ def _bytes(look: Look, first: int, last: int) -> int:
 
 def _summary(chosen: tuple[int, int] | None, size: int, *, has_steps: bool) -> str:
     if chosen is None:
-        return "Too little was committed after the newest checkpoint; nothing is to be done."
+        return "Too little was committed after the newest checkpoint; there is nothing to do."
     first, last = chosen
     if not has_steps:
-        return f"The commits {first} to {last} have such a file already; nothing is to be done."
+        return f"The commits {first} to {last} have such a file already; there is nothing to do."
     number = count(last - first + 1, "commit")
     return (
         f"Writes one log compaction file for the {number} {first} to {last} "
-        f"({render_byte_size(size)}); nothing becomes impossible."
+        f"({render_byte_size(size)}); nothing is lost."
     )

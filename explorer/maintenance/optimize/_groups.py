@@ -49,7 +49,8 @@ MOST_DELETED: Final = 0.05
 """The share of hidden rows above which a file is worth writing again, as the reference has."""
 
 _PARTLY_FULL: Final = 0.5
-"""Of the target: smaller files in the right order are ordered anew together with new ones."""
+"""A share of the target size: a smaller file that is ordered already is ordered again together
+with new files."""
 
 _LARGEST_GROUP: Final = 100
 """Files of the target's size that are ordered together."""
@@ -230,7 +231,7 @@ def _pays(groups: Numbers, sizes: Numbers, why: Numbers, aim: Aim) -> Flags:
 
 
 def _deleted_share(files: pa.Table) -> npt.NDArray[np.float64]:
-    """The share of each file's rows that its vector hides; 0 where nobody knows."""
+    """The share of each file's rows that its vector hides; 0 where that is unknown."""
     counts = (
         pc.struct_field(files.column("deletion_vector"), "cardinality"),
         files.column("num_records"),

@@ -191,7 +191,7 @@ def _hidden_rows(files: pa.Table) -> int:
 def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
     files = groups.files
     if not files.num_rows:
-        return f"{_nothing(aim, groups)} Nothing is to be done."
+        return f"{_nothing(aim, groups)} There is nothing to do."
     what = (
         f"Writes {count(files.num_rows, 'file')} ({render_byte_size(sum_of(files.column('size')))})"
     )
@@ -200,7 +200,7 @@ def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
     order = f", ordered by {', '.join(aim.names)}" if aim.columns else ""
     return (
         f"{what} again as about {count(new_files, 'file')}{order}{gone} in "
-        f"{count(groups.num_batches, 'commit')}; no row changes, and nothing becomes impossible: "
+        f"{count(groups.num_batches, 'commit')}; no row changes, and nothing is lost: "
         f"version {version} stays readable until vacuum deletes the old files."
     )
 

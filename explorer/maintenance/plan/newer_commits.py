@@ -59,15 +59,15 @@ class LogWatch:
         if newest < anchor.version or anchor_of(self.store, anchor.version) != anchor:
             raise stale(
                 f"The log no longer holds version {anchor.version} as it was when the plan was "
-                "made: it was cleaned up, or the table was made anew."
+                "made: the log was cleaned up, or the table was created again."
             )
         if table.metadata().id != self.plan.subject.id:
-            raise stale("Another table lies there now: its id is not that of the plan.")
+            raise stale("Another table is there now: its id is not the plan's.")
         while self.seen < newest:
             try:
                 self._check_next(render_commit_path(self.seen + 1))
             except NotFoundError as error:
-                gone = f"Version {self.seen + 1} went away before it was looked at."
+                gone = f"Version {self.seen + 1} disappeared before it was read."
                 raise stale(gone) from error
 
     def check_ahead(self) -> None:
@@ -101,7 +101,7 @@ class LogWatch:
         if "every file" in grounds and tail.decides_files:
             return "adds or removes files"
         if "files" in grounds and self._names_a_planned_file(data, version, tail):
-            return "speaks of a file of the plan"
+            return "changes a file of the plan"
         return None
 
     def _names_a_planned_file(self, data: bytes, version: int, tail: Any) -> bool:
@@ -148,6 +148,6 @@ def stale(reason: str) -> ConflictError:
     return ConflictError(
         "The plan is stale, and was not carried out further.",
         reason=reason,
-        remedy="Make the plan again, look at it, and approve the new one.",
+        remedy="Plan again, review the new plan, and approve it.",
         kind="plan_stale",
     )

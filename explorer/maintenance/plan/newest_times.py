@@ -52,10 +52,10 @@ def newest_commit_times(look: Look, files: Iterable[ObjectInfo]) -> dict[str, in
 
 
 def judge_committing(look: Look) -> tuple[Verdict, ...]:
-    """What is asked before anything is committed: that all of the table is known, that files
-    alone decide what it is, that its log is whole, and that no commit is ahead of this clock.
-    Tombstones are as old as the clock that wrote them: by one that is behind, files that left
-    just now would be free to be deleted at once."""
+    """The guards of every plan that commits: every feature is known, no catalog manages the
+    commits, the log has no gaps, and no commit is ahead of this clock. A tombstone is as old as
+    the clock that wrote it: written by a clock that is behind, it would make the file deletable
+    at once."""
     protocol = look.snapshot.protocol
     return (
         judge_features(protocol),
@@ -89,7 +89,7 @@ def check_clock(plan: Plan, now_ms: int) -> None:
     raise ConflictError(
         "The plan was not carried out.",
         reason=f"It was made at {shown_time(plan.planned_at)}, and this clock says that it is "
-        f"{shown_time(now_ms)}, so that no age can be told.",
+        f"{shown_time(now_ms)}, so ages are unknown.",
         remedy="Correct the clock of this machine and execute the plan again; where the other "
         "clock was wrong, make a new plan.",
         kind="plan_refused",

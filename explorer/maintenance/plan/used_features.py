@@ -46,7 +46,7 @@ def every_metadata(look: Look) -> Iterator[Metadata]:
             break  # what later ones hold, commits brought
     reads = each(look.store, lambda version: look.store.read(render_commit_path(version)), commits)
     for done, (version, data) in enumerate(zip(commits, reads, strict=True)):
-        look.watch.step(done, len(commits), "Looking for what the table ever asked for")
+        look.watch.step(done, len(commits), "Reading which features the table ever used")
         if may_name(data, "metaData"):
             yield from _metadata_of(render_commit_name(version), data)
 

@@ -90,22 +90,22 @@ def _repair_hint(look: Look) -> Plan:
     newest_first = reversed(look.listing.checkpoints)
     sound = next((found for found in newest_first if why_broken(look.store, found) is None), None)
     if named is not None and (sound is None or named > sound.version):
-        text = f"The hint names the checkpoint of version {named}, which is there and broken: "
-        return _plan(look, "hint", f"{text}what mends that is the repair of checkpoints.", (), [])
+        text = f"The hint names the checkpoint of version {named}, which is broken: "
+        return _plan(look, "hint", f"{text}repair checkpoint mends that.", (), [])
     if sound is not None:
         if named == sound.version:
-            return _plan(look, "hint", "The hint to the newest checkpoint is sound.", (), [])
+            return _plan(look, "hint", "The hint to the newest checkpoint is correct.", (), [])
         text = (
-            f"Lets _last_checkpoint name the checkpoint of version {sound.version}, which is "
-            "there; nothing is lost."
+            f"Makes _last_checkpoint name the checkpoint of version {sound.version}, the newest "
+            "that is sound; nothing is lost."
         )
         return _plan(look, "hint", text, (hint_step(look, sound),), [])
     if not problems:
-        text = "No checkpoint of the log can be read, so that there is none to name."
+        text = "No checkpoint of the log can be read, so there is none to name."
         return _plan(look, "hint", text, (), [])
-    files = [log_file(look.store, LAST_CHECKPOINT, "it names a checkpoint that is not there")]
+    files = [log_file(look.store, LAST_CHECKPOINT, "it names a checkpoint that does not exist")]
     step = DeleteFiles(id="deletion", reason=problems[0].problem, num_files=1)
-    text = "Deletes _last_checkpoint, because no checkpoint is there; nothing is lost."
+    text = "Deletes _last_checkpoint, because there is no checkpoint; nothing is lost."
     return _plan(look, "hint", text, (step,), files)
 
 
@@ -146,12 +146,12 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     live = snapshot.physical_files("add", columns)
     gone = live.filter(are_gone(look.store, live))
     if not gone.num_rows:
-        return _plan(look, "files", "Every file of the newest version is there.", (), [])
+        return _plan(look, "files", "No file of the newest version is missing.", (), [])
     paths = pc.unique(gone.column("path")).to_pylist()
     rows = count_live(gone)
     step = Commit(
         id="commit",
-        reason="The files are gone, and every query that needs one fails.",
+        reason="The files are missing, and every query that needs one fails.",
         num_files=gone.num_rows,
         record=CommitRecord(
             operation="FSCK",
@@ -175,7 +175,7 @@ def _repair_files(look: Look, seed: UUID) -> Plan:
     files = build_files(
         gone.column("path"),
         action="remove",
-        reason="the file, or its deletion vector, is gone",
+        reason="the file, or its deletion vector, is missing",
         bytes=gone.column("size"),
     )
     steps = with_checksum_and_checkpoint(step, snapshot.metadata.configuration, seed)
@@ -191,7 +191,7 @@ def _judge_rows(lost: str) -> Verdict:
     return Verdict(
         guard="rows",
         outcome="warn",
-        message=f"The table will be without {lost} of the files that are gone.",
+        message=f"The table loses {lost} of the missing files.",
         remedy="Restore the files from a backup; or type the table's name and give a reason.",
         asks_for_name=True,
     )

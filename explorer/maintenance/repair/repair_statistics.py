@@ -74,7 +74,7 @@ def statistics_repair(
             build_files(
                 lacking.column("path"),
                 action="add",
-                reason="its statistics are missing, or not whole",
+                reason="its statistics are missing or incomplete",
                 bytes=lacking.column("size"),
             )
         ]
@@ -91,8 +91,8 @@ def statistics_repair(
 
 def _too_little(number: int) -> str:
     if number == 1:
-        return "that says too little of its rows, and adds it again with its statistics"
-    return "that say too little of their rows, and adds them again with their statistics"
+        return "with missing statistics, and adds it again with its statistics"
+    return "with missing statistics, and adds them again with their statistics"
 
 
 def _batches(sizes: pa.ChunkedArray, batch_size: int) -> list[range]:
@@ -115,8 +115,7 @@ def _steps(
     for number, rows in enumerate(batches):
         step = RepairStatistics(
             id=f"batch {number + 1}",
-            reason="Queries read files that they could skip, and nobody knows how many rows "
-            "there are.",
+            reason="Queries read files that they could skip, and the number of rows is unknown.",
             num_files=len(rows),
             num_bytes=sum_of(files.column("bytes").slice(rows.start, len(rows))),
             transaction_id=str(uuid5(seed, f"statistics {number}")),
@@ -161,7 +160,7 @@ def _with_statistics(run: Run, snapshot: Snapshot, planned: pa.ChunkedArray) -> 
     found = measure_files(snapshot, wanted, run.spark, watch=run.watch)
     at = pc.index_in(adds.column("path"), value_set=found.column("path").combine_chunks())
     if adds.num_rows != len(planned) or at.null_count:
-        raise stale("The version that it was made on no longer holds the files that it lists.")
+        raise stale("The version of the plan no longer has the files that it lists.")
     stats = found.column("stats").take(at)
     changed = adds.set_column(adds.schema.get_field_index("stats"), "stats", stats)
     return as_they_are(changed)

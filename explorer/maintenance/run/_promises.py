@@ -17,7 +17,7 @@ from explorer.table.table import contiguous_run
 
 
 def open_versions(plan: Plan, listing: LogListing) -> list[int]:
-    """The promised versions that can be put together, ascending. One that left the log is
+    """The promised versions that can be reconstructed, ascending. One that left the log is
     stood for by the oldest that can be, of those behind it: they are promised with it."""
     found: set[int] = set()
     for version in map(int, plan.promise.versions):

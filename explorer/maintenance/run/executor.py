@@ -275,12 +275,12 @@ class Running:
         return not self._thread.is_alive()
 
     def cancel(self) -> None:
-        """Ask it to stop between two changes."""
+        """Ask it to stop after the change that it is making."""
         self._cancel.cancel()
 
     def result(self, timeout: float | None = None) -> Receipt | None:
-        """The receipt, waited for `timeout` seconds at most (for ever where None); None
-        where it has not ended by then. Raises what `execute` raised."""
+        """The receipt, or None where it has not ended after `timeout` seconds (None waits
+        without a limit). Raises what `execute` raised."""
         self._thread.join(timeout)
         if self._error is not None:
             raise self._error
@@ -310,13 +310,13 @@ def _table_of(plan: Plan, table: Table | None) -> Table:
     if found is None:
         raise InvalidArgumentError(
             "The plan does not know its table.",
-            reason="It was loaded from its document, which holds no way to the table.",
+            reason="It was loaded from its document, which does not open the table.",
             remedy="Open the table and give it: execute(plan, approval, table=table).",
         )
     if found.uri != plan.subject.uri:
         raise InvalidArgumentError(
             "The plan belongs to another table.",
-            reason=f"It was made for {plan.subject.uri}, and this one lies at {found.uri}.",
+            reason=f"It was made for {plan.subject.uri}, but this table is at {found.uri}.",
             remedy="Give the table that the plan was made for, or make a plan for this one.",
         )
     return found
@@ -341,9 +341,7 @@ def _obstacle(plan: Plan, approval: Approval) -> Problem | None:
             "and reason to the Approval."
         )
         if approval.table_name != name:
-            text = (
-                f"A guard asks for the table's name, {name}, typed by a person, and for a reason."
-            )
+            text = f"A guard asks a person to type the table's name, {name}, and a reason."
             return refusal(text, remedy)
         if not (approval.reason or "").strip():
             return refusal("A guard asks for a reason, which the receipt will keep.", remedy)

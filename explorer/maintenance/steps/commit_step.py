@@ -146,8 +146,8 @@ def tags_of_kept_ids(
     )
     if not kept:
         return {}
-    anew = any(batch.column("base_row_id").null_count for batch in added_again)
-    return {"delta.rowTracking.preserved": "false" if anew else "true"}
+    are_new = any(batch.column("base_row_id").null_count for batch in added_again)
+    return {"delta.rowTracking.preserved": "false" if are_new else "true"}
 
 
 def _promises(step: Commit, files: FileBatches) -> Promises:

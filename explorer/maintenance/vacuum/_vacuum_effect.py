@@ -28,7 +28,7 @@ _SHOWN = 3
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostVersions:
     """Versions that go, both inclusive, and when the first and the last were committed, in
-    milliseconds; None where nobody knows."""
+    milliseconds; None where that is unknown."""
 
     first: int
     last: int
@@ -39,7 +39,7 @@ class LostVersions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consequence:
     """Versions and versions of the change feed that can be read now and not afterwards;
-    from `readable_from` on every version can still be read, None where nobody knows."""
+    from `readable_from` on every version can still be read, None where that is unknown."""
 
     versions: tuple[LostVersions, ...]
     changes: tuple[LostVersions, ...]
@@ -59,7 +59,7 @@ class Consequence:
     def in_words(self) -> str:
         """As the end of a sentence."""
         if not self.is_known:
-            return "which versions become unreadable cannot be told"
+            return "which versions become unreadable is unknown"
         parts = []
         if self.versions:
             parts.append(f"{_in_words(self.versions)} can no longer be read")
@@ -78,7 +78,7 @@ def consequence_of(
 ) -> Consequence:
     """What the deletion of files costs, where `missing` says of each event whether a file of
     it is gone already."""
-    # what missing commits did to files nobody knows
+    # what missing commits did to files is unknown
     if events is None or gaps_in(look.listing):
         return Consequence(versions=(), changes=(), readable_from=None, is_known=False)
     before = build_reach(events, missing)

@@ -78,7 +78,7 @@ def plan_vacuum(  # noqa: PLR0913  # what is asked, who looks on, and what makes
     """
     if retention is not None and retention < timedelta(0):
         raise InvalidArgumentError(
-            "Files cannot be kept for less than no time.",
+            "The retention cannot be negative.",
             reason=f"The retention {retention} is negative.",
             remedy="Give a duration of zero or more.",
         )
@@ -240,7 +240,7 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
         parameters["specifiedRetentionMillis"] = search.ages.retention_ms
     start = Commit(
         id="start",
-        reason="The history says that files are about to go.",
+        reason="The history records that files are about to be deleted.",
         record=CommitRecord(
             operation=VACUUM_START,
             transaction_id=str(uuid5(seed, "start")),
@@ -250,14 +250,14 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
     )
     deletion = DeleteFiles(
         id="deletion",
-        reason="No promised version needs them any more.",
+        reason="No version within retention needs them any more.",
         num_files=number,
         num_bytes=size,
         announced_by=start,
     )
     end = Commit(
         id="end",
-        reason="The history says that they are gone.",
+        reason="The history records that they are deleted.",
         record=CommitRecord(
             operation=VACUUM_END,
             transaction_id=str(uuid5(seed, "end")),
@@ -278,16 +278,17 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
 
 def _summary(files: Verdicts, size: int, lost: Consequence, *, is_refused: bool) -> str:
     if is_refused:
-        return "Nothing may be deleted: two independent ways to the kept files disagree."
+        return "Nothing may be deleted: two independent computations of the kept files disagree."
     number = files.delete.num_rows
     waits = any(part.column("deletable_from").null_count < part.num_rows for part in files.leave)
     if not number and not waits:
         if files.gone is not None:
-            return "Nothing can be deleted: the log names no file that is out of use."
-        return "Nothing can be deleted: no file is out of use."
+            return "Nothing can be deleted: the log names no unused file."
+        return "Nothing can be deleted: every file is in use."
     if not number:
-        return "Nothing can be deleted now; the list says from when each file may go."
-    return f"Deletes {count(number, 'file')} ({render_byte_size(size)}) for ever: {lost.in_words}."
+        return "Nothing can be deleted now; the list says from when each file is deletable."
+    many = count(number, "file")
+    return f"Permanently deletes {many} ({render_byte_size(size)}): {lost.in_words}."
 
 
 def _not_looked_for(look: Look, lost: Consequence) -> str:
@@ -298,5 +299,5 @@ def _not_looked_for(look: Look, lost: Consequence) -> str:
         began = f", which begins with version {commits[0]}" if commits else ""
         text += f", and no files whose removal is no longer in the log{began}"
     if lost.versions:
-        text += "; whether these versions can be read now it does not know"
+        text += "; whether these versions can be read now is unknown"
     return f"{text}."
