@@ -1,4 +1,4 @@
-"""Delta Lake tables, read by the Delta transaction log protocol itself.
+"""Read Delta Lake tables directly by the Delta transaction log protocol.
 
     import explorer
 
@@ -6,11 +6,12 @@
     snapshot = table.snapshot()
     snapshot.version, snapshot.num_files, snapshot.schema
 
-Everything a person may meet as an error derives from `DeltaError`.
+Every error for users derives from `DeltaError`, with a problem, a reason and a remedy.
 
-Packages, each above the next: `cli` and `demo`; `inspect` (answers) and `maintenance` (changes);
-`pipeline` (Spark); `transaction`; `rows`, `comparison`, `scan` and `files`; `table`; `log`;
-`storage`; `protocol`, which is the specification.
+Packages, from top to bottom (each imports only packages below it): `cli` and `demo`; `inspect`
+(facts about a table) and `maintenance` (changes to it); `pipeline` (rows on Spark); `transaction`
+(commits); `rows`, `comparison`, `scan` and `files`; `table` (tables and snapshots); `log` (the
+transaction log); `storage` (bytes); `protocol` (the specification).
 """
 
 from __future__ import annotations

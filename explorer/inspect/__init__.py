@@ -1,9 +1,9 @@
-"""Answers for people: one function per displayed fact, Arrow tables unless said.
+"""Facts about a table, one function for each; an Arrow table unless the function says otherwise.
 
-Each answer carries its evidence: the log file, and the line where one is meant.
+Each fact has its evidence: the log file, and the line where there is one.
 
-Rooms: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`,
-`health`, `reach`, `columns` and `table_features`, each with its own guide.
+Folders: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`, `reach`,
+`columns` and `table_features`. The `__init__.py` of each is its guide.
 """
 
 from __future__ import annotations

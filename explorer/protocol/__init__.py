@@ -1,8 +1,8 @@
-"""What the specification says: values in, values out, no I/O.
+"""The Delta specification as functions from values to values, without I/O.
 
-In: the bytes, strings and numbers of a log. Out: typed values, and the way back to text. One
-module for each section of the specification, and its first lines name the section; table
-features have a folder, `features`.
+In: the bytes, strings and numbers of a log. Out: typed values, and text rendered from them. Each
+module is a section of the specification, which its first lines name; table features are in
+`features`.
 
-Read first: `actions`, then the module named after the section that you look for.
+Read first: `actions`, then the module named after the section that you need.
 """

@@ -260,7 +260,7 @@ def _out_of_range(wanted_ms: int, side: str, version: int, at_ms: int) -> NotFou
     wanted, at = iso_time(utc_time(wanted_ms)), iso_time(utc_time(at_ms))
     which = "earliest" if side == "before" else "latest"
     return NotFoundError(
-        f"No version of this table belongs to {wanted}.",
+        f"This table has no version for {wanted}.",
         reason=f"The {which} version that can be read, {version}, was committed at {at}.",
         remedy=f"Ask for a time not {side} {at}, or for version {version}.",
         kind="timestamp_out_of_range",

@@ -60,7 +60,7 @@ _TOLD_EVERY = 4 * 2**20
 _LONG_FILE = 16 * 2**20
 """Bytes; whoever looks on is not to wait until all of it has been read."""
 
-# of row ids, where the action that holds it cannot be read at all: nobody knows it
+# of row ids, where the action that holds it cannot be read at all: it is unknown
 _UNREADABLE_MARK: Final = DomainMetadata(
     domain=ROW_TRACKING_DOMAIN, configuration="", removed=False
 )

@@ -99,7 +99,7 @@ def test_a_browser_that_did_not_open_the_link_plans_and_cannot_approve(
     page.goto(keeper.address(orders.root))
     expect(page.get_by_text(LOCKED)).to_be_visible()
     plan(page, "Vacuum")
-    expect(page.locator(".dx-consequence")).to_contain_text("Deletes 30 files")
+    expect(page.locator(".dx-consequence")).to_contain_text("Permanently deletes 30 files")
     expect(page.get_by_text(LOCKED)).to_be_visible()
     expect(page.locator("[data-do=approve]")).to_have_count(0)
     context.close()

@@ -37,7 +37,7 @@ TOLD = {
     ],
     "maintain_a_table": [
         "Writes a classic checkpoint of version 74",
-        "Deletes 285 files",
+        "Permanently deletes 285 files",
         "Makes version 60 the newest one again",
         "63 files of version 12 are gone",
         "('completed', True)",

@@ -28,7 +28,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """What is being done, what is said once it was stopped, and the button that asks anew."""
+    """What is being done, what is said once it was stopped, and the button that asks again."""
 
     label: str
     stopped: str
@@ -38,9 +38,9 @@ class Words:
 class Pending:
     """Shows what is known first, how far the rest is, and a button that stops it.
 
-    Then the answer is drawn by whoever asked; or what went wrong stands there; or, where it was
-    stopped, a button that asks anew. Where it `keeps` what is shown, that stays until the work
-    takes its time.
+    Then the caller draws the answer; an error is shown instead where one was raised, and a
+    button that asks again where it was stopped. With `keeps`, what is shown stays until the
+    work takes long enough to be noticed.
     """
 
     def __init__(self, desk: Desk, part: LiveHtml, *, keeps: bool = False) -> None:

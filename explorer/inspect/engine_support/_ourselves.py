@@ -39,7 +39,7 @@ def build_ourselves() -> Engine:
         ),
         source="the registry of this release",
         as_of=None,
-        notes=("writes as maintenance does: it rearranges and removes, and brings no new rows",),
+        notes=("writes by maintenance only: it rewrites and removes files, and adds no new rows",),
     )
     return Engine(
         id=OURSELVES, name="Delta Explorer (this one)", kind="library", releases=(release,)

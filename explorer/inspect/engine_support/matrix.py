@@ -103,7 +103,7 @@ def engines_sentence(frame: pa.Table) -> str:
         told += f", {others} more are documented or reported to"
     stopped = Counter(name for row in newest for name in row["read_blockers"])
     if not stopped:
-        return f"{told}; nothing is known to stop a reader."
+        return f"{told}; no reader is known to be stopped."
     # a feature says more than the version that lists it
     name, count = max(stopped.items(), key=lambda item: (item[1], " version " not in item[0]))
     return f"{told}; {_cut(name)} stops {count}."

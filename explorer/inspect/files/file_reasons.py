@@ -59,8 +59,8 @@ def why_here(
     wanted = Wanted(name=name, root=table.uri)
     if not wanted.tokens[0]:
         raise InvalidArgumentError(
-            f"{file[:200]!r} is no name of a file.",
-            reason="Nothing in it can be searched for.",
+            f"{file[:200]!r} is not a file name.",
+            reason="There is nothing in it to search for.",
             remedy="Give a path below the table's folder, as `files` or `foreign` shows it.",
         )
     mentions = tuple(find_mentions(table.store, listing.commits, wanted, watch))

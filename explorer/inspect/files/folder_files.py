@@ -380,11 +380,11 @@ def _kinds(paths: pa.ChunkedArray, reasons: Numbers, tables: Collection[str]) ->
 _VECTOR: Final = r"(?:^|/)deletion_vector_[^/]*\.bin$"
 _STRAYS: Final = (*REASONS[:MAY_GO], UNKNOWN_AGE, UNDECIDED, YOUNG)
 _MEANINGS: Final = {
-    "live": "what the latest version needs: data files as the log says, and deletion vectors",
+    "live": "needed by the latest version: data files and deletion vectors",
     "kept": "removed from the table, and kept for versions within retention",
-    "change data": "what commits within retention changed, or in files written within it",
-    "deletable": "removed, or changed, longer ago than the retention: the next vacuum deletes it",
-    "orphaned": "looks like files of a table, and no line of the log that is left names it",
-    "foreign": "not Delta's: our vacuum never touches it",
+    "change data": "change data of commits within retention",
+    "deletable": "removed, or changed, before the retention began: the next vacuum deletes it",
+    "orphaned": "looks like a file of a table, but nothing in the remaining log names it",
+    "foreign": "not Delta's: VACUUM never touches it here",
     "log": "commits, checkpoints and everything else below _delta_log",
 }

@@ -144,7 +144,7 @@ def _vector_row(path: str, body: Mapping[str, Any], num_records: int | None) -> 
 def _place(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Where the vector's file is, or why that is not known."""
     if any(value is None for name, value in body.items() if name != "offset"):
-        return None, "The log says that rows are deleted, but not which."
+        return None, "The log says that rows are deleted, but not which ones."
     try:
         return parse_file_path(DeletionVectorDescriptor(**body)), None
     except DeltaError as error:

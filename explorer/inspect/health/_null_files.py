@@ -117,11 +117,11 @@ def judge_nulls(found: NullFiles) -> Iterator[Finding]:
             severity="note",
             finding="nulls that nobody counted",
             problem=f"Whether {count(found.num_unknown, 'file')} hold nulls in NOT NULL columns is "
-            "not known.",
-            reason="Their statistics do not count them, and their footers do not either, cannot "
+            "unknown.",
+            reason="Their statistics do not count nulls, and their footers do not either, cannot "
             f"be read, or are not among the {MOST_FOOTERS:,} that were.",
             spec="Per-file Statistics",
-            remedy="Let the statistics be written.",
+            remedy="Compute the statistics again.",
             repair="repair statistics",
         )
 
@@ -138,12 +138,12 @@ def _finding(files: pa.Table) -> Finding:
     return Finding(
         severity="warning" if first["may_be_deleted"] else "error",
         finding="null in a NOT NULL column",
-        problem=f"{many} {have} nulls in `{column}`, which may have none.",
+        problem=f"{many} {have} nulls in the NOT NULL column `{column}`.",
         reason=reason,
         evidence=first["path"],
         spec="Schema Serialization Format",
         remedy="Update or delete these rows with the engine that wrote them, or let the column be "
-        "nullable. An OPTIMIZE stops at the first live row of them.",
+        "nullable. An OPTIMIZE stops at the first live one.",
     )
 
 

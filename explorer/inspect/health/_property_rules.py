@@ -28,5 +28,5 @@ def judge_properties(facts: LogFacts) -> Iterator[Finding]:
             problem=f"{problem_}.",
             reason=f"{reason[0].upper()}{reason[1:]}",
             spec="Metadata Cleanup",
-            remedy="Keep the log for at least as long as removed files, to travel that far back.",
+            remedy="Keep the log at least as long as removed files.",
         )

@@ -86,12 +86,12 @@ def validate_against_commits(
         if not isinstance(claims, VersionChecksum):
             continue
         reason = None if commit is None else next(_from_commit(claims, commit), None)
-        problem = f"The checksum of version {version} was not made for its commit."
+        problem = f"The checksum of version {version} does not belong to its commit."
         if reason is None and known is not None and not known.allows(claims.num_files):
             reason = known.against(claims.num_files)
             if not known.is_sure:
                 problem = known.contradiction
-                # which of the two is wrong nobody knows
+                # which of the two is wrong is unknown
                 known = _NumFiles.at(version, claims.num_files, is_sure=False)
         elif reason is None:
             known = _NumFiles.at(version, claims.num_files, is_sure=known is not None)
@@ -130,7 +130,7 @@ class _NumFiles:
 
     @property
     def contradiction(self) -> str:
-        """What is wrong where nobody knows which of the two checksums is."""
+        """What is wrong where it is unknown which of the two checksums is wrong."""
         first = self.base + 1
         commits = f"commit of version {first}"
         if first < self.version:

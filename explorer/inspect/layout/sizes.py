@@ -88,7 +88,7 @@ def file_layout(
     """The sizes of a version against `target` bytes, by default the table's own."""
     if target is not None and target <= 0:
         raise InvalidArgumentError(
-            f"{target} is no size of a file.",
+            f"{target} is not a valid file size.",
             reason="Files have at least one byte.",
             remedy="Give a number of bytes above zero.",
         )
@@ -229,21 +229,19 @@ def _sentence(layout: Layout) -> str:
     if not saved:
         if small:
             return (
-                f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}, but none "
-                "lies in a partition with another: there is nothing to put together."
+                f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}, but no two "
+                "are in the same partition: there is nothing to compact."
             )
         if layout.num_files == 1:
             return f"The only file is not below {target}."
         return f"None of {files} is below {target}."
     first: dict[str, Any] = layout.partitions.slice(0, 1).to_pylist()[0]
     rewritten = render_byte_size(first["small_bytes"])
-    where = "" if not first["partition"] else f" Begin with {partition_in_words(first)}:"
-    gain = f" writing {rewritten} again makes {first['files_after']:,} of "
-    gain += f"{first['small_files']:,} small files."
-    text = gain if where else f" W{gain[2:]}"
+    start = "R" if not first["partition"] else f"Start with {partition_in_words(first)}: r"
     return (
-        f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}; {saved:,} could be "
-        f"saved.{where}{text}"
+        f"{small:,} of {files} {'is' if small == 1 else 'are'} below {target}; OPTIMIZE "
+        f"saves {count(saved, 'file')}. {start}ewriting {rewritten} turns "
+        f"{first['small_files']:,} small files into {first['files_after']:,}."
     )
 
 

@@ -90,7 +90,7 @@ def read_told(table: Table, listing: LogListing, opens: Flags, watch: Watch) -> 
 
 @dataclass(slots=True, kw_only=True)
 class _InForce:
-    """Whether the change feed is enabled, None where nobody knows, and why this engine must not
+    """Whether the change feed is enabled, None where that is unknown, and why this engine must not
     read the version."""
 
     is_on: bool | None

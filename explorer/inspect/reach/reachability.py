@@ -1,7 +1,7 @@
 """How far time travel and the change data feed go, version by version
 (spec: Metadata Cleanup, Add CDC File, Reader Requirements for AddCDCFile).
 
-The log alone tells which versions can be put together, and whose files are within
+The log alone tells which versions can be reconstructed, and whose files are within
 retention. Whether the others still have their files only a listing tells.
 """
 
@@ -168,7 +168,7 @@ def reach_by_files(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     """What a listing says, and opening the newest version: by version, when it was committed (0:
-    unknown), whether its commit is there, whether it can be put together (`opens`) and whether it
+    unknown), whether its commit is there, whether it can be reconstructed (`opens`) and whether it
     could by the names in the log (`is_named`); `protocol` is that of the newest version that can,
     None where none can."""
 
@@ -193,12 +193,12 @@ class _Known:
         return replace(self, listing=listing, opens=self.opens & _opens(listing, has_commit))
 
     def open_before(self, version: int) -> int | None:
-        """The newest version before this one that can be put together."""
+        """The newest version before this one that can be reconstructed."""
         found = np.flatnonzero(self.opens[:version])
         return int(found[-1]) if len(found) else None
 
     def open_since(self, version: int) -> int:
-        """The oldest version from which on each up to this one can be put together."""
+        """The oldest version from which on each up to this one can be reconstructed."""
         closed = np.flatnonzero(~self.opens[:version])
         return int(closed[-1]) + 1 if len(closed) else 0
 
@@ -250,7 +250,7 @@ def _look_at_files(table: Table, known: _Known, watch: Watch) -> tuple[list[_See
         except CorruptLogError as error:
             problems.append(
                 f"The files of {versions_in_words([(known.open_since(until), until)])} were not "
-                f"looked at. {error.problem} {error.reason}"
+                f"checked. {error.problem} {error.reason}"
             )
             until = known.open_before(known.open_since(until))
             continue
@@ -302,7 +302,7 @@ def _in_force(
     table: Table, opens: Flags, watch: Watch, limit: int | None
 ) -> tuple[Protocol | None, InCommitTimes | None, Mapping[str, str]]:
     """The protocol, since when in-commit timestamps count, and the properties, of the newest
-    version that can be put together; nothing where none can."""
+    version that can be reconstructed; nothing where none can."""
     last = np.flatnonzero(opens)
     if not len(last):
         return None, None, {}
@@ -323,7 +323,7 @@ def _in_force(
 
 
 def _opens(listing: LogListing, has_commit: Flags) -> Flags:
-    """Which versions can be put together: from the newest complete checkpoint that is not
+    """Which versions can be reconstructed: from the newest complete checkpoint that is not
     newer, or from the first commit, every commit is there."""
     count = len(has_commit)
     numbers = np.arange(count)
@@ -337,7 +337,7 @@ def _opens(listing: LogListing, has_commit: Flags) -> Flags:
 
 
 def openable_versions(listing: LogListing) -> list[int]:
-    """The versions that the log can still put together, ascending."""
+    """The versions that the log can still reconstruct, ascending."""
     latest = listing.latest_version
     if latest is None:
         return []
@@ -429,7 +429,7 @@ def _untils(known: _Known, seen: Sequence[_Seen]) -> tuple[Numbers, Numbers, Num
     files = _later(replaced, windows.files_ms)
     changes = _later(known.times, windows.files_ms)
     for piece in seen:
-        if piece.last == len(replaced) - 1:  # what left after an older stretch nobody knows
+        if piece.last == len(replaced) - 1:  # what was removed after an older stretch is unknown
             at = piece.versions
             files[at] = _later(piece.ends.files, windows.files_ms)
             # change data goes by its modification too: one that was copied is younger

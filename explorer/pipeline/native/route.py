@@ -42,6 +42,7 @@ from explorer.pipeline.native.paths import NativePaths, native_paths
 from explorer.pipeline.native.rows import vector_bytes
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
+from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +78,7 @@ def why_files(
     if root is None:
         return "Spark is not told how to reach the table's store"
     if files.num_rows > MOST_NATIVE_FILES:
-        return f"{files.num_rows:,} files are more than {MOST_NATIVE_FILES:,}"
+        return f"{count(files.num_rows, 'file')}, more than {MOST_NATIVE_FILES:,}"
     paths = native_paths(store, files, root)
     if isinstance(paths, str):
         return paths

@@ -1,7 +1,8 @@
-"""Table features: one registry, one entry each, a file where a feature has rules of its own.
+"""The registry of table features (spec: Table Features).
 
 In: a protocol and a metadata action. Out: which features are supported and active, and what
-each asks. An entry stands in `named`, `legacy` or `proposed`.
+each requires. Entries are in `named`, `legacy` and `proposed`; a feature with rules of its own has
+a module.
 
 Read first: `table_feature`, then `registry`.
 """

@@ -1,7 +1,7 @@
-"""SQL expressions of people and tables, looked at before Spark sees them.
+"""SQL expressions of users and tables, checked before Spark evaluates them.
 
-In: the text of a CHECK constraint or of a generated column. Out: the same text, proven to hold
-nothing but columns, literals, operators and allowed functions; or an error.
+In: the text of a CHECK constraint or of a generated column. Out: the same text, checked to have
+only columns, literals, operators and allowed functions; or an error.
 
 Read first: `expressions`.
 """

@@ -97,7 +97,7 @@ def test_files_of_the_target_and_above_stay(lake: Lake) -> None:
     table_of(lake, *(file(path, 100) for path in "abc"), file("d", 300))
     plan = plan_of(lake, target_size=100 * MIB)
     assert plan.steps == ()
-    assert plan.summary.endswith("Nothing is to be done.")
+    assert plan.summary.endswith("There is nothing to do.")
 
 
 def test_single_small_file_is_left_alone(lake: Lake) -> None:
@@ -159,7 +159,7 @@ def test_only_files_that_may_match_are_looked_at(lake: Lake) -> None:
     plan = plan_of(lake, where="id = 4")
     assert groups_of(plan) == [["x1", "x2"], ["y1", "y2"]]
     assert rewrites(plan)[0].parameters["predicate"] == '["id = 4"]'
-    nothing = "No file may hold a matching row. Nothing is to be done."
+    nothing = "No file may hold a matching row. There is nothing to do."
     assert plan_of(lake, where="part = 'z'").summary == nothing
     with pytest.raises(InvalidArgumentError):
         plan_of(lake, where="nope = 1")

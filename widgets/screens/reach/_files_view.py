@@ -95,7 +95,7 @@ class ReasonPart:
         ]
         evidence = render_table(
             "Lines of the log that name the file", EVIDENCE_COLUMNS, rows,
-            empty="No commit that is left names it.",
+            empty="No remaining commit names it.",
         )  # fmt: skip
         more = found.evidence.num_rows - EVIDENCE_SHOWN
         note = (

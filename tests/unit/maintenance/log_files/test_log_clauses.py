@@ -269,8 +269,8 @@ def cut_at(lake: Lake, until: int, *, unknown_at: int, gone: int = 2) -> Verdict
     ("until", "says", "message"),
     [
         (0, "allow", "No checkpoint is protected"),
-        (1, "allow", "goes at once"),
-        (2, "allow", "goes at once"),
+        (1, "allow", "is deleted together"),
+        (2, "allow", "is deleted together"),
         (3, "refuse", "Checkpoints before version 3 are protected"),
     ],
 )

@@ -320,7 +320,7 @@ def protected(lake: Lake, until: str, old_feature: str) -> None:
 )
 @pytest.mark.parametrize(
     ("until", "said"),
-    [("2", "goes at once"), ("3", "No checkpoint is made, and none of version 2")],
+    [("2", "is deleted together"), ("3", "No checkpoint is written, and none of version 2")],
 )
 def test_cleanup_makes_no_checkpoint_and_takes_none_from_the_cut_on(
     lake: Lake, until: str, said: str

@@ -135,7 +135,7 @@ def test_cancelled_run_stops_between_two_batches_and_goes_on_when_executed_again
     assert receipt.status == "cancelled"
     assert receipt.problem is not None
     assert receipt.problem.kind == "cancelled"
-    assert receipt.problem.remedy == "Carry out the same plan again to go on."
+    assert receipt.problem.remedy == "Carry out the same plan again to continue."
     (deletion,) = (step for step in receipt.steps if step.kind == "delete_files")
     assert (deletion.status, deletion.done) == ("partly", 2000)
     assert left(lake) == 100
