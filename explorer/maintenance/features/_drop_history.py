@@ -17,7 +17,7 @@ from explorer.protocol.filenames import render_commit_path
 from explorer.protocol.known_properties import CHECKPOINT_POLICY, COLUMN_MAPPING_MODE
 from explorer.protocol.known_properties import DELETION_VECTORS as VECTORS
 from explorer.protocol.schema import parse_schema
-from explorer.transaction.concurrent_commit import parse_winner
+from explorer.transaction.concurrent_commit import parse_concurrent_commit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,7 +44,7 @@ def _in_commits(look: Look, feature: str) -> Trace | None:
     versions = look.listing.commits
     for done, version in enumerate(reversed(versions)):
         look.watch.step(done, len(versions), f"Looking for traces of {feature} in the history")
-        commit = parse_winner(version, look.store.read(render_commit_path(version)))
+        commit = parse_concurrent_commit(version, look.store.read(render_commit_path(version)))
         if commit.metadata is not None and _metadata_uses(commit.metadata, feature):
             return Trace(version=version, what="its properties or its schema use the feature")
         if feature == "deletionVectors" and (_have(commit.adds) or _have(commit.removes)):

@@ -14,7 +14,7 @@ from explorer.protocol.features.row_id_high_water_mark import (
     parse_domain_high_water_mark,
 )
 from explorer.transaction.attempt import build_attempt
-from explorer.transaction.concurrent_commit import WinningCommit, follow
+from explorer.transaction.concurrent_commit import ConcurrentCommit, follow
 from explorer.transaction.read_version import ReadVersion
 from explorer.transaction.requirements import check_commit
 from explorer.transaction.staged import Promises, StagedCommit
@@ -186,7 +186,7 @@ def test_nobody_follows_a_winner_whose_mark_cannot_be_read(configuration: object
     assert made(mine.upon(mended)) == ({"mine": (51, READ_AT + 4)}, 60)
 
 
-def as_columns(won: WinningCommit) -> WinningCommit:
+def as_columns(won: ConcurrentCommit) -> ConcurrentCommit:
     assert won.adds.num_rows == won.add_rows.num_rows
     assert won.add_rows.bodies is None
     return won

@@ -150,7 +150,7 @@ class ConflictsView:
 
 
 _WORDS = Words(
-    label="Looking at the commits since",
+    label="Reading the commits since",
     stopped="Stopped before every commit was looked at.",
     again="Look at the commits since",
 )
