@@ -1,4 +1,4 @@
-"""Every rule of writers, in the order in which their problems are told."""
+"""All writer rules, in the order in which their problems are reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from explorer.transaction.rules.row_tracking_rules import validate_row_tracking
 from explorer.transaction.rules.statistics_rules import validate_statistics
 from explorer.transaction.rules.vector_rules import validate_descriptors, validate_vectors
 
-EVERY_RULE: Final[tuple[Callable[[Change], Problems], ...]] = (
+ALL_RULES: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_writable,
     validate_actions,
     validate_protocol_change,
