@@ -189,7 +189,7 @@ def _same_domain(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap 
 
 
 def _rows_added(staged: StagedCommit, concurrent: ConcurrentCommit) -> Overlap | None:
-    if staged.promises.every_live_file_goes:
+    if staged.promises.removes_every_live_file:
         return _files_that_would_stay(staged, concurrent)
     level, reads = staged.provenance.isolation_level, staged.reads
     if level == "SnapshotIsolation" or not (reads.whole_table or reads.predicates):

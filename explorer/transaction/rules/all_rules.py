@@ -8,8 +8,8 @@ from typing import Final
 from explorer.transaction.rules.change import Change, Problems
 from explorer.transaction.rules.change_data_rules import (
     validate_change_data,
-    validate_changes_told,
     validate_feed_columns,
+    validate_needed_change_data,
 )
 from explorer.transaction.rules.clustering_rules import validate_clustering
 from explorer.transaction.rules.feature_rules import (
@@ -62,7 +62,7 @@ ALL_RULES: Final[tuple[Callable[[Change], Problems], ...]] = (
     validate_vectors,
     validate_descriptors,
     validate_change_data,
-    validate_changes_told,
+    validate_needed_change_data,
     validate_row_tracking,
     validate_domains,
     validate_clustering,

@@ -27,8 +27,8 @@ def validate_mapping_change(change: Change) -> Problems:
         change.creates
         or after.mode == mode_before
         or (mode_before, after.mode) == ("none", "name")
-        or change.every_live_file_goes
-        or change.goes_back
+        or change.removes_every_live_file
+        or change.is_restore
     )
     if not allowed:
         yield problem(

@@ -123,7 +123,7 @@ def replacing(staged: StagedCommit, *old: AddFile) -> StagedCommit:
         staged,
         actions=(*staged.actions, *gone),
         live=live(*files),
-        promises=replace(staged.promises, every_live_file_goes=True),
+        promises=replace(staged.promises, removes_every_live_file=True),
     )
 
 
