@@ -28,6 +28,13 @@ from explorer.files.reachable import (
     lacking_files,
 )
 from explorer.files.store_paths import file_of_each
+from explorer.inspect.reach._commit_facts import (
+    NO_COMMIT_FACTS,
+    READ_AT_ONCE,
+    CommitFacts,
+    read_commit_facts,
+    why_refused,
+)
 from explorer.inspect.reach._frames import (
     DATA_GONE,
     GONE,
@@ -50,7 +57,6 @@ from explorer.inspect.reach._frames import (
     time_or_null,
 )
 from explorer.inspect.reach._retention_windows import Windows, build_windows
-from explorer.inspect.reach._told import NOTHING_TOLD, READ_AT_ONCE, Told, read_told, why_refused
 from explorer.inspect.reach.wording import reach_sentence, versions_in_words
 from explorer.log.actions.columns import string_column
 from explorer.log.folder.listing import LogListing
@@ -142,11 +148,11 @@ def reach_by_log(
     """
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now, watch, READ_WHOLE)
-    told = NOTHING_TOLD
+    facts = NO_COMMIT_FACTS
     if len(known.listing.commits) <= READ_AT_ONCE or why_refused(known.protocol):
-        told = read_told(table, known.listing, known.opens, watch)
-        known = known.without(told.unreadable)
-    return _answer(known, told)
+        facts = read_commit_facts(table, known.listing, known.opens, watch)
+        known = known.without(facts.unreadable)
+    return _answer(known, facts)
 
 
 def reach_by_files(
@@ -159,10 +165,10 @@ def reach_by_files(
     """The same with every commit read and everything below the table's root listed."""
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now, watch, None)
-    told = read_told(table, known.listing, known.opens, watch)
-    known = known.without(told.unreadable)
+    facts = read_commit_facts(table, known.listing, known.opens, watch)
+    known = known.without(facts.unreadable)
     seen, problems = _look_at_files(table, known, watch)
-    return _answer(known, told, seen, " ".join(problems) or None)
+    return _answer(known, facts, seen, " ".join(problems) or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,9 +367,9 @@ def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadSt
 
 
 def _answer(
-    known: _Known, told: Told, seen: Sequence[_Seen] = (), problem: str | None = None
+    known: _Known, facts: CommitFacts, seen: Sequence[_Seen] = (), problem: str | None = None
 ) -> Reachability:
-    feeds = told.feeds
+    feeds = facts.feeds
     latest = len(known.times) - 1
     files_until, log_until, feed_until = _untils(known, seen)
     until = np.minimum(files_until, log_until)
@@ -377,11 +383,11 @@ def _answer(
         change[:] = code_of(NOT_READ)
     else:
         change[~feeds] = code_of(NOT_ENABLED)
-    if told.silent is not None:
-        change[told.silent] = code_of(LOG_UNREADABLE)
-    if told.refused is not None:
-        travel[told.refused & ~is_gone(travel)] = code_of(REFUSED)
-        change[told.refused & ~is_gone(change)] = code_of(REFUSED)
+    if facts.silent is not None:
+        change[facts.silent] = code_of(LOG_UNREADABLE)
+    if facts.refused is not None:
+        travel[facts.refused & ~is_gone(travel)] = code_of(REFUSED)
+        change[facts.refused & ~is_gone(change)] = code_of(REFUSED)
     change[~known.has_commit] = code_of(LOG_GONE)
     refused = (known.times <= known.windows.files_cutoff_ms) & (known.times > 0) & known.opens
     refused[latest] = False
@@ -412,7 +418,7 @@ def _answer(
         has_listed=bool(seen),
         files_outside=sum(piece.outside for piece in seen),
         problem=problem,
-        refusal=told.refusal,
+        refusal=facts.refusal,
         notes=tuple(known.windows.notes()),
     )
 
