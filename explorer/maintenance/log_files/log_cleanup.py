@@ -41,7 +41,7 @@ from explorer.maintenance.plan.guards import (
     judge_log,
     judge_setting,
 )
-from explorer.maintenance.plan.independent_check import go_second_route
+from explorer.maintenance.plan.independent_check import check_independently
 from explorer.maintenance.plan.newest_times import newest_commit_times
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning import Look, look_at
@@ -130,7 +130,7 @@ def _judge_cut(look: Look, cut: LogCut) -> tuple[Verdict, ...]:
         return ()
     then = replace(look, listing=listing, snapshot=cut.snapshot)
     names = NameIndex(kept.places.inside)
-    second = go_second_route(then, names, _ALL_EXPIRED_MS, _ALL_EXPIRED_MS)
+    second = check_independently(then, names, _ALL_EXPIRED_MS, _ALL_EXPIRED_MS)
     if not second.evidence:  # they agree, or commits are gone that would have to be asked
         return ()
     shown = [path for part in second.evidence for path in part.column("path")[:2].to_pylist()]

@@ -177,7 +177,7 @@ def judge_setting(
     )
 
 
-def judge_routes(only_first: int, only_second: int, examples: list[str]) -> Verdict:
+def judge_independent_check(only_first: int, only_second: int, examples: list[str]) -> Verdict:
     """Whether two independent computations of the kept files agree."""
     if not only_first and not only_second:
         return _allow("second route", "A second, independent computation of the kept files agrees.")
@@ -207,7 +207,7 @@ def _some_of(paths: list[str]) -> str:
     return ", ".join(repr(path[:100]) for path in paths[:3])
 
 
-def unknown_route(reason: str) -> Verdict:
+def judge_failed_check(reason: str) -> Verdict:
     """The verdict where the kept files could not be computed a second time."""
     return _refuse(
         "second route",

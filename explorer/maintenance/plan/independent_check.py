@@ -1,7 +1,7 @@
-"""The kept files, worked out a second time from every commit, and held against the first.
+"""The independent check of the kept files, which a vacuum must not delete.
 
-The first way is the newest checkpoint and the commits after it; the second replays all
-commits that an unbroken log has, with nothing shared but the specification.
+They are computed twice: from the newest checkpoint and the commits after it, and here by
+replaying all commits of a log without gaps. The two share no code but the specification.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from explorer.files.unkept import kept_by_commits, rows_kept_by_commits
 from explorer.log.actions.columns import string_column
 from explorer.log.plain_arrays import Numbers, build_array
 from explorer.maintenance.plan.file_list import build_files
-from explorer.maintenance.plan.guards import judge_routes, unknown_route
+from explorer.maintenance.plan.guards import judge_failed_check, judge_independent_check
 from explorer.maintenance.plan.plan import Verdict
 from explorer.maintenance.plan.planning import Look
 from explorer.maintenance.plan.used_features import every_metadata
@@ -32,10 +32,10 @@ _BY_SECOND = "kept by all commits, and not by the checkpoint and the commits aft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecondRoute:
-    """What all commits say: `events`, the files that they keep beyond the first way (of
-    tombstones that a checkpoint may leave out), and the verdict with its `evidence`. The
-    files of the events in `kept_rows` are kept by one of both ways."""
+class IndependentCheck:
+    """The result of replaying all commits: the `events`, the rows of events whose files are
+    kept (`kept_rows`), the files that only the commits keep (`further`: a checkpoint may leave
+    old tombstones out), and the verdict with its `evidence`."""
 
     events: FileEvents | None
     kept_rows: Numbers
@@ -44,11 +44,11 @@ class SecondRoute:
     evidence: tuple[pa.Table, ...] = ()
 
 
-def go_second_route(
+def check_independently(
     look: Look, kept: NameIndex, cutoff_ms: int, tombstones_expire_ms: int
-) -> SecondRoute:
-    """Work out the kept files once more and compare their names with those `kept` by the
-    first way.
+) -> IndependentCheck:
+    """Compute the kept files from all commits and compare them with `kept`, those of the
+    checkpoint and the commits after it.
 
     `cutoff_ms` is that of the plan; before `tombstones_expire_ms` the table's own retention
     lets a checkpoint leave tombstones out, so that only the commits know them. A checkpoint
@@ -66,22 +66,22 @@ def go_second_route(
         if len(only_second) and (expired_ms := _ever_expired(look)) > tombstones_expire_ms:
             only_second = _those_in(kept_by_commits(events, expired_ms), only_second)
     except DeltaError as error:
-        verdict = unknown_route(f"{error.problem} {error.reason}")
+        verdict = judge_failed_check(f"{error.problem} {error.reason}")
         nothing = np.zeros(0, np.int64)
-        return SecondRoute(events=None, kept_rows=nothing, further=NOWHERE, verdict=verdict)
+        return IndependentCheck(events=None, kept_rows=nothing, further=NOWHERE, verdict=verdict)
     examples = [*only_first[:2].to_pylist(), *only_second[:2].to_pylist()]
     evidence = tuple(
         build_files(paths, action="leave", reason=reason)
         for paths, reason in ((only_first, _BY_FIRST), (only_second, _BY_SECOND))
         if len(paths)
     )
-    return SecondRoute(
+    return IndependentCheck(
         events=events,
         kept_rows=rows,
         further=Places(
             inside=pa.chunked_array([further]), written=every.written, outside=every.outside
         ),
-        verdict=judge_routes(len(only_first), len(only_second), examples),
+        verdict=judge_independent_check(len(only_first), len(only_second), examples),
         evidence=evidence,
     )
 

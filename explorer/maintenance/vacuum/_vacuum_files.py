@@ -29,7 +29,7 @@ from explorer.files.unkept import (
 from explorer.log.actions.columns import TIME, int64_scalar, string_column
 from explorer.log.plain_arrays import Flags, Numbers, build_array, read_flags, read_numbers
 from explorer.maintenance.plan.file_list import build_files, words
-from explorer.maintenance.vacuum._listed_against import ListedAgainst
+from explorer.maintenance.vacuum._compared_listing import ComparedListing
 from explorer.storage.ports import ReadStore
 
 
@@ -55,7 +55,7 @@ class Verdicts:
 
 
 def judge_listed(  # noqa: PLR0913, PLR0917  # what lies there, what is known of it, and the rules
-    found: ListedAgainst,
+    found: ComparedListing,
     store: ReadStore,
     further: Places,
     tombstones: KeptFiles,

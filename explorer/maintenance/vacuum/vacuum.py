@@ -35,12 +35,16 @@ from explorer.maintenance.plan.guards import (
     judge_setting,
     judge_vacuum_protocol,
 )
-from explorer.maintenance.plan.independent_check import SecondRoute, go_second_route
+from explorer.maintenance.plan.independent_check import IndependentCheck, check_independently
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
 from explorer.maintenance.steps.files_coming_back import VACUUM_END
-from explorer.maintenance.vacuum._listed_against import ListedAgainst, hold_against, lacking_events
+from explorer.maintenance.vacuum._compared_listing import (
+    ComparedListing,
+    compare_listing,
+    events_missing_files,
+)
 from explorer.maintenance.vacuum._removed_files import removed_files
 from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
 from explorer.maintenance.vacuum._vacuum_files import Verdicts, judge_listed, judge_removed
@@ -101,7 +105,7 @@ class _Search:
     ages: Ages
     folders: int
     files: Verdicts
-    second: SecondRoute
+    second: IndependentCheck
     consequence: Consequence
 
 
@@ -115,11 +119,11 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
         looking = beside.submit(list_files, look.store, look.watch) if mode == "full" else None
         kept = kept_files(look.snapshot, cutoff_ms)
         names = NameIndex(kept.places.inside)
-        found = None if looking is None else hold_against(looking.result(), names)
+        found = None if looking is None else compare_listing(looking.result(), names)
     del looking  # it would hold a million names
     release_memory()  # reading a checkpoint leaves much of it
     expire_ms = look.now_ms - DELETED_FILE_RETENTION.value_of(configuration) // _MS
-    second = go_second_route(look, names, cutoff_ms, expire_ms)
+    second = check_independently(look, names, cutoff_ms, expire_ms)
     files = _judged(look, ages, kept, second, found)
     missing = _missing(second, found, files.gone)
     return _Search(
@@ -134,7 +138,7 @@ def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
 
 
 def _judged(
-    look: Look, ages: Ages, kept: KeptFiles, second: SecondRoute, found: ListedAgainst | None
+    look: Look, ages: Ages, kept: KeptFiles, second: IndependentCheck, found: ComparedListing | None
 ) -> Verdicts:
     """The fate of what was listed; in lite mode of what the log says was removed."""
     columns = partition_names(look.snapshot)
@@ -154,7 +158,7 @@ def _judged(
 
 
 def _missing(
-    second: SecondRoute, found: ListedAgainst | None, gone: pa.ChunkedArray | None
+    second: IndependentCheck, found: ComparedListing | None, gone: pa.ChunkedArray | None
 ) -> Flags:
     """For each event, whether a file of it is gone; without a listing those that were asked
     for and are `gone`."""
@@ -162,7 +166,7 @@ def _missing(
     if events is None:
         return np.zeros(0, np.bool_)
     if found is not None:
-        return lacking_events(events, second.kept_rows, second.further.inside, found)
+        return events_missing_files(events, second.kept_rows, second.further.inside, found)
     if gone is None:
         return np.zeros(events.table.num_rows, np.bool_)
     return events_of_files(events, gone)
