@@ -240,7 +240,7 @@ def _choose_and_replay(
         return _choose(store, listing, version, held), None
     if expected.checkpoint is None or not expected.commits:
         return _choose(store, listing, version, held), None
-    # see `explorer.storage.at_once` for why it stands here
+    # see `explorer.storage.concurrent_reads` for why it stands here
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
     failed: DeltaError | None = None

@@ -12,7 +12,7 @@ from explorer.log.actions.columns import ADD_COLUMNS, empty_table
 from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Watch
 from explorer.protocol.actions import FieldPath
-from explorer.storage.at_once import Answer
+from explorer.storage.concurrent_reads import Answer
 from explorer.table.snapshot import Snapshot
 
 

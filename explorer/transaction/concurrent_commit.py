@@ -35,7 +35,7 @@ from explorer.protocol.filenames import (
     render_commit_name,
     render_commit_path,
 )
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import RangeStore, ReadStore, offers
 from explorer.transaction.read_version import ReadVersion
 
@@ -311,7 +311,7 @@ class _Steps:
 
 def _files(store: ReadStore, versions: Sequence[int], steps: _Steps) -> Iterator[LogFile]:
     """The commits up to the first that is gone."""
-    read = each(store, lambda version: _read(store, version), versions)
+    read = map_concurrently(store, lambda version: _read(store, version), versions)
     for is_long, files in groupby(_until_gone(read), key=lambda data: len(data) >= _LONG_FILE):
         if is_long:
             yield from (LogFile(data, steps.columns_of(data)) for data in files)

@@ -44,7 +44,7 @@ from explorer.scan.statistics.required_columns import (
     required_columns,
 )
 from explorer.scan.watched import over_watched
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 
@@ -292,7 +292,7 @@ def _by_footers(
             return {}  # it counts as unknown
 
     rows: list[dict[FieldPath, int | None]] = []
-    for row in each(snapshot.store, read, files.select(["path", "size"]).to_pylist()):
+    for row in map_concurrently(snapshot.store, read, files.select(["path", "size"]).to_pylist()):
         watch.step(len(rows), files.num_rows, _READING)
         rows.append(row)
     counts = {

@@ -28,7 +28,7 @@ from explorer.protocol.version_checksum import (
     VersionChecksum,
     parse_version_checksum,
 )
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
@@ -73,7 +73,7 @@ def validate_against_commits(
     that was not made for its commit says nothing of the ones after it."""
     found: list[Problem] = []
     known: _NumFiles | None = None
-    every = each(store, lambda version: _read_both(store, version), versions)
+    every = map_concurrently(store, lambda version: _read_both(store, version), versions)
     for done, (version, (claims, data)) in enumerate(zip(versions, every, strict=True)):
         watch.step(done, len(versions), "Comparing checksums with their commits")
         if isinstance(claims, Problem):

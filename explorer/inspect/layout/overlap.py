@@ -24,7 +24,7 @@ from explorer.protocol.schema_walk import render_path
 from explorer.scan.statistics.column_statistics import parsed_leaves, statistics_columns
 from explorer.scan.statistics.live_files import READING, choose_columns, flatten_statistics
 from explorer.scan.watched import over_watched, watched_files
-from explorer.storage.at_once import at_once
+from explorer.storage.concurrent_reads import run_concurrently
 from explorer.table.snapshot import Snapshot
 
 
@@ -86,7 +86,9 @@ def clustering_depth(
         return depths_of(facts, name, numbers)
 
     rows = []
-    for done, (name, found) in enumerate(zip(names, at_once(look, names, _AT_ONCE), strict=True)):
+    for done, (name, found) in enumerate(
+        zip(names, run_concurrently(look, names, _AT_ONCE), strict=True)
+    ):
         rows.append((name, name in clustered, *astuple(found)))
         watch.step(done + 1, len(names), "Comparing bounds")
     return build_frame(COLUMNS, rows)

@@ -17,7 +17,7 @@ from explorer.protocol.filenames import (
     render_commit_names,
     render_commit_path,
 )
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import HeadStore, ReadStore, offers
 
 # with in-commit timestamps `commitInfo` is the first line, and nearly every
@@ -75,7 +75,7 @@ def read_provenance(
     parsed, and the modification time of each, None where reading does not tell it."""
     if not offers(store, HeadStore):
         # what is not in a head is asked for by the thread that read the head
-        bodies = each(
+        bodies = map_concurrently(
             store, lambda version: read_body(store, _head(store, version), version), versions
         )
         yield from zip(bodies, repeat(None), strict=False)

@@ -17,7 +17,7 @@ from explorer.protocol.filenames import render_commit_name, render_commit_path
 from explorer.protocol.known_properties import COLUMN_MAPPING_MODE
 from explorer.protocol.schema import parse_schema
 from explorer.protocol.schema_walk import walk_fields
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 
 
 def unused_features(look: Look, names: Collection[str]) -> frozenset[str]:
@@ -44,7 +44,9 @@ def every_metadata(look: Look) -> Iterator[Metadata]:
         yield look.table.metadata(version=checkpoint.version)
         if checkpoint.version >= first:
             break  # what later ones hold, commits brought
-    reads = each(look.store, lambda version: look.store.read(render_commit_path(version)), commits)
+    reads = map_concurrently(
+        look.store, lambda version: look.store.read(render_commit_path(version)), commits
+    )
     for done, (version, data) in enumerate(zip(commits, reads, strict=True)):
         look.watch.step(done, len(commits), "Reading which features the table ever used")
         if may_name(data, "metaData"):

@@ -15,7 +15,7 @@ from explorer.errors import CorruptDataError, NotFoundError
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.rows.data_file.data_file import DataFile, store_path
 from explorer.rows.data_file.parquet_file import open_data_file
-from explorer.storage.at_once import each
+from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 
 # a name that begins so is passed over without a word; the others mean patterns,
@@ -67,7 +67,10 @@ def _first_reason(store: ReadStore, paths: Sequence[str], files: pa.Table) -> st
     """Why Spark must not be given a file that is there: it cannot see that rows are missing."""
     claims = (files.column(name).to_pylist() for name in ("path", "size", NUM_RECORDS))
     jobs = list(zip(paths, *claims, strict=True))
-    return next((reason for reason in each(store, partial(_look_at, store), jobs) if reason), None)
+    return next(
+        (reason for reason in map_concurrently(store, partial(_look_at, store), jobs) if reason),
+        None,
+    )
 
 
 def _look_at(store: ReadStore, claimed: tuple[str, str, int | None, int | None]) -> str | None:
