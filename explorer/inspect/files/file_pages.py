@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from explorer.errors import InvalidArgumentError
 from explorer.log.plain_arrays import build_array
 from explorer.progress import Cancel, ProgressCallback, Watch
-from explorer.scan.watched import watched_files
+from explorer.scan.live_file_reads import read_live_files
 from explorer.table.snapshot import Snapshot
 
 COLUMNS = (
@@ -155,7 +155,7 @@ def _read(snapshot: Snapshot, columns: Sequence[str], watch: Watch) -> pa.Table:
     segment = snapshot.segment
     kept = [name for name in columns if name in _KEPT]
     stored = [name for name in columns if name not in _KEPT]
-    found = watched_files(snapshot, stored, watch, "Reading files") if stored else None
+    found = read_live_files(snapshot, stored, watch, "Reading files") if stored else None
     if not kept:
         return found
     watch.step(0, None, "Reading statistics")

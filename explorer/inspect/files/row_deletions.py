@@ -22,8 +22,8 @@ from explorer.protocol.deletion_vectors import (
 from explorer.protocol.paths import encode_path
 from explorer.rows.data_file.data_file import FILE_COLUMNS, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vector
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.plan import physical_counts
-from explorer.scan.watched import over_watched
 from explorer.table.row_counts import PARSED_NUM_RECORDS, render_cardinality
 from explorer.table.snapshot import Snapshot
 
@@ -78,7 +78,7 @@ def deletion_vectors(
     No vector is read for it.
     """
     watch = Watch(progress=progress, cancel=cancel)
-    pieces = over_watched(
+    pieces = reduce_live_files(
         snapshot, _READ, [PARSED_NUM_RECORDS], _with_vector, watch, "Looking for deletion vectors"
     )
     rows = [

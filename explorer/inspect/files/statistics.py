@@ -18,6 +18,7 @@ from explorer.log.state.file_columns import FileColumns
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.schema import render_type
 from explorer.protocol.schema_walk import render_path
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.statistics.column_statistics import (
     ColumnFacts,
     StatisticsColumn,
@@ -27,7 +28,6 @@ from explorer.scan.statistics.column_statistics import (
 )
 from explorer.scan.statistics.live_files import READING, choose_columns
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
-from explorer.scan.watched import over_watched
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
 
@@ -91,7 +91,7 @@ def column_statistics(
         )
 
     watch = Watch(progress=progress, cancel=cancel)
-    pieces = over_watched(snapshot, ["path"], parsed_leaves(chosen), reduce, watch, READING)
+    pieces = reduce_live_files(snapshot, ["path"], parsed_leaves(chosen), reduce, watch, READING)
     num_files = sum(piece.num_files for piece in pieces)
     rows = [
         _row(column, num_files, [piece.columns[at] for piece in pieces])

@@ -35,6 +35,7 @@ from explorer.protocol.schema_walk import FieldPlace, leaf_fields, render_path
 from explorer.rows.conversion.field_matching import match_fields
 from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.parquet_file import ParquetDataFile, open_data_file, reading
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.statistics.column_statistics import StatisticsColumn, parsed_leaves, read_facts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
 from explorer.scan.statistics.required_columns import (
@@ -43,7 +44,6 @@ from explorer.scan.statistics.required_columns import (
     nulls_beyond,
     required_columns,
 )
-from explorer.scan.watched import over_watched
 from explorer.storage.concurrent_reads import map_concurrently
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
@@ -89,7 +89,7 @@ def null_files(snapshot: Snapshot, watch: Watch, most_footers: int = MOST_FOOTER
     if not asked.required and not asked.partitions:
         return NullFiles(files=nothing)
     leaves, ask = parsed_leaves(asked.columns), partial(_by_log, asked=asked)
-    pieces = over_watched(snapshot, _COLUMNS, leaves, ask, watch, _COUNTING)
+    pieces = reduce_live_files(snapshot, _COLUMNS, leaves, ask, watch, _COUNTING)
     found = pa.concat_tables([nothing, *(piece.found for piece in pieces)])
     if not any(piece.uncounted.num_rows for piece in pieces):
         return NullFiles(files=found)

@@ -21,7 +21,7 @@ from explorer.log.actions.columns import (
 from explorer.log.plain_arrays import EMPTY, Numbers, read_numbers
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
-from explorer.scan.watched import watched_files
+from explorer.scan.live_file_reads import read_live_files
 from explorer.table.counts import count
 from explorer.table.frames import believed_sizes
 from explorer.table.snapshot import Snapshot
@@ -97,7 +97,7 @@ def file_layout(
     columns = list(snapshot.metadata.partition_columns)
     named = ["size", "partition_values"] if columns else ["size"]
     watch = Watch(progress=progress, cancel=cancel)
-    files = watched_files(snapshot, named, watch, "Reading sizes")
+    files = read_live_files(snapshot, named, watch, "Reading sizes")
     sizes = believed_sizes(files)
     numbers, firsts = partition_numbers(files, columns)
     return Layout(

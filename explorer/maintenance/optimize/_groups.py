@@ -32,9 +32,9 @@ from explorer.maintenance.plan.step_types import Aim
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
 from explorer.scan.facts import Question, question_of
+from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.plan import plan_piece
 from explorer.scan.predicate.parse import parse_predicate
-from explorer.scan.watched import over_watched
 from explorer.table.frames import believed_sizes
 from explorer.table.snapshot import Snapshot
 
@@ -167,7 +167,7 @@ def _look_at(snapshot: Snapshot, aim: Aim, watch: Watch) -> _Seen:
     def look(files: FileColumns) -> _Seen:
         return _seen(plan_piece(predicate, question, files).kept.select(list(COLUMNS)), aim)
 
-    pieces = over_watched(snapshot, _STORED, question.leaves, look, watch, "Choosing files")
+    pieces = reduce_live_files(snapshot, _STORED, question.leaves, look, watch, "Choosing files")
     if not pieces:
         return _seen(snapshot.physical_files("add", list(COLUMNS)), aim)
     return _Seen(

@@ -61,7 +61,7 @@ class Membership:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Likeness:
+class LikeTest:
     """`operand LIKE pattern`; `prefix` is what every match begins with."""
 
     operand: ColumnReference
@@ -129,7 +129,7 @@ Value: TypeAlias = ColumnReference | Constant
 Condition: TypeAlias = (
     Comparison
     | Membership
-    | Likeness
+    | LikeTest
     | NullTest
     | TruthTest
     | Negation
@@ -183,7 +183,7 @@ def render_condition(condition: Condition) -> str:  # noqa: C901, PLR0911, PLR09
             shown = [render_value(option) for option in options[:20]]
             shown += ["..."] * (len(options) > len(shown)) + ["NULL"] * has_null
             return f"{render_value(operand)} IN ({', '.join(shown)})"
-        case Likeness(operand=operand, pattern=pattern):
+        case LikeTest(operand=operand, pattern=pattern):
             return f"{render_value(operand)} LIKE {_quoted(pattern)}"
         case NullTest(operand=inner):
             if isinstance(inner, ColumnReference | Constant):
@@ -230,7 +230,7 @@ def render_value(value: Value) -> str:  # noqa: PLR0911  # one per type
 
 def _inner(condition: Condition) -> str:
     text = render_condition(condition)
-    bare = isinstance(condition, Truth | Comparison | Membership | Likeness | NullTest)
+    bare = isinstance(condition, Truth | Comparison | Membership | LikeTest | NullTest)
     return text if bare else f"({text})"
 
 

@@ -149,7 +149,7 @@ def test_table_without_such_columns_is_not_looked_through(
 ) -> None:
     made = DataTable(tmp_path / "t", struct(field("k", "long")))
     made.add("a", pa.table({"k": [None]}))
-    monkeypatch.setattr(null_files, "over_watched", None)
+    monkeypatch.setattr(null_files, "reduce_live_files", None)
     assert found(made.write()) == []
 
 
