@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.log.folder.listing import CheckpointFiles, Compaction, LogListing
 from explorer.log.folder.segment import missing_versions
 from explorer.log.load import LoadedVersion, load_version
@@ -321,7 +321,7 @@ def _last_mention(store: ReadStore, other: LoadedVersion, path: str) -> tuple[st
         name = render_commit_name(version)
         try:
             data = store.read(render_commit_path(version))
-            for line, text in lines_backwards(data):
+            for line, text in lines_reversed(data):
                 action = parse_action(text, name, line)
                 for kind in ("add", "remove"):
                     body = action.get(kind)

@@ -15,7 +15,7 @@ from explorer.errors import (
     UnusableCheckpointError,
 )
 from explorer.log.actions.fields import FileAction
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.folder.listing import CheckpointFiles, LogListing, info_of
 from explorer.log.folder.segment import (
     LogSegment,
@@ -206,7 +206,7 @@ def _newest_of_both(store: ReadStore, versions: range) -> SmallActions:
     for number, data in zip(newest_first, files, strict=True):
         if may_name(data, "protocol", "metaData"):
             name = render_commit_name(number)
-            for at, line in lines_backwards(data):
+            for at, line in lines_reversed(data):
                 found.offer(parse_action(line, name, at), f"{name}:{at}")
         if found.protocol is not None and found.metadata is not None:
             break

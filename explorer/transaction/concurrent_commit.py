@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from explorer.errors import CorruptLogError, DeltaError, NotFoundError
 from explorer.log.actions.action_rows import ActionCollector, ActionRows, wrong_field
 from explorer.log.actions.fields import FileAction
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.log.commits.commit_info import in_commit_ms, text_in
-from explorer.log.commits.lines_ahead import LogFile, columns_of, with_columns
+from explorer.log.commits.prefetched_columns import LogFile, columns_of, with_columns
 from explorer.log.folder.listing import build_listing
 from explorer.progress import UNWATCHED, Watch, while_working
 from explorer.protocol.actions import (
@@ -180,7 +180,7 @@ class _Parts:
     def take_lines(self, data: bytes, tell: Callable[[], None]) -> None:
         """All lines, one after the other."""
         untold = 0
-        for number, line in lines_backwards(data):
+        for number, line in lines_reversed(data):
             self.take(parse_action(line, self.name, number), number, len(line))
             untold += len(line)
             if untold >= _TOLD_EVERY:

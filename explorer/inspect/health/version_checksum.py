@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from explorer.errors import CorruptLogError, NotFoundError, Problem, StorageError, brief
-from explorer.log.commits.commit_file import lines_backwards, parse_action
+from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.log.commits.commit_info import CommitInfo, parse_commit_info, read_commit_info
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.log.small_file import LARGEST_CHECKSUM, read_small_file
@@ -192,7 +192,7 @@ def _parse_commit(version: int, data: bytes) -> _Commit | None:
     small, counts = SmallActions(), Counter[str]()
     try:
         info = parse_commit_info(data, version)
-        for number, line in lines_backwards(data):
+        for number, line in lines_reversed(data):
             action = parse_action(line, name, number)
             small.offer(action, f"{name}:{number}")
             counts.update(kind for kind in ("add", "remove") if action.get(kind) is not None)

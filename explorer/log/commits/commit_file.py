@@ -65,7 +65,7 @@ def _quoted(kind: str) -> bytes:
     return f'"{kind}"'.encode()
 
 
-def lines_backwards(data: bytes) -> Iterator[tuple[int, Line]]:
+def lines_reversed(data: bytes) -> Iterator[tuple[int, Line]]:
     """The lines of a log file that hold something, last first, with their number (1-based)."""
     if len(data) <= _PIECE:
         lines = data.split(b"\n")

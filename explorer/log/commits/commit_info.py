@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from explorer.errors import CorruptLogError
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.commits.cycle_collector import without_collector
 from explorer.protocol.filenames import (
     LOG_FOLDER,
@@ -126,7 +126,7 @@ def _info_below(store: ReadStore, head: bytes, version: int) -> CommitInfo:
 def parse_commit_info(data: bytes, version: int) -> CommitInfo:
     """The provenance among all lines of a commit."""
     name = render_commit_name(version)
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         if not may_name(line, "commitInfo"):
             continue
         body = parse_action(line, name, number).get("commitInfo")

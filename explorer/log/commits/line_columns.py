@@ -93,13 +93,13 @@ class LineReader:
     def __exit__(self, *_: object) -> None:
         self._pool.shutdown(cancel_futures=True)
 
-    def begin(self, data: bytes) -> ColumnsToCome:
+    def begin(self, data: bytes) -> PendingColumns:
         """Begin to read the bytes of one log file."""
         pieces = [self._pool.submit(_read_piece, data, *piece) for piece in _pieces(data)]
-        return ColumnsToCome(pieces)
+        return PendingColumns(pieces)
 
 
-class ColumnsToCome:
+class PendingColumns:
     """What a log file says, as soon as it has been read."""
 
     def __init__(self, pieces: Sequence[Future[_Piece | None]]) -> None:

@@ -19,9 +19,9 @@ from explorer.errors import CorruptLogError, Problem
 from explorer.log.actions.action_rows import wrong_field
 from explorer.log.actions.fields import FileAction
 from explorer.log.actions.keys import file_key
-from explorer.log.commits.commit_file import OddLine, lines_backwards, parse_action
+from explorer.log.commits.commit_file import OddLine, lines_reversed, parse_action
 from explorer.log.commits.cycle_collector import without_collector
-from explorer.log.commits.lines_ahead import LARGE_FILE
+from explorer.log.commits.prefetched_columns import LARGE_FILE
 from explorer.log.folder.compactions import UnusableCompactionError
 from explorer.log.folder.listing import Compaction
 from explorer.log.reconcile._decided_keys import DecidedKeys, Decider
@@ -140,7 +140,7 @@ class Replay:
         self._vectored = {}
         add, remove = ("add", name), ("remove", name)
         odd: list[OddLine] = []
-        for number, line in lines_backwards(data):
+        for number, line in lines_reversed(data):
             empty = False
             action = parse_action(line, name, number, odd)
             if odd:

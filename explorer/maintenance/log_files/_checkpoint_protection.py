@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.maintenance.plan.guards import judge_features
 from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.planning import Look
@@ -92,7 +92,7 @@ def _unknown_protocol(look: Look, before: int) -> int | None:
         data = look.store.read(f"{LOG_FOLDER}/{name}")
         if not may_name(data, "protocol"):
             continue
-        for number, line in lines_backwards(data):
+        for number, line in lines_reversed(data):
             body = parse_action(line, name, number).get("protocol")
             if body is not None:
                 found = judge_features(parse_protocol(body, f"{name}:{number}"))

@@ -17,7 +17,7 @@ from explorer.errors import ConflictError, NotFoundError
 from explorer.files.kept import is_kept
 from explorer.files.store_paths import data_places, places_of
 from explorer.log.actions.columns import string_column
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.log.commits.commit_info import parse_commit_info
 from explorer.log.reconcile.tail import replay_commits
 from explorer.maintenance.plan.file_list import without_action
@@ -120,7 +120,7 @@ def _change_files(data: bytes, version: int) -> list[str]:
         return []
     name = render_commit_name(version)
     found: list[str] = []
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         if may_name(line, "cdc"):
             body = parse_action(line, name, number).get("cdc")
             if isinstance(body, dict) and isinstance(path := body.get("path"), str):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from explorer.errors import DeltaError
-from explorer.log.commits.commit_file import lines_backwards, may_name, parse_action
+from explorer.log.commits.commit_file import lines_reversed, may_name, parse_action
 from explorer.maintenance.plan.planning import Look
 from explorer.protocol.actions import Metadata, parse_metadata
 from explorer.protocol.features.column_mapping import FIELD_ID_KEY
@@ -54,7 +54,7 @@ def every_metadata(look: Look) -> Iterator[Metadata]:
 
 
 def _metadata_of(name: str, data: bytes) -> Iterator[Metadata]:
-    for number, line in lines_backwards(data):
+    for number, line in lines_reversed(data):
         if may_name(line, "metaData"):
             body = parse_action(line, name, number).get("metaData")
             if body is not None:
