@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from explorer.errors import CancelledError, CorruptLogError
-from explorer.log.commits import lines_ahead
+from explorer.log.commits import prefetched_columns
 from explorer.log.commits.line_columns import read_line_columns
 from explorer.progress import Cancel, Progress, Watch
 from explorer.storage.open import open_read_store
@@ -112,7 +112,7 @@ def test_every_commit_is_read_in_order_and_told(
     log: LogFolder, monkeypatch: pytest.MonkeyPatch, large_file: int, long_file: int
 ) -> None:
     for name in ("LARGE_FILE", "ENOUGH"):
-        monkeypatch.setattr(lines_ahead, name, large_file)
+        monkeypatch.setattr(prefetched_columns, name, large_file)
     monkeypatch.setattr(winners, "_LONG_FILE", long_file)
     seen: list[Progress] = []
     found = _read(log, Watch(progress=seen.append))
