@@ -11,7 +11,7 @@ _FIRST_SECONDS = 0.002
 _LONGEST_SECONDS = 0.5
 
 
-def wait_a_while(number: int) -> None:
+def back_off(number: int) -> None:
     """Wait before try `number` (from 1): any time up to twice as long as before, so that
     writers who meet do not meet again."""
     most = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(number, 30))
@@ -24,7 +24,7 @@ class Retries:
     first. Each lost race is another writer's commit, so that the limit is rarely met."""
 
     limit: int = 1000
-    pause: Callable[[int], None] = field(default=wait_a_while)
+    pause: Callable[[int], None] = field(default=back_off)
 
 
 DEFAULT_RETRIES = Retries()

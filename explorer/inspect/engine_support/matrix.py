@@ -18,8 +18,8 @@ from explorer.inspect.engine_support._judgement import (
     judge_release,
 )
 from explorer.inspect.engine_support._needs import Needs, build_needs
-from explorer.inspect.engine_support._ourselves import build_ourselves
 from explorer.inspect.engine_support._releases import Engine, Release
+from explorer.inspect.engine_support._this_engine import build_this_engine
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import bool_column, int32_column, string_column
 from explorer.table.table import Table
@@ -85,7 +85,7 @@ def engines(table: Table, version: int | None = None) -> pa.Table:
     whose snapshot is refused answers.
     """
     reader, writer = build_needs(table.protocol(version), table.metadata(version))
-    listed = (build_ourselves(), *collected_engines())
+    listed = (build_this_engine(), *collected_engines())
     rows = chain.from_iterable(_rows(engine, reader, writer) for engine in listed)
     return build_frame(COLUMNS, list(rows))
 
