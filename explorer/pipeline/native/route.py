@@ -67,12 +67,12 @@ _SETTINGS: Final = {
 """Values with which Spark would read other rows, or fewer files."""
 
 
-def why_files(
+def choose_route(
     spark: SparkSession, store: ReadStore, request: RowRequest, files: pa.Table, *, free: bool
 ) -> NativePaths | str:
-    """The reason for the route ``files``, or the paths with which ``parquet`` can be taken.
+    """The paths to read by the route ``parquet``, or the reason why the route is ``files``.
 
-    With `free` it is taken where it is the better one, and not wherever it can be.
+    With `free`, ``parquet`` is chosen only where it is faster, not wherever it is possible.
     """
     root = hadoop_root(spark, store)
     if root is None:
