@@ -25,7 +25,7 @@ from explorer.log.actions.columns import (
     VECTOR_FIELDS,
 )
 from explorer.log.actions.fields import FIELDS, FieldKind, FileAction
-from explorer.log.commits.commit_file import OddLine, parse_action
+from explorer.log.commits.commit_file import DeviatingLine, parse_action
 from explorer.log.plain_arrays import Flags, in_one_piece
 
 _Places: TypeAlias = npt.NDArray[np.int64]
@@ -67,7 +67,7 @@ class LineColumns:
     others: Sequence[tuple[int, bytes]]
 
     def other_actions(
-        self, name: str, odd: list[OddLine] | None = None
+        self, name: str, odd: list[DeviatingLine] | None = None
     ) -> list[tuple[int, Mapping[str, Any]]] | None:
         """The actions on the `others` of the log file `name`, with the numbers of their lines,
         and what is `odd` as in `parse_action`; None where one speaks of a file after all, or
