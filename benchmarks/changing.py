@@ -35,20 +35,29 @@ _ADDS_PER_COMMIT = 10_000
 def main() -> int:
     """Runs the cases that the command line asks for."""
     options = parse_options("benchmarks.changing", "100 commits, 1 M files on disk")
-    files = 1_000_000 if options.full else 100_000
+    cases = build_cases(1_000_000 if options.full else 100_000)
+    ended = compare(cases, options, measure)
+    if options.only in _RACE:
+        print(f"\n{_race()}")
+    return ended
+
+
+def build_cases(files: int) -> list[Case]:
+    """What is measured; ratios are required of the full size alone."""
+    full = files >= 1_000_000
     title = f"vacuum plan over {files:,} files: "
-    cases = [
+    return [
         Case(
             title=f"{COMMITS} commits by one writer",
             operation="commits",
             log=logs.small(),
-            min_speedup=1 if options.full else None,
+            min_speedup=1 if full else None,
         ),
         Case(
             title=f"{title}first way and listing",
             operation="vacuum",
             log=files_on_disk(files),
-            min_speedup=4 if options.full else None,
+            min_speedup=4 if full else None,
         ),
         Case(
             title=f"{title}both ways",
@@ -56,10 +65,6 @@ def main() -> int:
             log=files_on_disk(files),
         ),
     ]
-    ended = compare(cases, options, _measure)
-    if options.only in _RACE:
-        print(f"\n{_race()}")
-    return ended
 
 
 def files_on_disk(files: int) -> LogRequest:
@@ -96,17 +101,19 @@ def _touch(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
 
 
-def _measure(entrant: str, case: Case, table: Path) -> Sample:
-    """One operation of one entrant; on a copy of the table where it grows."""
+def measure(entrant: str, case: Case, table: Path, root: Path = ROOT) -> Sample:
+    """One operation of one entrant, by the code of the checkout at `root`; on a copy of the
+    table where it grows."""
     if case.operation != "commits":
-        return _run(case.operation, entrant, table)
+        return _run(case.operation, entrant, table, root)
     with tempfile.TemporaryDirectory(dir=table.parent) as scratch:
-        return _run(case.operation, entrant, shutil.copytree(table, Path(scratch) / table.name))
+        copy = shutil.copytree(table, Path(scratch) / table.name)
+        return _run(case.operation, entrant, copy, root)
 
 
-def _run(operation: str, entrant: str, table: Path) -> Sample:
+def _run(operation: str, entrant: str, table: Path, root: Path = ROOT) -> Sample:
     command = [sys.executable, "-m", "benchmarks.changing_steps", operation, entrant, str(table)]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, cwd=root, env=environment(), stdout=subprocess.PIPE, check=True)
     found = json.loads(done.stdout)
     return Sample(whole_ms=found["inner_ms"], **found)
 

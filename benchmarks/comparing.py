@@ -47,6 +47,12 @@ def parse_options(module: str, full: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog=f"python -m {module}", description="Compares us with deltalake."
     )
+    add_options(parser, full)
+    return parser.parse_args()
+
+
+def add_options(parser: argparse.ArgumentParser, full: str) -> None:
+    """Which cases are measured, how often, and where their logs are kept."""
     size = parser.add_mutually_exclusive_group(required=True)
     size.add_argument("--quick", action="store_true", help="a tenth of the sizes")
     size.add_argument("--full", action="store_true", help=full)
@@ -58,7 +64,6 @@ def parse_options(module: str, full: str) -> argparse.Namespace:
         default=ROOT / ".cache" / "benchmarks",
         help="where the generated logs are kept",
     )
-    return parser.parse_args()
 
 
 def compare(cases: Sequence[Case], options: argparse.Namespace, measure: Measure) -> int:

@@ -27,7 +27,7 @@ def main() -> int:
     """Runs the cases that the command line asks for."""
     options = parse_options("benchmarks.maintenance", "1 M files, 10,000 commits")
     cases = build_cases(1_000_000, 10_000) if options.full else build_cases(100_000, 1_000)
-    return compare(cases, options, _measure)
+    return compare(cases, options, measure)
 
 
 def build_cases(files: int, commits: int) -> list[Case]:
@@ -50,15 +50,16 @@ def build_cases(files: int, commits: int) -> list[Case]:
     ]
 
 
-def _measure(entrant: str, case: Case, table: Path) -> Sample:
-    """One operation of one entrant, in a process of its own and on a copy."""
+def measure(entrant: str, case: Case, table: Path, root: Path = ROOT) -> Sample:
+    """One operation of one entrant, by the code of the checkout at `root`, in a process of
+    its own and on a copy."""
     with tempfile.TemporaryDirectory(dir=table.parent) as scratch:
         copy = Path(scratch) / table.name
         shutil.copytree(table, copy, copy_function=link)
         arguments = [case.operation, entrant, str(copy)]
         command = [sys.executable, "-m", "benchmarks.maintenance_steps", *arguments]
         done = subprocess.run(
-            command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True
+            command, cwd=root, env=environment(), stdout=subprocess.PIPE, check=True
         )
     found = json.loads(done.stdout)
     return Sample(whole_ms=found["inner_ms"], **found)

@@ -143,7 +143,7 @@ def render_imports(comparisons: Sequence[Comparison]) -> str:
     for name in IMPORTS:
         found = [case.imports[name] for case in comparisons if name in case.imports]
         if found:
-            time = _render_time(statistics.median(figures.whole_ms for figures in found))
+            time = render_time(statistics.median(figures.whole_ms for figures in found))
             peak = statistics.median(figures.peak_mib for figures in found)
             lines.append(f"Bare `{name}`, whole process: {time}, {peak:,.0f} MiB.")
     return "\n".join(lines)
@@ -173,10 +173,11 @@ def render_row(comparison: Comparison) -> str:
 
 
 def _render_figures(case: Case, figures: Figures) -> str:
-    return f"{_render_time(_time(case, figures))}, {figures.peak_mib:,.0f} MiB"
+    return f"{render_time(_time(case, figures))}, {figures.peak_mib:,.0f} MiB"
 
 
-def _render_time(milliseconds: float) -> str:
+def render_time(milliseconds: float) -> str:
+    """Seconds from one second on, else milliseconds."""
     if milliseconds >= 1000:
         return f"{milliseconds / 1000:.1f} s"
     return f"{milliseconds:.{0 if milliseconds >= 10 else 1}f} ms"
@@ -190,7 +191,7 @@ def _render_limit(comparison: Comparison) -> tuple[str, str]:
     limit, ratio = comparison.limit, comparison.of_limit
     if limit is None or ratio is None:
         return "–", "–"
-    return _render_time(_time(comparison.case, limit)), f"{ratio:.2f}"
+    return render_time(_time(comparison.case, limit)), f"{ratio:.2f}"
 
 
 def _render_required(comparison: Comparison) -> str:

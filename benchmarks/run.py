@@ -29,25 +29,26 @@ def main() -> int:
     """Runs the cases that the command line asks for."""
     options = parse_options("benchmarks.run", "1 M files, up to 100,000 commits")
     cases = build_full_cases() if options.full else build_quick_cases()
-    return compare(cases, options, _measure)
+    return compare(cases, options, measure)
 
 
-def _measure(entrant: str, case: Case, table: Path) -> Sample:
-    """One operation of one entrant; on a copy of the table where it grows."""
+def measure(entrant: str, case: Case, table: Path, root: Path = ROOT) -> Sample:
+    """One operation of one entrant, by the code of the checkout at `root`; on a copy of the
+    table where it grows."""
     if case.operation != GROWS:
-        return _run(entrant, case, table)
+        return _run(entrant, case, table, root)
     with tempfile.TemporaryDirectory(dir=table.parent) as scratch:
         copy = shutil.copytree(table, Path(scratch) / table.name, copy_function=link)
-        return _run(entrant, case, copy)
+        return _run(entrant, case, copy, root)
 
 
-def _run(entrant: str, case: Case, table: Path) -> Sample:
+def _run(entrant: str, case: Case, table: Path, root: Path) -> Sample:
     """One operation of one entrant in a process of its own."""
     timing = "whole" if case.whole_process else "inner"
     arguments = [timing, entrant, case.operation, str(table)]
     command = [sys.executable, "-m", "benchmarks.measure", *arguments]
     started = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, check=True)
+    done = subprocess.run(command, cwd=root, env=environment(), stdout=subprocess.PIPE, check=True)
     whole_ms = (time.perf_counter() - started) * 1000
     return Sample(whole_ms=whole_ms, **json.loads(done.stdout))
 

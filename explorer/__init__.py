@@ -1,4 +1,4 @@
-"""Read Delta Lake tables directly by the Delta transaction log protocol.
+"""Delta Lake tables, read by the Delta transaction log protocol itself.
 
     import explorer
 
@@ -8,16 +8,18 @@
 
 Every error for users derives from `DeltaError`, with a problem, a reason and a remedy.
 
-Packages, from top to bottom (each imports only packages below it): `cli` and `demo`; `inspect`
-(facts about a table) and `maintenance` (changes to it); `pipeline` (rows on Spark); `transaction`
-(commits); `rows`, `comparison`, `scan` and `files`; `table` (tables and snapshots); `log` (the
-transaction log); `storage` (bytes); `protocol` (the specification).
+Packages, from top to bottom (each imports only packages below it): `cli` and `demo`; `answers`
+(the registry of facts); `inspect` (facts about a table) and `maintenance` (changes to it);
+`pipeline` (rows on Spark); `writing` (rows that users write); `transaction` (commits); `rows`,
+`comparison`, `scan` and `files`; `table` (tables and snapshots); `log` (the transaction log);
+`storage` (bytes); `protocol` (the specification).
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from explorer.comparison.versions import VersionDiff, diff
@@ -50,32 +52,22 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Cancel": "explorer.progress",
-    "DeltaError": "explorer.errors",
-    "Preview": "explorer.rows.read",
-    "Problem": "explorer.errors",
-    "Progress": "explorer.progress",
-    "ScanPlan": "explorer.scan.plan",
-    "Snapshot": "explorer.table.snapshot",
-    "Table": "explorer.table.table",
-    "VersionDiff": "explorer.comparison.versions",
-    "diff": "explorer.comparison.versions",
-    "open_table": "explorer.table.table",
-    "plan_scan": "explorer.scan.plan",
-    "preview": "explorer.rows.read",
-    "read_changes": "explorer.rows.changes.feed",
-    "read_rows": "explorer.rows.read",
-    "read_variants": "explorer.rows.variant_values",
+    "Cancel": "progress",
+    "DeltaError": "errors",
+    "Preview": "rows.read",
+    "Problem": "errors",
+    "Progress": "progress",
+    "ScanPlan": "scan.plan",
+    "Snapshot": "table.snapshot",
+    "Table": "table.table",
+    "VersionDiff": "comparison.versions",
+    "diff": "comparison.versions",
+    "open_table": "table.table",
+    "plan_scan": "scan.plan",
+    "preview": "rows.read",
+    "read_changes": "rows.changes.feed",
+    "read_rows": "rows.read",
+    "read_variants": "rows.variant_values",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
-
-
-def __dir__() -> list[str]:
-    """The public names."""
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -7,25 +7,16 @@ Packages, each above the next: `served` (others may look), `page` (what surround
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from widgets.app import serve
     from widgets.notebook import TableExplorer
 
-_HOMES = {"TableExplorer": "widgets.notebook", "serve": "widgets.app"}
+_HOMES = {"TableExplorer": "notebook", "serve": "app"}
 
 __all__ = ["TableExplorer", "serve"]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,48 +1,62 @@
-"""How a verb that asks one question of a table answers it: as a document, or for people."""
+"""How a verb answers a question about a table: as JSON documents, or for people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import print_document
-from explorer.cli.listings import Row
+import explorer
+from explorer.answers.registry import ANSWERS
+from explorer.cli.json_lines import print_documents, print_problems
+from explorer.cli.options import SCREENFUL, parse_storage_options
 from explorer.cli.terminal import show_progress
-from explorer.progress import ProgressCallback
+from explorer.inspect.answer import Question
 
 if TYPE_CHECKING:
     from explorer.table.table import Table
 
-T = TypeVar("T")
+Place = tuple[str, list[str] | None]
+"""The URI of a table, and `--option`s for its storage."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer(Generic[T]):
-    """An answer's two forms. `document` takes how many rows of its longest list are wanted,
-    None for all of them; `show` prints at most as many, `screenful` unless said otherwise."""
+def answer(
+    name: str,
+    place: Place,
+    given: Mapping[str, Any],
+    show: Callable[[Any, Any], None],
+    *,
+    as_json: bool,
+    screenful: int | None = SCREENFUL,
+) -> Any:
+    """Ask for the fact of this name with the values that are given, and return it.
 
-    document: Callable[[T, int | None], Row]
-    show: Callable[[T, int], None]
-    screenful: int = 50
+    Its documents are printed; or `show` prints it for people, with at most as many rows as it is
+    told: the limit that is given, or else `screenful`.
+    """
+    limit = given.get("limit") or (None if as_json else screenful)
+    question, found = ask(name, place, {**given, "limit": limit} if "limit" in given else given)
+    if as_json:
+        print_answer(question, found)
+    else:
+        show(found, limit)
+    return found
 
-    def tell(
-        self,
-        place: tuple[str, list[str] | None],
-        ask: Callable[[Table, ProgressCallback | None], T],
-        *,
-        limit: int | None,
-        as_json: bool,
-    ) -> T:
-        """Open the table at a URI with storage options, ask, print what it says, and return
-        it."""
-        uri, options = place
-        table: Any = open_named(uri, options)
-        with show_progress() as progress:
-            found = ask(table, progress)
-        if as_json:
-            print_document(self.document(found, limit))
-        else:
-            self.show(found, limit or self.screenful)
-        return found
+
+def ask(name: str, place: Place, given: Mapping[str, Any]) -> tuple[Question[Any], Any]:
+    """The question for the fact of this name, and what the table answers; progress is shown."""
+    question = ANSWERS[name].question(given)
+    table = open_named(place)
+    with show_progress() as progress:
+        return question, question.ask(table, progress)
+
+
+def open_named(place: Place) -> Table:
+    """The table at a place."""
+    uri, options = place
+    return explorer.open_table(uri, parse_storage_options(options))
+
+
+def print_answer(question: Question[Any], found: Any) -> None:
+    """The documents of a fact, and what is wrong with the table on standard error."""
+    print_documents(question.documents(found))
+    print_problems(question.answer.problems(found))

@@ -6,10 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
 
-import explorer
-import explorer.inspect as look
-from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import (
     SCREENFUL,
@@ -17,17 +16,15 @@ from explorer.cli.options import (
     Limit,
     StorageOptions,
     Uri,
-    parse_storage_options,
 )
 from explorer.cli.row_listing import list_changes
-from explorer.cli.row_values import row_objects
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import render_count, render_size
+from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
+    from explorer.answers.changed_rows import ChangedRows
     from explorer.errors import Problem
     from explorer.inspect.rows.feed_counts import ChangeTotals
 
@@ -61,76 +58,41 @@ def changes(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer changes ./orders 12 15 --limit 100
     """
-    from explorer.rows.changes.feed import (  # noqa: PLC0415  # `--help` does without Arrow
-        label_problems,
-        read_changes,
-    )
-
-    table = explorer.open_table(uri, parse_storage_options(option))
+    place = (uri, option)
+    versions = {"from_version": from_version, "to_version": to_version}
     if count:
-        with show_progress() as progress:
-            totals = look.change_totals(table, from_version, to_version, progress=progress)
-        _tell_totals(totals, limit, as_json=as_json)
-        return
-    wanted = limit or (None if as_json else SCREENFUL)
-    one_more = None if wanted is None else wanted + 1
-    with show_progress() as progress:
-        found = read_changes(table, from_version, to_version, one_more, progress=progress)
-    shown = found if wanted is None else found.slice(0, wanted)
-    problems = label_problems(shown.column("_change_type").to_pylist())
-    if as_json:
-        print_document(
-            {
-                "uri": table.uri,
-                "from_version": from_version,
-                "to_version": to_version,
-                "columns": [{"name": item.name, "type": str(item.type)} for item in found.schema],
-                "is_cut": found.num_rows > shown.num_rows,
-                "problems": [problem.as_dict() for problem in problems],
-                "rows": list(row_objects(shown)),
-            }
-        )
-        return
-    _print(shown, is_cut=found.num_rows > shown.num_rows)
-    _tell_problems(problems)
+        most = limit or SCREENFUL
+        answer("change_totals", place, versions, _print_totals, as_json=as_json, screenful=most)
+    else:
+        given = {**versions, "limit": limit}
+        answer("changes", place, given, lambda found, _: _print(found), as_json=as_json)
 
 
-def _tell_totals(totals: ChangeTotals, limit: int | None, *, as_json: bool) -> None:
-    if as_json:
-        print_document(
-            {
-                "from_version": totals.first,
-                "to_version": totals.last,
-                "sentence": totals.sentence,
-                "problems": [problem.as_dict() for problem in totals.problems],
-                "versions": list(plain_rows(totals.versions)),
-            }
-        )
-        return
+def _print_totals(totals: ChangeTotals, limit: int) -> None:
     console = build_console(sys.stdout)
     print_note(console, totals.sentence)
-    rows = list(plain_rows(totals.versions.slice(0, limit or SCREENFUL)))
+    rows = list(plain_rows(totals.versions, limit))
     if rows:
         print_listing(console, _COUNTS, rows)
         print_cut(console, len(rows), totals.versions.num_rows, "versions")
-    _tell_problems(totals.problems)
+    _print_problems(console, totals.problems)
 
 
-def _tell_problems(problems: tuple[Problem, ...]) -> None:
-    console = build_console(sys.stdout)
+def _print_problems(console: Console, problems: tuple[Problem, ...]) -> None:
     for problem in problems:
         print_note(console, f"! {problem.problem} {problem.reason}")
 
 
-def _print(rows: pa.Table, *, is_cut: bool) -> None:
+def _print(found: ChangedRows) -> None:
     console = build_console(sys.stdout)
-    hidden = list_changes(console, rows)
-    if not rows.num_rows:
+    hidden = list_changes(console, found.rows)
+    if not found.rows.num_rows:
         print_note(console, "no changes")
-    if is_cut:
-        print_note(console, f"first {count(rows.num_rows, 'change')}; more with --limit N")
+    if found.is_cut:
+        print_note(console, f"first {count(found.rows.num_rows, 'change')}; more with --limit N")
     if hidden:
         print_note(console, f"{count(hidden, 'more column')}; --json shows all")
+    _print_problems(console, found.problems)
 
 
 _COUNTS = (

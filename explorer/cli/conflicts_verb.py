@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
-import explorer.inspect as look
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import print_document
+from explorer.answers.registry import ANSWERS
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
-from explorer.cli.options import SCREENFUL, AsJson, Limit, StorageOptions, Uri
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import UNKNOWN, render_count
-from explorer.errors import InvalidArgumentError
-from explorer.table.times import utc_time
-
-if TYPE_CHECKING:
-    from explorer.inspect.conflicts.conflict_check import ConflictCheck, Operation
-    from explorer.transaction.conflicts import Conflict
-
-_OPERATIONS = ("change", "append")
 
 ReadVersion = Annotated[
     int, typer.Option("--read-version", metavar="N", help="The version that was read.")
@@ -71,47 +60,20 @@ def conflicts(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer conflicts ./orders --read-version 12 --where "country = 'DE'"
     """
-    if operation not in _OPERATIONS:
-        raise InvalidArgumentError(
-            f"{operation[:60]!r} is not a valid --operation.",
-            reason=f"It can be {' or '.join(_OPERATIONS)}.",
-            remedy="Leave it out for an operation that changes rows.",
-        )
-    table = open_named(uri, option)
-    with show_progress() as progress:
-        found = look.check_conflicts(
-            table,
-            read_version,
-            operation=cast("Operation", operation),
-            where=where,
-            isolation_level=isolation_level,
-            progress=progress,
-        )
-    shown = found.found[: limit or (None if as_json else SCREENFUL)]
-    if as_json:
-        print_document(_document(found, shown))
-    else:
-        _print(found, [_plain(conflict) for conflict in shown])
-
-
-def _document(found: ConflictCheck, shown: Sequence[Conflict]) -> Row:
-    return {
-        "read_version": found.read_version,
-        "newest_version": found.newest_version,
-        "operation": found.operation,
-        "where": found.where,
-        "isolation_level": found.isolation_level,
-        "sentence": found.sentence,
-        "num_conflicts": found.num_conflicts,
-        "conflicts": [_plain(conflict) for conflict in shown],
+    given = {
+        "read_version": read_version,
+        "operation": operation,
+        "where": where,
+        "isolation_level": isolation_level,
+        "limit": limit,
     }
-
-
-def _plain(conflict: Conflict) -> Row:
-    body = asdict(conflict)
-    stamp = conflict.commit.timestamp
-    body["commit"]["timestamp"] = None if stamp is None else utc_time(stamp)
-    return body
+    answer(
+        "conflicts",
+        (uri, option),
+        given,
+        lambda found, most: _print(ANSWERS["conflicts"].document(found, most)),
+        as_json=as_json,
+    )
 
 
 def _render_overlap(row: Row) -> str:
@@ -121,12 +83,13 @@ def _render_overlap(row: Row) -> str:
     return f"{overlap['kind']}: {text}"
 
 
-def _print(found: ConflictCheck, rows: list[Row]) -> None:
+def _print(document: Row) -> None:
     console = build_console(sys.stdout)
-    print_note(console, found.sentence)
+    print_note(console, document["sentence"])
+    rows = document["conflicts"]
     if rows:
         print_listing(console, _COLUMNS, rows)
-        print_cut(console, len(rows), found.num_conflicts, "conflicts")
+        print_cut(console, len(rows), document["num_conflicts"], "conflicts")
 
 
 def _who(row: Row) -> str:

@@ -10,12 +10,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from explorer.cli.diff_document import check_layers, describe_diff
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import print_document
+from explorer.answers.registry import ANSWERS
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import (
     UNKNOWN,
     printable,
@@ -63,29 +62,26 @@ def diff(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer diff ./orders 12 15 --layer schema
     """
-    from explorer.comparison.versions import diff as compare  # noqa: PLC0415  # `--help` does without
-
-    layers = check_layers(layer)
-    table = open_named(uri, option)
-    with show_progress() as progress:
-        start = table.snapshot(version=older, progress=progress)
-        end = table.snapshot(version=newer, progress=progress)
-        shown = limit or (None if as_json else _SCREENFUL)
-        document = describe_diff(compare(start, end, progress=progress), layers, shown)
-    if as_json:
-        print_document({"uri": table.uri, **document})
-    else:
-        _print(build_console(sys.stdout), document, layers)
+    answer(
+        "diff",
+        (uri, option),
+        {"older": older, "newer": newer, "layer": layer, "limit": limit},
+        lambda found, most: _print(ANSWERS["diff"].document(found, most)),
+        as_json=as_json,
+        screenful=_SCREENFUL,
+    )
 
 
-def _print(console: Console, document: Mapping[str, Any], layers: Sequence[str]) -> None:
+def _print(document: Mapping[str, Any]) -> None:
+    console = build_console(sys.stdout)
     title = f"version {document['older']['version']} to {document['newer']['version']}"
     console.print(Text.assemble((title, "bold"), "  ", (_safe(document["newer"]["uri"]), "dim")))
     for note in document["notes"]:
         print_note(console, f"! {note}")
-    for name in layers:
-        console.print(Text(name, style="bold"))
-        _PRINTED[name](console, document[name])
+    for name, print_layer in _PRINTED.items():
+        if name in document:
+            console.print(Text(name, style="bold"))
+            print_layer(console, document[name])
 
 
 def _print_files(console: Console, files: Mapping[str, Any]) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import plain_rows, print_rows
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, print_listing, print_note
 from explorer.cli.options import AsJson, StorageOptions, Uri, Version
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import UNKNOWN, printable
+from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,19 +29,19 @@ def engines(
 
     Example: delta-explorer engines ./orders --json
     """
-    from explorer.inspect.engine_support.matrix import (  # noqa: PLC0415  # `--help` does without Arrow
-        engines as judge_engines,
+    answer(
+        "engines",
+        (uri, option),
+        {"version": version},
+        lambda frame, _: _print_matrix(frame),
+        as_json=as_json,
     )
-
-    frame = judge_engines(open_named(uri, option), version)
-    if as_json:
-        print_rows(frame)
-    else:
-        _print_matrix(frame)
 
 
 def _print_matrix(frame: pa.Table) -> None:
-    from explorer.inspect.engine_support.matrix import engines_sentence  # noqa: PLC0415  # as above
+    from explorer.inspect.engine_support.matrix import (  # noqa: PLC0415  # `--help` does without Arrow
+        engines_sentence,
+    )
 
     console = build_console(sys.stdout)
     console.print(Text(printable(engines_sentence(frame)), style="bold"))

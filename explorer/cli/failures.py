@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.padding import Padding
 from rich.text import Text
 
-from explorer.cli.json_lines import render_json
+from explorer.answers.json_lines import render_json
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable
 from explorer.errors import DeltaError, ErrorKind

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-import explorer.inspect as look
-from explorer.cli.answering import Answer
-from explorer.cli.json_lines import plain_rows
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, print_cut, print_listing
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
+from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:
     from explorer.inspect.files.folder_files import Folder
-    from explorer.progress import ProgressCallback
-    from explorer.table.table import Table
 
 
 def foreign(
@@ -30,33 +27,14 @@ def foreign(
 
     Example: delta-explorer foreign ./orders --limit 20
     """
-
-    def ask(table: Table, progress: ProgressCallback | None) -> Folder:
-        return look.foreign_files(table, progress=progress)
-
-    answer = Answer(document=_document, show=_print)
-    answer.tell((uri, option), ask, limit=limit, as_json=as_json)
-
-
-def _document(found: Folder, limit: int | None) -> Row:
-    files = found.files if limit is None else found.files.slice(0, limit)
-    return {
-        "uri": found.uri,
-        "version": found.version,
-        "sentence": found.sentence,
-        "sizes": list(plain_rows(found.sizes)),
-        "reference_keeps": found.reference_keeps,
-        "reference_keeps_until": found.reference_keeps_until,
-        "num_files": found.files.num_rows,
-        "files": list(plain_rows(files)),
-    }
+    answer("foreign", (uri, option), {"limit": limit}, _print, as_json=as_json)
 
 
 def _print(found: Folder, limit: int) -> None:
     console = build_console(sys.stdout)
     console.print(Text(printable(found.sentence), style="bold"))
     print_listing(console, _SIZES, list(plain_rows(found.sizes)))
-    rows = list(plain_rows(found.files.slice(0, limit)))
+    rows = list(plain_rows(found.files, limit))
     if rows:
         print_listing(console, _FILES, rows)
         print_cut(console, len(rows), found.files.num_rows, "files")

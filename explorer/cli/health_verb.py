@@ -11,10 +11,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-import explorer.inspect as look
-from explorer.cli.answering import Answer
+from explorer.cli.answering import answer
 from explorer.cli.failures import EXIT_PROBLEM
-from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import (
     Column,
     Row,
@@ -27,11 +25,10 @@ from explorer.cli.listings import (
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size
+from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:
     from explorer.inspect.health.table_health import Health
-    from explorer.progress import ProgressCallback
-    from explorer.table.table import Table
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
@@ -44,8 +41,9 @@ WithFiles = Annotated[
     bool,
     typer.Option(
         "--files",
-        help="Also read the whole checkpoint and list the data files: which are missing, and "
-        "which have nulls in NOT NULL columns; compare checkpoints and checksums with the commits.",
+        help="Also read the whole checkpoint and list the data files: which are missing, which "
+        "have nulls in NOT NULL columns, and which no column of the table; compare checkpoints "
+        "and checksums with the commits.",
     ),
 ]
 
@@ -74,39 +72,10 @@ def health(  # the options of a command
 
     Example: delta-explorer health ./orders --fail-on warning
     """
-
-    def ask(table: Table, progress: ProgressCallback | None) -> Health:
-        question = look.files_health if files else look.log_health
-        return question(table, progress=progress)
-
-    answer = Answer(document=_document, show=_print)
-    found = answer.tell((uri, option), ask, limit=limit, as_json=as_json)
+    given = {"files": files, "limit": limit}
+    found: Health = answer("health", (uri, option), given, _print, as_json=as_json)
     if fail_on is not None and found.has_finding(fail_on):
         raise typer.Exit(EXIT_PROBLEM)
-
-
-def _document(found: Health, limit: int | None) -> Row:
-    missing, nulls = found.missing, None if found.nulls is None else found.nulls.files
-    if missing is not None and limit is not None:
-        missing = missing.slice(0, limit)
-    if nulls is not None and limit is not None:
-        nulls = nulls.slice(0, limit)
-    return {
-        "uri": found.uri,
-        "version": found.version,
-        "sentence": found.sentence,
-        "opens": found.opens,
-        "readable_version": found.readable_version,
-        "cost": found.cost,
-        "is_checkpoint_read": found.is_checkpoint_read,
-        "findings": list(plain_rows(found.findings)),
-        "log_bytes": list(plain_rows(found.log_bytes)),
-        "log_growth": list(plain_rows(found.log_growth)),
-        "num_missing": None if found.missing is None else found.missing.num_rows,
-        "missing": None if missing is None else list(plain_rows(missing)),
-        "num_null_files": None if found.nulls is None else found.nulls.files.num_rows,
-        "null_files": None if nulls is None else list(plain_rows(nulls)),
-    }
 
 
 def _print(found: Health, limit: int) -> None:
@@ -115,10 +84,13 @@ def _print(found: Health, limit: int) -> None:
     _print_findings(console, list(plain_rows(found.findings)))
     print_listing(console, _BYTES, list(plain_rows(found.log_bytes)))
     if found.missing is not None and found.missing.num_rows:
-        print_listing(console, _MISSING, list(plain_rows(found.missing.slice(0, limit))))
+        print_listing(console, _MISSING, list(plain_rows(found.missing, limit)))
         print_cut(console, min(limit, found.missing.num_rows), found.missing.num_rows, "files")
     if found.nulls is not None and (total := found.nulls.files.num_rows):
-        print_listing(console, _NULLS, list(plain_rows(found.nulls.files.slice(0, limit))))
+        print_listing(console, _NULLS, list(plain_rows(found.nulls.files, limit)))
+        print_cut(console, min(limit, total), total, "files")
+    if found.unrelated is not None and (total := found.unrelated.num_rows):
+        print_listing(console, _UNRELATED, list(plain_rows(found.unrelated.slice(0, limit))))
         print_cut(console, min(limit, total), total, "files")
     if not found.has_listed:
         print_note(console, "the data files were not checked; --files checks them")
@@ -160,6 +132,7 @@ _MISSING = (
     Column(title="rows", render=lambda row: render_count(row["num_rows"]), align="right"),
     Column(title="bytes", render=lambda row: render_size(row["bytes"]), align="right"),
 )
+_UNRELATED = (Column(title="no column of the table", render=lambda row: row["path"], shrinks=True),)
 _NULLS = (
     Column(title="NOT NULL column", render=lambda row: row["column"]),
     Column(title="file", render=lambda row: row["path"], shrinks=True),

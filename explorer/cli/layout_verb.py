@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-import explorer.inspect as look
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import plain_rows, print_document
+from explorer.answers.registry import ANSWERS
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import (
     AsJson,
@@ -20,11 +19,9 @@ from explorer.cli.options import (
     Timestamp,
     Uri,
     Version,
-    check_one_point_in_time,
 )
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import UNKNOWN, printable, render_count, render_partition, render_size
-from explorer.table.target_size import parse_target
 
 _SCREENFUL = 20
 _BAR = 30
@@ -56,35 +53,21 @@ def layout(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer layout ./orders --target 128mb --column amount
     """
-    check_one_point_in_time(version, timestamp)
-    wanted = None if target is None else parse_target(target, "Write it as 128mb or 1gb.")
-    table = open_named(uri, option)
-    with show_progress() as progress:
-        snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-        found = look.file_layout(snapshot, wanted, progress=progress)
-        depth = look.clustering_depth(snapshot, column or None, progress=progress)
-        effects = look.optimize_effects(table, progress=progress)
-    shown = limit or (None if as_json else _SCREENFUL)
-    partitions = found.partitions if shown is None else found.partitions.slice(0, shown)
-    document = {
-        "uri": table.uri,
-        "version": found.version,
-        "sentence": found.sentence,
-        "num_files": found.num_files,
-        "size_in_bytes": found.size_in_bytes,
-        "target": found.target,
-        "target_source": found.target_source,
-        "median": found.median,
-        "sizes": list(plain_rows(found.sizes)),
-        "num_partitions": found.partitions.num_rows,
-        "partitions": list(plain_rows(partitions)),
-        "columns": list(plain_rows(depth)),
-        "optimize": list(plain_rows(effects)),
+    given = {
+        "target": target,
+        "column": column,
+        "version": version,
+        "timestamp": timestamp,
+        "limit": limit,
     }
-    if as_json:
-        print_document(document)
-    else:
-        _print(document)
+    answer(
+        "layout",
+        (uri, option),
+        given,
+        lambda found, most: _print(ANSWERS["layout"].document(found, most)),
+        as_json=as_json,
+        screenful=_SCREENFUL,
+    )
 
 
 def _print(document: Row) -> None:

@@ -22,7 +22,7 @@ from explorer.cli.failures import (
     EXIT_REFUSED,
     report_as_json,
 )
-from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.json_lines import print_document
 from explorer.cli.maintenance_printing import print_plan, print_receipt
 from explorer.cli.options import (
     SCREENFUL,
@@ -35,6 +35,7 @@ from explorer.cli.options import (
 from explorer.cli.plan_arguments import check_arguments
 from explorer.cli.terminal import show_progress
 from explorer.errors import InvalidArgumentError
+from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:
     from explorer.maintenance.documents.receipt import Receipt
@@ -211,7 +212,7 @@ def print_plan_document(plan: Plan, limit: int | None) -> None:
 
 def _apply(request: Request, table: explorer.Table, own: Mapping[str, Any]) -> int:
     from explorer.maintenance.documents.state_folder import StateFolder  # noqa: PLC0415  # as above
-    from explorer.maintenance.plan.approval import Approval  # noqa: PLC0415  # brings Arrow
+    from explorer.maintenance.plan.plan import Approval  # noqa: PLC0415  # brings Arrow
     from explorer.maintenance.run.executor import (  # noqa: PLC0415  # as above
         completed_run,
         start,

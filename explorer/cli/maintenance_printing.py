@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.text import Text
 
 from explorer.cli.failures import report_as_text
-from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size, render_time
+from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:
     from explorer.maintenance.documents.older_plan import OlderStep
@@ -50,7 +50,7 @@ def print_plan(plan: Plan, limit: int, further: Sequence[str] = ()) -> None:
         print_listing(console, _STEPS, [_step(number, step) for number, step in _counted(plan)])
     if plan.files.num_rows:
         console.print()
-        rows = list(plain_rows(plan.files.slice(0, limit)))
+        rows = list(plain_rows(plan.files, limit))
         print_listing(console, _FILES, rows)
         print_cut(console, len(rows), plan.files.num_rows, "files")
     console.print()

@@ -32,11 +32,11 @@ from explorer.cli.options import (
     SCREENFUL,
     AsJson,
     Limit,
-    check_one_point_in_time,
     parse_duration,
     parse_pairs,
 )
 from explorer.errors import InvalidArgumentError
+from explorer.inspect.answer import check_one_point_in_time
 from explorer.progress import ProgressCallback
 
 if TYPE_CHECKING:

@@ -138,16 +138,6 @@ def parse_duration(text: str | None) -> timedelta | None:
         ) from error
 
 
-def check_one_point_in_time(version: int | None, timestamp: str | None) -> None:
-    """Refuse a version together with a timestamp."""
-    if version is not None and timestamp is not None:
-        raise InvalidArgumentError(
-            "Both a version and a timestamp are given.",
-            reason="Each of them alone names a version.",
-            remedy="Leave out --version or --timestamp.",
-        )
-
-
 def parse_instant(text: str) -> datetime:
     """An ISO 8601 time with a zone, `2026-11-01T12:00:00Z`."""
     try:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from explorer.cli.description_listing import list_description
 from explorer.cli.frame_listings import list_features, list_fields, list_files, list_log_files
 from explorer.cli.history_listing import list_gaps, list_unreadable, list_versions
-from explorer.cli.json_lines import plain_rows
 from explorer.cli.listings import print_cut, print_note
 from explorer.cli.terminal import build_console
+from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ def print_files(page: FilesPage) -> None:
     print_cut(console, page.rows.num_rows, page.total, "files")
 
 
-def print_schema(frame: pa.Table) -> None:
-    """All fields."""
-    list_fields(build_console(sys.stdout), list(plain_rows(frame)))
+def print_schema(frame: pa.Table, limit: int | None) -> None:
+    """The first fields, all of them without a limit."""
+    list_fields(build_console(sys.stdout), list(plain_rows(frame, limit)))
 
 
 def print_features(frame: pa.Table) -> None:
@@ -76,5 +76,5 @@ def print_features(frame: pa.Table) -> None:
 def print_log_files(frame: pa.Table, limit: int) -> None:
     """The first files of a list of them, and how many there are."""
     console = build_console(sys.stdout)
-    list_log_files(console, list(plain_rows(frame.slice(0, limit))))
+    list_log_files(console, list(plain_rows(frame, limit)))
     print_cut(console, min(limit, frame.num_rows), frame.num_rows, "files")

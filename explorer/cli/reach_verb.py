@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-import explorer.inspect as look
-from explorer.cli.answering import Answer
-from explorer.cli.json_lines import plain_rows
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, TimeColumn, print_listing, print_note
 from explorer.cli.options import AsJson, Limit, StorageOptions, Uri
 from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_time
+from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
     from explorer.inspect.reach.reachability import Reachability
-    from explorer.progress import ProgressCallback
-    from explorer.table.table import Table
 
 _COLOURS = {
     "promised": "green",
@@ -60,36 +57,14 @@ def reach(  # the options of a command
 
     Example: delta-explorer reach ./orders --files
     """
-
-    def ask(table: Table, progress: ProgressCallback | None) -> Reachability:
-        question = look.reach_by_files if files else look.reach_by_log
-        return question(table, progress=progress)
-
-    answer = Answer(document=_document, show=_print)
-    answer.tell((uri, option), ask, limit=limit, as_json=as_json)
-
-
-def _document(found: Reachability, limit: int | None) -> Row:
-    ranges = found.ranges if limit is None else found.ranges.slice(0, limit)
-    return {
-        "uri": found.uri,
-        "version": found.version,
-        "sentence": found.sentence,
-        "has_listed": found.has_listed,
-        "files_outside": found.files_outside,
-        "problem": found.problem,
-        "notes": list(found.notes),
-        "refusal": found.refusal,
-        "windows": list(plain_rows(found.windows)),
-        "num_ranges": found.ranges.num_rows,
-        "ranges": list(plain_rows(ranges)),
-    }
+    given = {"files": files, "limit": limit}
+    answer("reach", (uri, option), given, _print, as_json=as_json)
 
 
 def _print(found: Reachability, limit: int) -> None:
     console = build_console(sys.stdout)
     console.print(Text(printable(found.sentence), style="bold"))
-    print_listing(console, _RANGES, list(plain_rows(found.ranges.slice(0, limit))))
+    print_listing(console, _RANGES, list(plain_rows(found.ranges, limit)))
     if found.ranges.num_rows > limit:
         print_note(console, f"{limit:,} of {found.ranges.num_rows:,} ranges; --limit shows more")
     print_listing(console, _WINDOWS, list(plain_rows(found.windows)))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from explorer.cli.listings import Column, Row, count_fitting, print_listing
-from explorer.cli.row_values import row_objects, write_plain
 from explorer.cli.wording import printable
+from explorer.rows.row_values import row_objects, write_plain
 
 if TYPE_CHECKING:
     import pyarrow as pa

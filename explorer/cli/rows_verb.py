@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-import explorer
-import explorer.inspect as look
-from explorer.cli.json_lines import plain_rows, print_document
-from explorer.cli.listings import Column, Row, TimeColumn, print_cut, print_listing, print_note
+from explorer.cli.answering import answer
+from explorer.cli.listings import Column, TimeColumn, print_cut, print_listing, print_note
 from explorer.cli.options import (
-    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
     Uri,
-    parse_storage_options,
 )
 from explorer.cli.row_listing import list_changes
-from explorer.cli.row_values import row_objects
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count
+from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
@@ -61,42 +57,8 @@ def rows(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer rows ./orders "order_id = 4711"
     """
-    from explorer.inspect.rows.row_search import MOST_FILES  # noqa: PLC0415  # brings Arrow
-
-    table = explorer.open_table(uri, parse_storage_options(option))
-    with show_progress() as progress:
-        found = look.search_rows(
-            table,
-            where,
-            from_version=first,
-            most_files=files or MOST_FILES,
-            progress=progress,
-        )
-    if as_json:
-        print_document(_document(found, limit))
-    else:
-        _print(found, limit or SCREENFUL)
-
-
-def _document(found: RowHistory, limit: int | None) -> Row:
-    shown = found.rows if limit is None else found.rows.slice(0, limit)
-    before = found.at_start
-    return {
-        "where": found.where,
-        "sentence": found.sentence,
-        "first": found.first,
-        "last": found.last,
-        "latest": found.latest,
-        "is_cut": found.is_cut,
-        "num_files": found.num_files,
-        "files_read": found.files_read,
-        "bytes_read": found.bytes_read,
-        "versions": list(plain_rows(found.versions)),
-        "num_rows": found.rows.num_rows,
-        "rows": list(row_objects(shown)),
-        "at_start": None if before is None else list(row_objects(before)),
-        "unread": list(plain_rows(found.unread)),
-    }
+    given = {"where": where, "first": first, "files": files, "limit": limit}
+    answer("rows", (uri, option), given, _print, as_json=as_json)
 
 
 def _print(found: RowHistory, limit: int) -> None:
@@ -110,7 +72,7 @@ def _print(found: RowHistory, limit: int) -> None:
         if hidden:
             print_note(console, f"{count(hidden, 'more column')}; --json shows all")
     if found.unread.num_rows:
-        print_listing(console, _UNREAD, list(plain_rows(found.unread.slice(0, limit))))
+        print_listing(console, _UNREAD, list(plain_rows(found.unread, limit)))
 
 
 _VERSIONS = (

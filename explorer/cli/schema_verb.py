@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-import explorer.inspect as look
 from explorer.cli import printing
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import plain_rows, print_document, print_rows
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, print_cut, print_listing
 from explorer.cli.options import (
     SCREENFUL,
@@ -21,8 +19,9 @@ from explorer.cli.options import (
     Uri,
     Version,
 )
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count
+from explorer.inspect.frame_rows import plain_rows
 
 if TYPE_CHECKING:
     from explorer.inspect.columns.presence import ColumnPresence
@@ -52,41 +51,18 @@ def schema(  # the options of a command
 
     Example: delta-explorer schema ./orders --version 3 --files
     """
-    from explorer.inspect.columns.presence import MOST_FILES  # noqa: PLC0415  # `--help` without Arrow
-
-    table = open_named(uri, option)
+    place, given = (uri, option), {"version": version, "limit": limit}
     if files:
-        with show_progress() as progress:
-            snapshot = table.snapshot(version=version, progress=progress)
-            allowed = MOST_FILES if limit is None else limit
-            found = look.columns_by_files(snapshot, most_files=allowed, progress=progress)
-        if as_json:
-            print_document(_document(found))
-        else:
-            _print(found)
-        return
-    frame = look.schema(table, version)
-    if limit is not None:
-        frame = frame.slice(0, limit)
-    if as_json:
-        print_rows(frame)
+        answer(
+            "columns_by_files",
+            place,
+            given,
+            lambda found, _: _print(found),
+            as_json=as_json,
+            screenful=None,
+        )
     else:
-        printing.print_schema(frame)
-
-
-def _document(found: ColumnPresence) -> Row:
-    return {
-        "version": found.version,
-        "sentence": found.sentence,
-        "mode": found.mode,
-        "num_files": found.num_files,
-        "files_read": found.files_read,
-        "columns": list(plain_rows(found.columns)),
-        "absent": list(plain_rows(found.absent)),
-        "unused": list(plain_rows(found.unused)),
-        "unrelated": found.unrelated.column("file").to_pylist(),
-        "unread": list(plain_rows(found.unread)),
-    }
+        answer("schema", place, given, printing.print_schema, as_json=as_json, screenful=None)
 
 
 def _print(found: ColumnPresence) -> None:
@@ -100,7 +76,7 @@ def _print(found: ColumnPresence) -> None:
         (found.unread, _UNREAD, "files that were not read"),
     ):
         if frame.num_rows:
-            print_listing(console, columns, list(plain_rows(frame.slice(0, SCREENFUL))))
+            print_listing(console, columns, list(plain_rows(frame, SCREENFUL)))
             if frame.num_rows > SCREENFUL:
                 print_cut(console, SCREENFUL, frame.num_rows, noun)
 

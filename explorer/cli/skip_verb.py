@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import plain_rows, print_document
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import (
     AsJson,
@@ -18,15 +17,13 @@ from explorer.cli.options import (
     Timestamp,
     Uri,
     Version,
-    check_one_point_in_time,
 )
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import printable, render_count, render_size
+from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from explorer.scan.plan import ReasonGroup, ScanPlan
 
 _FILES_OF_A_GROUP = 10
@@ -54,42 +51,14 @@ def skip(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer skip ./orders "day >= '2026-11-01' AND amount > 100"
     """
-    from explorer.pipeline import evaluate_on_partitions  # noqa: PLC0415  # as below
-    from explorer.scan.plan import plan_scan  # noqa: PLC0415  # `--help` does without Arrow
-
-    check_one_point_in_time(version, timestamp)
-    table = open_named(uri, option)
-    with show_progress() as progress:
-        snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-        plan = plan_scan(snapshot, where, evaluate=evaluate_on_partitions, progress=progress)
-    if as_json:
-        print_document(_document(plan, plan.reasons(limit=limit)))
-    else:
-        _print_plan(plan, limit or _FILES_OF_A_GROUP)
-
-
-def _document(plan: ScanPlan, files: pa.Table) -> dict[str, Any]:
-    return {
-        "version": plan.version,
-        "where": None if plan.predicate is None else plan.predicate.text,
-        "num_files": plan.num_files,
-        "num_kept": plan.num_kept,
-        "num_skipped": plan.num_skipped,
-        "num_reference_skips": plan.num_reference_skips,
-        "bytes_kept": plan.bytes_kept,
-        "bytes_skipped": plan.bytes_skipped,
-        "reasons": [
-            {
-                "kept": group.kept,
-                "reason": group.reason,
-                "num_files": group.num_files,
-                "bytes": group.size_in_bytes,
-            }
-            for group in plan.by_reason(0)
-        ],
-        "problems": [problem.as_dict() for problem in plan.problems],
-        "files": list(plain_rows(files)),
-    }
+    answer(
+        "skip",
+        (uri, option),
+        {"where": where, "version": version, "timestamp": timestamp, "limit": limit},
+        _print_plan,
+        as_json=as_json,
+        screenful=_FILES_OF_A_GROUP,
+    )
 
 
 def _print_plan(plan: ScanPlan, limit: int) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import plain_rows, print_problems, print_rows
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, print_listing, print_note
 from explorer.cli.options import (
     AsJson,
@@ -15,10 +14,10 @@ from explorer.cli.options import (
     Timestamp,
     Uri,
     Version,
-    check_one_point_in_time,
 )
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import UNKNOWN, render_count, render_wide_bounds
+from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
@@ -38,20 +37,13 @@ def stats(
 
     Example: delta-explorer stats ./orders --column amount --column address.city
     """
-    from explorer.inspect.files.statistics import (  # noqa: PLC0415  # `--help` does without Arrow
-        column_statistics,
+    answer(
+        "stats",
+        (uri, option),
+        {"version": version, "timestamp": timestamp, "column": column},
+        lambda report, _: _print_report(report),
+        as_json=as_json,
     )
-
-    check_one_point_in_time(version, timestamp)
-    table = open_named(uri, option)
-    with show_progress() as progress:
-        snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-        report = column_statistics(snapshot, column, progress=progress)
-    if as_json:
-        print_rows(report.columns)
-        print_problems(report.problems)
-    else:
-        _print_report(report)
 
 
 def _print_report(report: StatisticsReport) -> None:

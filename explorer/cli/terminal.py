@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from explorer.cli.hosting import is_hosted
 from explorer.progress import Progress, ProgressCallback
 
 _PATIENCE_SECONDS = 0.4
@@ -68,7 +67,7 @@ def ignore_closed_pipe() -> Iterator[None]:
 @contextmanager
 def show_progress() -> Iterator[ProgressCallback | None]:
     """A callback for long work, or None where standard error is not a terminal."""
-    if is_hosted() or not sys.stderr.isatty():
+    if not sys.stderr.isatty():
         yield None
         return
     with ProgressLine() as line:

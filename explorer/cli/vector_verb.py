@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from explorer.cli.hosting import open_named
-from explorer.cli.json_lines import plain_rows, print_rows
+from explorer.cli.answering import answer
 from explorer.cli.listings import Column, Row, print_cut, print_listing, print_note
 from explorer.cli.options import (
-    SCREENFUL,
     AsJson,
     Limit,
     StorageOptions,
     Timestamp,
     Uri,
     Version,
-    check_one_point_in_time,
 )
-from explorer.cli.terminal import build_console, show_progress
+from explorer.cli.terminal import build_console
 from explorer.cli.wording import UNKNOWN, render_count, render_size
+from explorer.inspect.frame_rows import plain_rows
 from explorer.table.counts import count
 
 if TYPE_CHECKING:
@@ -51,40 +49,28 @@ def dv(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer dv ./orders --file part-00000.parquet
     """
-    from explorer.inspect.files.row_deletions import (  # noqa: PLC0415  # `--help` does without Arrow
-        deletion_vectors,
-        hidden_rows,
-    )
-
-    check_one_point_in_time(version, timestamp)
-    table = open_named(uri, option)
-    with show_progress() as progress:
-        snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-    shown = limit or (None if as_json else SCREENFUL)
-    if file is not None:
-        hidden = hidden_rows(snapshot, file, shown)
-        if as_json:
-            print_rows(hidden.ranges)
-        else:
-            _print_ranges(hidden)
-        return
-    with show_progress() as progress:
-        frame = deletion_vectors(snapshot, progress=progress)
-    listed = frame if shown is None else frame.slice(0, shown)
-    if as_json:
-        print_rows(listed)
+    place, given = (uri, option), {"version": version, "timestamp": timestamp, "limit": limit}
+    if file is None:
+        answer("dv", place, given, _print_vectors, as_json=as_json)
     else:
-        _print_vectors(listed, frame.num_rows)
+        given_file = {**given, "file": file}
+        answer(
+            "hidden_rows",
+            place,
+            given_file,
+            lambda hidden, _: _print_ranges(hidden),
+            as_json=as_json,
+        )
 
 
-def _print_vectors(listed: pa.Table, total: int) -> None:
+def _print_vectors(frame: pa.Table, limit: int) -> None:
     console = build_console(sys.stdout)
-    rows = list(plain_rows(listed))
+    rows = list(plain_rows(frame, limit))
     if not rows:
         print_note(console, "no file has a deletion vector")
         return
     print_listing(console, _VECTORS, rows)
-    print_cut(console, len(rows), total, "files")
+    print_cut(console, len(rows), frame.num_rows, "files")
     for row in rows:
         if row["problem"]:
             print_note(console, f"! {row['path']}: {row['problem']}")

@@ -1,7 +1,6 @@
 """The verbs that look at a table, as the command line declares them.
 
-Each asks `explorer.inspect` and hands the answer to `--json` or to the listing
-for people.
+Each asks `explorer.answers` for its fact, and prints the documents of it or a listing for people.
 """
 
 from __future__ import annotations
@@ -12,7 +11,9 @@ from typing import Annotated, Any
 import typer
 
 import explorer.inspect as look
+from explorer.answers.registry import ANSWERS
 from explorer.cli import printing
+from explorer.cli.answering import answer, ask, open_named, print_answer
 from explorer.cli.changes_verb import changes
 from explorer.cli.conflicts_verb import conflicts
 from explorer.cli.demo import demo
@@ -23,8 +24,6 @@ from explorer.cli.failures import EXIT_PROBLEM, report_as_json, report_as_text
 from explorer.cli.foreign_verb import foreign
 from explorer.cli.health_verb import health
 from explorer.cli.help_pages import Group, VerbList, add_verb
-from explorer.cli.hosting import is_hosted, open_named
-from explorer.cli.json_lines import print_document, print_rows
 from explorer.cli.layout_verb import layout
 from explorer.cli.maintenance_verbs import CHANGING_VERBS, DOCUMENT_VERBS
 from explorer.cli.options import (
@@ -35,7 +34,6 @@ from explorer.cli.options import (
     Timestamp,
     Uri,
     Version,
-    check_one_point_in_time,
 )
 from explorer.cli.preview_verb import preview
 from explorer.cli.reach_verb import reach
@@ -114,21 +112,16 @@ def inspect(
     Where the newest version cannot be read, the newest that can be is shown below the error, and
     the exit code is 1.
 
-    Where the newest version cannot be read, the newest that can be is shown below the error, and
-    the exit code is 1.
-
     Example: delta-explorer inspect s3://bucket/orders --version 12 --option anon=true
     """
-    check_one_point_in_time(version, timestamp)
-    table = _open(uri, option)
-    with show_progress() as progress:
-        document = look.describe(table, version=version, timestamp=timestamp, progress=progress)
+    given = {"version": version, "timestamp": timestamp}
+    question, document = ask("inspect", (uri, option), given)
     # a script must not take an older version for the newest one
-    is_older = document["unreadable_version"] is not None and not is_hosted()
+    is_older = document["unreadable_version"] is not None
     if is_older:
         _report_unreadable(document, as_json=as_json)
     if as_json:
-        print_document(document)
+        print_answer(question, document)
     else:
         told = document["problems"][1:] if is_older else document["problems"]
         printing.print_inspect({**document, "problems": told})
@@ -159,25 +152,25 @@ def history(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer history ./orders --operation delete --limit 20
     """
-    table = _open(uri, option)
-    commits = table.listing().commits
-    if not commits:
-        table.latest_version()  # says that the log is empty, unless a checkpoint is left
-    asked: dict[str, Any] = {"operation": operation, "user": user, "since": since}
+    given = {"operation": operation, "user": user, "since": since}
+    place = (uri, option)
     if as_json:
-        print_rows(look.history(table, limit, **asked))
+        print_answer(*ask("history", place, {**given, "limit": limit}))
         return
     most = limit or SCREENFUL
-    if not any(value is not None for value in asked.values()):
-        shown = commits[-most:]
+    table = open_named(place)
+    # one more than are shown tells whether there are more
+    found = ANSWERS["history"].question({**given, "limit": most + 1}).ask(table)
+    if all(value is None for value in given.values()):
+        commits = table.listing().commits
         with show_progress() as progress:
+            shown = commits[-most:]
             figures = look.timeline(table, first=min(shown, default=0), progress=progress)
-        printing.print_history(figures, look.history(table, len(shown)), len(commits))
+        printing.print_history(figures, found, len(commits))
         return
-    found = look.history(table, most + 1, **asked)
-    fitting = found.column("version").to_pylist()[:most]
+    fitting = frozenset(found.column("version").to_pylist()[:most])
     with show_progress() as progress:
-        figures = look.timeline(table, only=frozenset(fitting), progress=progress)
+        figures = look.timeline(table, only=fitting, progress=progress)
     printing.print_some_history(figures, found)
 
 
@@ -197,23 +190,21 @@ def files(  # noqa: PLR0913  # the options of a command
 
     Example: delta-explorer files ./orders --sort size --descending --limit 10
     """
-    check_one_point_in_time(version, timestamp)
-    table = _open(uri, option)
-    with show_progress() as progress:
-        snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
-        page = look.files_page(
-            snapshot,
-            offset=0,
-            limit=limit or (None if as_json else SCREENFUL),
-            sort_by=sort,
-            descending=descending,
-            contains=contains,
-            progress=progress,
-        )
-    if as_json:
-        print_rows(page.rows)
-    else:
-        printing.print_files(page)
+    given = {
+        "version": version,
+        "timestamp": timestamp,
+        "sort": sort,
+        "descending": descending,
+        "contains": contains,
+        "limit": limit,
+    }
+    answer(
+        "files",
+        (uri, option),
+        given,
+        lambda page, _: printing.print_files(page),
+        as_json=as_json,
+    )
 
 
 def features(
@@ -223,13 +214,13 @@ def features(
 
     Example: delta-explorer features ./orders
     """
-    table = _open(uri, option)
-    with show_progress() as progress:
-        frame = look.features(table, version, progress=progress)
-    if as_json:
-        print_rows(frame)
-    else:
-        printing.print_features(frame)
+    answer(
+        "features",
+        (uri, option),
+        {"version": version},
+        lambda frame, _: printing.print_features(frame),
+        as_json=as_json,
+    )
 
 
 def log(
@@ -241,16 +232,7 @@ def log(
 
     Example: delta-explorer log ./orders --json
     """
-    newest_first = [("version", "descending"), ("name", "descending")]
-    frame = look.log_files(_open(uri, option)).sort_by(newest_first)
-    if as_json:
-        print_rows(frame if limit is None else frame.slice(0, limit))
-    else:
-        printing.print_log_files(frame, limit or SCREENFUL)
-
-
-def _open(uri: str, options: list[str] | None) -> Any:
-    return open_named(uri, options)
+    answer("log", (uri, option), {"limit": limit}, printing.print_log_files, as_json=as_json)
 
 
 _VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {

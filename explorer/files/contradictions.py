@@ -21,6 +21,7 @@ from explorer.log.commits.commit_file import lines_reversed, parse_action
 from explorer.log.folder.listing import CheckpointFiles, Compaction, LogListing
 from explorer.log.folder.segment import missing_versions
 from explorer.log.load import LoadedVersion, load_version
+from explorer.log.plain_arrays import FALSE
 from explorer.log.reconcile.key_columns import KEY_COLUMNS, keys_of
 from explorer.log.reconcile.small_actions import SmallActions
 from explorer.log.reconcile.tail import replay_commits
@@ -36,6 +37,8 @@ from explorer.table.files_table import read_files_table
 
 _LABEL: Final = "Comparing checkpoints with the commits"
 _SHOWN: Final = 200
+_FACTS: Final = {"size": "byte", "num_records": "row"}
+"""What both routes say of a file, in what unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +47,9 @@ class Contradiction:
     after an older checkpoint, of version `base`.
 
     `lacks` are live files that it does not have, `revives` files that it has and that are not
-    live, by their paths in the log; `settings` says what else differs. `evidence` says of one
-    file of each where the log names it last.
+    live, by their paths in the log; `num_differing` live files it has with another size or
+    another number of rows; `settings` says what else differs. `evidence` says of one file of
+    each where the log names it last.
     """
 
     checkpoint: CheckpointFiles
@@ -56,6 +60,7 @@ class Contradiction:
     num_revived: int
     settings: tuple[str, ...]
     evidence: tuple[str, ...]
+    num_differing: int = 0
 
     @property
     def problem(self) -> str:
@@ -67,6 +72,9 @@ class Contradiction:
             parts.append(f"it has {count(self.num_revived, 'file')} that are not live")
             if self.num_revived == 1:
                 parts[-1] = "it has 1 file that is not live"
+        if self.num_differing:
+            files = count(self.num_differing, "live file")
+            parts.append(f"it has {files} with another size or number of rows")
         parts += [f"its {name} differs" for name in self.settings]
         what = " and ".join(parts)
         return (
@@ -242,10 +250,12 @@ def _load(
 def _compare(
     store: ReadStore, files: CheckpointFiles, own: LoadedVersion, other: LoadedVersion
 ) -> Contradiction | None:
-    held, live = (read_files_table(loaded, "add", KEY_COLUMNS) for loaded in (own, other))
+    columns = [*KEY_COLUMNS, *_FACTS]
+    held, live = (read_files_table(loaded, "add", columns) for loaded in (own, other))
     lacks, revives = _beyond(live, held), _beyond(held, live)
+    differing = _differing(held, live)
     settings = tuple(_other_settings(own.small, other.small))
-    if not (lacks.num_rows or revives.num_rows or settings):
+    if not (lacks.num_rows or revives.num_rows or differing.num_rows or settings):
         return None
     first_lacking, first_revived = (_first_path(rows) for rows in (lacks, revives))
     base = other.segment.checkpoint
@@ -256,6 +266,8 @@ def _compare(
     if first_revived is not None:
         where = _last_mention(store, other, first_revived)
         evidence.append(_sentence("still has", first_revived, where))
+    if differing.num_rows:
+        evidence.append(_other_facts(differing.slice(0, 1).to_pylist()[0]))
     return Contradiction(
         checkpoint=files,
         base=None if base is None else base.version,
@@ -265,7 +277,33 @@ def _compare(
         num_revived=revives.num_rows,
         settings=settings,
         evidence=tuple(evidence),
+        num_differing=differing.num_rows,
     )
+
+
+def _differing(held: pa.Table, live: pa.Table) -> pa.Table:
+    """The files of both of which both say a size or a number of rows, and not the same one:
+    `path`, and each fact as the checkpoint and the commits have it (`size`, `size_by_commits`).
+    A checkpoint need not have statistics."""
+    known = keys_of(held)
+    at = pc.index_in(known, value_set=_set(keys_of(live)))
+    both = held.filter(at.is_valid()).select(["path", *_FACTS])
+    theirs = live.take(at.drop_null())
+    differs = pa.chunked_array([pa.repeat(FALSE, both.num_rows)])
+    for name in _FACTS:
+        other = theirs.column(name)
+        differs = pc.or_(differs, pc.coalesce(pc.not_equal(both.column(name), other), FALSE))
+        both = both.append_column(f"{name}_by_commits", other)
+    return both.filter(differs)
+
+
+def _other_facts(row: Mapping[str, Any]) -> str:
+    """What the two say of one file, with the first fact that differs."""
+    for name, unit in _FACTS.items():
+        held, right = row[name], row[f"{name}_by_commits"]
+        if None not in (held, right) and held != right:
+            return f"It says {count(held, unit)} of {_shown(row['path'])}, and they say {right:,}."
+    return ""
 
 
 def _set(keys: pa.ChunkedArray) -> pa.Array:

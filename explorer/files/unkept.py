@@ -51,6 +51,7 @@ OLD_CHANGES = "change data of commits that are older than the retention"
 UNFINISHED = "its writer never finished it, and it is older than the retention"
 STILL_KEPT = "removed from the table, and kept until its retention has passed"
 UNDECIDED = "no version uses it, but the retention of the table cannot be read"
+KEPT_UNDECIDED = "removed from the table, but the retention of the table cannot be read"
 YOUNG = "no version uses it, but it may belong to a writer that has not committed yet"
 HIDDEN = "foreign: hidden by its name, or that of its folder"
 OTHER_TABLE = "foreign: in the folder of another table"
@@ -72,6 +73,7 @@ REASONS = (
     OTHER_TABLE,
     UNKNOWN_AGE,
     UNDECIDED,
+    KEPT_UNDECIDED,
     YOUNG,
     REFERENCE,
     FOREIGN,
@@ -166,9 +168,10 @@ def judge_unkept(
     old = read_flags(is_older(times, ages.cutoff_ms))
     dated = read_numbers(times) != 0
     changes = read_flags(pc.starts_with(paths, f"{CHANGE_FOLDER}/"))
-    goes = removed | (stray & old)
+    undecided = ages is NEVER_OLD
+    goes = (stray & old) if undecided else removed | (stray & old)
     cases = {
-        REMOVED: removed,
+        KEPT_UNDECIDED if undecided else REMOVED: removed,
         UNFINISHED: goes & unfinished,
         OLD_CHANGES: goes & changes,
         STRAY: goes,
@@ -176,7 +179,7 @@ def judge_unkept(
         THEIR_DANGER: theirs & old & ~unfinished,
         OTHER_TABLE: theirs,
         UNKNOWN_AGE: stray & ~dated,
-        UNDECIDED if ages is NEVER_OLD else YOUNG: stray,
+        UNDECIDED if undecided else YOUNG: stray,
         REFERENCE: old,
     }
     codes = [REASONS.index(reason) for reason in cases]
@@ -184,7 +187,7 @@ def judge_unkept(
         files=files,
         reasons=np.select([*cases.values()], codes, REASONS.index(FOREIGN)),
         since_ms=np.where(removed, removed_at, read_numbers(times)) + ages.retention_ms,
-        never=~goes & (~stray | ~dated | (ages is NEVER_OLD)),
+        never=~goes & (~stray | ~dated | undecided),
         is_stray=stray,
         is_hidden=unseen,
         retention_ms=ages.retention_ms,

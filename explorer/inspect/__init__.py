@@ -1,6 +1,7 @@
 """Facts about a table, one function for each; an Arrow table unless the function says otherwise.
 
-Each fact has its evidence: the log file, and the line where there is one.
+Each fact has its evidence: the log file, and the line where there is one. Beside it is its record
+(`answer`): its parameters and its JSON document. `explorer.answers` lists the records.
 
 Folders: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `health`, `reach`,
 `columns` and `table_features`. The `__init__.py` of each is its guide.
@@ -8,8 +9,9 @@ Folders: `commits`, `conflicts`, `files`, `layout`, `rows`, `engine_support`, `h
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from explorer.inspect.applications_and_domains import domains, transactions
@@ -144,16 +146,4 @@ __all__ = [
     "writer_rules",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

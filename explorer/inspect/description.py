@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptLogError, DeltaError, Problem, UnsupportedError
+from explorer.inspect.answer import MOMENT, Answer
 from explorer.inspect.health.version_checksum import validate_checksum
 from explorer.inspect.table_features.feature_states import (
     FeatureFacts,
@@ -240,3 +241,21 @@ def _time_from_history(table: Table, version: int) -> datetime | None:
 
 def _render_time(time: datetime | None) -> str | None:
     return None if time is None else iso_time(time)
+
+
+def _ask(
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    version: int | None = None,
+    timestamp: str | None = None,
+) -> dict[str, Any]:
+    return describe(table, version=version, timestamp=timestamp, progress=progress)
+
+
+DESCRIPTION: Final = Answer(
+    name="inspect",
+    parameters=MOMENT,
+    ask=_ask,
+    documents=lambda document, _: [document],
+)

@@ -15,8 +15,9 @@ this folder) makes a `Plan`, whose types are in `plan`; `run` executes it with t
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from explorer.maintenance.constraints import plan_add_constraint, plan_drop_constraint
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from explorer.maintenance.log_files.log_cleanup import plan_log_cleanup
     from explorer.maintenance.log_files.log_compaction import plan_log_compaction
     from explorer.maintenance.optimize.optimize import plan_optimize
-    from explorer.maintenance.plan.approval import Approval
-    from explorer.maintenance.plan.plan import Plan, Verdict
+    from explorer.maintenance.plan.plan import Approval, Plan, Verdict
     from explorer.maintenance.plan.step_types import Step
     from explorer.maintenance.repair.repair import plan_repair
     from explorer.maintenance.restore import plan_restore
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # Name -> the module that defines it, loaded when the name is asked for. No module
 # is called like what it defines: importing it would put it in the place of that.
 _HOMES = {
-    "Approval": "plan.approval",
+    "Approval": "plan.plan",
     "Plan": "plan.plan",
     "Receipt": "documents.receipt",
     "Running": "run.executor",
@@ -87,16 +87,4 @@ __all__ = [
     "start",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

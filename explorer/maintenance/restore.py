@@ -58,7 +58,7 @@ from explorer.transaction.rules.clustering_rules import (
     statistics_found,
     without_statistics,
 )
-from explorer.transaction.rules.row_rules import rules_for_rows
+from explorer.transaction.rules.row_rules import rules_for_rows, rules_that_wake
 from explorer.transaction.staged import ValidatedRule
 
 _LAST_NUMBER = f"{IDENTITY_KEYS}highWaterMark"
@@ -122,6 +122,7 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
         # what leaves begins its age
         *(judge_committing(look) if gone.num_rows else judge_following(look)),
         _judge_features_since(look.snapshot, target),
+        *_judge_rules_since(look.snapshot, target),
         _judge_files(look, target),
         judge_rows(moves.rows, look.snapshot.version),
     )
@@ -227,6 +228,26 @@ def _rules_of(target: Snapshot) -> Iterator[ValidatedRule]:
     for rule, kind in rules_for_rows(described):
         if kind in {"check", "invariant"}:
             yield rule
+
+
+def _judge_rules_since(newest: Snapshot, target: Snapshot) -> Iterator[Verdict]:
+    """What refuses to bring back rows that nobody held against a rule: it stood in the metadata
+    of their version, whose protocol did not support it, and that of today does."""
+    if not target.num_files:
+        return
+    then = Described(protocol=target.protocol, metadata=target.metadata)
+    now = Described(protocol=newest.protocol, metadata=_metadata(newest, target))
+    for rule, kind in rules_that_wake(then, now):
+        shown = f": {rule.expression[:200]}" if rule.expression else ""
+        yield Verdict(
+            guard="rules",
+            outcome="refuse",
+            message=f"Rows of version {target.version} were never held against "
+            f"`{rule.key[:120]}`{shown} ({kind}): its protocol did not support the rule, and that "
+            f"of version {newest.version} does.",
+            remedy="Restore a later version, whose rows were checked; or read the rows of this "
+            "one, and write with your engine those that keep to the rule.",
+        )
 
 
 def _clustering_found(

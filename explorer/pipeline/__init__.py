@@ -15,8 +15,9 @@ starts the session.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from explorer.front_door import lazy_names
 
 if TYPE_CHECKING:
     from explorer.pipeline.column_profile.column_profile import profile
@@ -87,16 +88,4 @@ __all__ = [
     "with_spark_state",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """The public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -1,6 +1,7 @@
-"""Actions as the lines of a commit (spec: Delta Log Entries, Actions).
+"""Actions as the lines of a commit that is written (spec: Delta Log Entries, Actions).
 
-One JSON object per line, each with a single key that names the action.
+One JSON object per line, each with a single key that names the action. They are read by
+`explorer.log.commits.commit_file`, and `filenames` has the names of commits.
 Optional fields without a value are left out, as the reference does; fields that nobody
 here knows come back as they were read.
 """

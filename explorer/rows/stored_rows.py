@@ -14,11 +14,17 @@ from dataclasses import replace
 import pyarrow as pa
 
 from explorer.errors import UnsupportedError
+from explorer.protocol.actions import Metadata, Protocol
 from explorer.protocol.arrow_types import arrow_schema, file_schema, stored_schema
-from explorer.protocol.features.column_mapping import physical_name
+from explorer.protocol.features.column_mapping import column_mapping_mode, physical_name
+from explorer.protocol.features.registry import is_supported
 from explorer.protocol.features.type_widening import check_type_changes
-from explorer.protocol.known_properties import ROW_TRACKING
-from explorer.protocol.schema import StructField, StructType
+from explorer.protocol.known_properties import (
+    ROW_COMMIT_VERSION_COLUMN,
+    ROW_ID_COLUMN,
+    ROW_TRACKING,
+)
+from explorer.protocol.schema import StructField, StructType, parse_schema
 from explorer.rows.layout import RowLayout, layout_of
 from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import build_checks
@@ -27,11 +33,11 @@ from explorer.table.snapshot import Snapshot
 _ROW_ID, _ROW_COMMIT_VERSION = "_row_id", "_row_commit_version"
 
 
-def keeps_row_ids(snapshot: Snapshot) -> bool:
+def keeps_row_ids(protocol: Protocol, metadata: Metadata) -> bool:
     """Whether rows that are written again keep their ids: row tracking is enabled, and not
     only supported."""
-    layout = layout_of(snapshot)
-    return layout.tracks_rows and ROW_TRACKING.value_of(snapshot.metadata.configuration)
+    is_enabled = ROW_TRACKING.value_of(metadata.configuration)
+    return is_enabled and is_supported(protocol, "rowTracking")
 
 
 def stored_request(snapshot: Snapshot) -> RowRequest:
@@ -41,7 +47,8 @@ def stored_request(snapshot: Snapshot) -> RowRequest:
     whose rows have ids that no column is named for.
     """
     layout = layout_of(snapshot)
-    hidden = (_ROW_ID, _ROW_COMMIT_VERSION) if keeps_row_ids(snapshot) else ()
+    keeps_ids = keeps_row_ids(snapshot.protocol, snapshot.metadata)
+    hidden = (_ROW_ID, _ROW_COMMIT_VERSION) if keeps_ids else ()
     if hidden and not (layout.row_id_column and layout.row_commit_version_column):
         raise UnsupportedError(
             "The rows of the table have ids, and no column is named to keep them in.",
@@ -61,16 +68,17 @@ def stored_request(snapshot: Snapshot) -> RowRequest:
     )
 
 
-def written_schema(snapshot: Snapshot) -> pa.Schema:
+def written_schema(protocol: Protocol, metadata: Metadata) -> pa.Schema:
     """The schema to write with what `stored_request` reads: field ids where columns are
     mapped, hidden columns under their own names at the end."""
-    layout = layout_of(snapshot)
-    kept = [item for item in layout.schema.fields if item.name not in layout.partition_columns]
-    schema = file_schema(_nullable(kept), layout.mapping)
-    if not keeps_row_ids(snapshot):
+    columns = parse_schema(metadata.schema_string).fields
+    kept = [item for item in columns if item.name not in metadata.partition_columns]
+    mapping = column_mapping_mode(protocol, metadata.configuration)
+    schema = file_schema(_nullable(kept), mapping)
+    if not keeps_row_ids(protocol, metadata):
         return schema
-    for name in (layout.row_id_column, layout.row_commit_version_column):
-        schema = schema.append(pa.field(name, pa.int64()))
+    for name in (ROW_ID_COLUMN, ROW_COMMIT_VERSION_COLUMN):
+        schema = schema.append(pa.field(name.value_of(metadata.configuration), pa.int64()))
     return schema
 
 

@@ -338,8 +338,8 @@ class Snapshot:
         return None if counts.null_count or deleted is None else sum_of(counts) - deleted
 
     def tell(self, problem: Problem | None) -> None:
-        """Add to `problems` what was found while files of this version were read."""
-        if problem is not None:
+        """Add to `problems` what was found while the files of this version were read, once."""
+        if problem is not None and problem not in self._problems:
             self._problems += (problem,)
 
     def with_logical_names(self, files: pa.Table) -> pa.Table:

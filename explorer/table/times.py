@@ -30,6 +30,7 @@ from explorer.protocol.filenames import (
     render_commit_name,
     render_commit_path,
 )
+from explorer.protocol.utc_times import render_second
 from explorer.storage.ports import ReadStore
 
 CLOCK_TOLERANCE_MS = 5 * 60_000
@@ -144,12 +145,12 @@ def iso_time(time: datetime) -> str:
 
 def shown_time(milliseconds: int) -> str:
     """`2026-11-01 10:22:03 UTC`."""
-    return f"{utc_time(milliseconds):%Y-%m-%d %H:%M:%S} UTC"
+    return render_second(utc_time(milliseconds))
 
 
 def shown_millisecond(milliseconds: int) -> str:
     """`2026-11-01 10:22:03.007 UTC`, where the second does not tell two times apart."""
-    return f"{utc_time(milliseconds):%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03} UTC"
+    return f"{shown_time(milliseconds)[:-4]}.{milliseconds % 1000:03} UTC"
 
 
 def modification_times(store: ReadStore, listing: LogListing, versions: Sequence[int]) -> list[int]:

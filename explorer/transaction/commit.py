@@ -7,7 +7,10 @@ what the concurrent commits did and either follows them or reports the conflict 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 from explorer.errors import (
     ConflictError,
@@ -25,7 +28,6 @@ from explorer.protocol.filenames import LOG_FOLDER, render_commit_path
 from explorer.protocol.utc_times import render_second
 from explorer.storage.ports import PutOutcome, ReadStore, WriteStore
 from explorer.table.times import CLOCK_TOLERANCE_MS, Clock, has_in_commit_timestamps, utc_time
-from explorer.transaction._retries import DEFAULT_RETRIES, Retries
 from explorer.transaction.attempt import (
     Attempt,
     build_attempt,
@@ -61,6 +63,29 @@ class Committed:
     version: int
     timestamp: int
     warnings: tuple[Problem, ...] = ()
+
+
+_FIRST_SECONDS = 0.002
+_LONGEST_SECONDS = 0.5
+
+
+def back_off(number: int) -> None:
+    """Wait before try `number` (from 1): any time up to twice as long as before, so that
+    writers who meet do not meet again."""
+    most = min(_LONGEST_SECONDS, _FIRST_SECONDS * 2.0 ** min(number, 30))
+    time.sleep(random.random() * most)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """At most `limit` tries, with `pause` (which gets their number) before each but the
+    first. Each lost race is another writer's commit, so that the limit is rarely met."""
+
+    limit: int = 1000
+    pause: Callable[[int], None] = field(default=back_off)
+
+
+DEFAULT_RETRIES = Retries()
 
 
 def commit(

@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from explorer.transaction import _retries as retries
+from explorer.transaction import commit as commits
 from tests.faults.schedules_judge import judge
 from tests.faults.schedules_known import answers_kept
 from tests.faults.schedules_strands import pools_of_strands
@@ -102,7 +102,7 @@ def quickly() -> Iterator[Path]:
     with (
         TemporaryDirectory(prefix="schedules-", dir=place) as folder,
         patch.object(os, "fsync", lambda _: None),
-        patch.object(retries, "time", SimpleNamespace(sleep=lambda _: None)),
+        patch.object(commits, "time", SimpleNamespace(sleep=lambda _: None)),
         pools_of_strands(),
         answers_kept(),
     ):

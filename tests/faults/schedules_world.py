@@ -21,8 +21,7 @@ from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.protocol.z85 import render_z85
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
-from explorer.transaction._retries import Retries
-from explorer.transaction.commit import Committed, commit
+from explorer.transaction.commit import Committed, Retries, commit
 from explorer.transaction.read_set import NOTHING, ReadSet, read_set_of
 from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit

@@ -15,8 +15,7 @@ from explorer.protocol.actions import Metadata
 from explorer.protocol.commit_json import Action, render_action, render_lines
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import ByteRange, Content, ObjectInfo, PutOutcome, WriteStore
-from explorer.transaction._retries import Retries
-from explorer.transaction.commit import Committed, commit
+from explorer.transaction.commit import Committed, Retries, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE
 from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of

@@ -22,9 +22,8 @@ from explorer.protocol.file_actions import AddFile, RemoveFile
 from explorer.protocol.filenames import render_commit_path
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import PutOutcome, WriteStore
-from explorer.transaction._retries import Retries
 from explorer.transaction.attempt import build_attempt
-from explorer.transaction.commit import Committed, commit
+from explorer.transaction.commit import Committed, Retries, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING
 from explorer.transaction.read_version import NO_TABLE, ReadVersion, read_version_of

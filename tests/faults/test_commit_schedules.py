@@ -14,9 +14,8 @@ import pytest
 
 from explorer.protocol.actions import Metadata, Transaction
 from explorer.protocol.commit_json import Action
-from explorer.transaction._retries import Retries
 from explorer.transaction.attempt import build_attempt
-from explorer.transaction.commit import Committed, commit
+from explorer.transaction.commit import Committed, Retries, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet, read_set_of
 from explorer.transaction.read_version import NO_TABLE, ReadVersion

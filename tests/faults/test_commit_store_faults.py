@@ -13,8 +13,7 @@ import explorer
 from explorer.errors import DeltaError, StorageError
 from explorer.storage.local import LocalStore
 from explorer.storage.ports import Content, ObjectInfo, PutOutcome
-from explorer.transaction._retries import Retries
-from explorer.transaction.commit import Committed, commit
+from explorer.transaction.commit import Committed, Retries, commit
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.read_version import NO_TABLE, read_version_of
 from explorer.transaction.staged import StagedCommit

@@ -19,6 +19,7 @@ from benchmarks.report import (
     render_row,
     render_table,
 )
+from benchmarks.two_commits import Pairs
 
 CASE = Case(title="a case", operation="paths", log=logs.small())
 IMPORT = Figures(counts=frozenset({1}), inner_ms=90, whole_ms=100, peak_mib=51)
@@ -137,4 +138,32 @@ def test_all_entrants_of_a_case_take_turns(
     assert asked == [*turn, *turn[::-1]]
     assert "| a case | 10 ms, 30 MiB | 10 ms, 30 MiB | 1.0 × | 1.00 | 10 ms | 1.00 |" in (
         capsys.readouterr().out
+    )
+
+
+def _runs(*times: float, count: int = 7) -> list[Sample]:
+    return [Sample(count=count, inner_ms=time, whole_ms=2 * time, peak_mib=30) for time in times]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "fault"),
+    [
+        ((100, 200, 400), (109, 219, 439), None),  # the machine slowed down, not the code
+        ((100, 200, 400), (112, 222, 442), "1.11 of the time"),
+        ((3, 3, 3), (4, 4, 4), None),  # within what a process is measured by
+        ((100, 100, 100), (100, 100, 900), None),
+    ],
+)
+def test_commit_is_slower_where_the_median_of_the_pairs_is(
+    before: tuple[float, ...], now: tuple[float, ...], fault: str | None
+) -> None:
+    assert Pairs(case=CASE, before=_runs(*before), now=_runs(*now)).fault == fault
+
+
+def test_commits_that_count_differently_are_a_fault() -> None:
+    found = Pairs(case=CASE, before=_runs(1), now=_runs(1, count=8))
+    assert found.fault == "counts differ: [7, 8]"
+    assert (
+        found.render_row()
+        == "| a case | 1.0 ms, 30 MiB | 1.0 ms, 30 MiB | 1.00 | 1.00 to 1.00 | 1.00 |"
     )

@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 
 import explorer
 from explorer import pipeline
-from explorer.cli.row_values import row_objects
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.pipeline.native.route import Route
 from explorer.pipeline.tasks.change_tasks import ReadChanges, build_change_tasks
 from explorer.rows.changes.feed import plan_feed
+from explorer.rows.row_values import row_objects
 from tests.change_feeds import Feed
 from tests.data_tables import DataTable, field, struct
 from tests.tables import add

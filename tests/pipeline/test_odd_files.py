@@ -26,6 +26,7 @@ from explorer.pipeline.native.paths import native_paths
 from explorer.pipeline.native.route import MOST_NATIVE_FILES, Route
 from explorer.pipeline.tasks.file_tasks import run_groups
 from explorer.pipeline.tasks.task_groups import group_files
+from explorer.rows.layout import layout_of
 from tests.change_feeds import hiding
 from tests.data_tables import DataTable, array, field, struct
 from tests.pipeline.rows import same_rows, set_to
@@ -223,8 +224,11 @@ def test_paths_of_one_name_are_left_to_python(tmp_path: Path) -> None:
     files = pa.table(
         {"path": ["a/x.parquet", "b/x.parquet"], "size": [1, 1], "num_records": [None, None]}
     )
-    store = explorer.open_table(LogFolder(tmp_path / "t").root).store
-    assert native_paths(store, files, f"file://{store.uri}") == "two files have one name"
+    log = LogFolder(tmp_path / "t")
+    log.commit(0, [PROTOCOL, metadata()])
+    snapshot = explorer.open_table(log.root).snapshot()
+    root, layout = f"file://{snapshot.uri}", layout_of(snapshot)
+    assert native_paths(snapshot.store, files, root, layout) == "two files have one name"
 
 
 def test_options_of_a_store_stay_out_of_plans(spark: SparkSession) -> None:

@@ -4,6 +4,7 @@ for anybody else."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,20 @@ from urllib.parse import urlencode
 
 import pytest
 
+from explorer.answers.registry import ANSWERS
 from explorer.cli.main import run
 from explorer.errors import DeltaError, InvalidArgumentError
+from tests.conftest import ROOT
+from tests.corpus import READABLE, place_table, table_name
+from tests.sampling import sample
 from tests.served.conftest import Answer, Server
 from tests.tables import PROTOCOL, LogFolder, add, metadata
-from widgets.served._json_addresses import VERBS, answer, read_question
+from widgets.served._json_addresses import (
+    answer,
+    read_question,
+    served_answers,
+    taken_parameters,
+)
 from widgets.session.access import Access
 from widgets.session.desk import Desk, OpenTables
 from widgets.session.recents import Recents
@@ -85,7 +95,7 @@ def without_now(text: str) -> list[Any]:
     return documents
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", served_answers())
 def test_an_address_gives_what_the_command_line_prints(
     server: Server, ben: str, orders: Path, verb: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,6 +106,57 @@ def test_an_address_gives_what_the_command_line_prints(
     assert said.headers["X-Content-Type-Options"] == "nosniff"
     assert said.headers["Cache-Control"] == "no-store"
     assert "Access-Control-Allow-Origin" not in said.headers
+
+
+def say(verb: str, place: Path, asked: dict[str, str]) -> str:
+    """What stands at the address, or the error of it."""
+    desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
+    arguments = {key: [text.encode()] for key, text in {**asked, "table": str(place)}.items()}
+    try:
+        return answer(*read_question(verb, arguments, ()), desk)
+    except DeltaError as error:
+        return json.dumps({"error": error.as_dict()})
+
+
+@pytest.mark.parametrize("table", sample(READABLE, 40, of="json addresses"), ids=table_name)
+def test_addresses_give_of_real_tables_what_the_command_line_prints(
+    table: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = place_table(table, tmp_path)
+    for verb in served_answers():
+        asked, words = dict(ASKED.get(verb, {})), list(LINES.get(verb, []))
+        if "limit" in taken_parameters(ANSWERS[verb]).keys() - asked.keys():
+            asked["limit"] = "9"
+            words.append("--limit=9")
+        said = say(verb, place, asked)
+        code = run([verb, str(place), *words, "--json"])
+        printed, problems = capsys.readouterr()
+        assert without_now(said) == without_now(printed + problems), verb
+        assert code == 0 or "error" in json.loads(said), verb
+
+
+@pytest.mark.parametrize("verb", served_answers())
+def test_an_address_takes_what_its_line_in_the_documentation_names(verb: str) -> None:
+    text = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    (line,) = (line for line in text.splitlines() if line.startswith(f"| `/api/{verb}` |"))
+    named = re.findall(r"`(\w+)(?:=\w+)?`( \(repeatable\))?", line.split("|")[3])
+    taken = taken_parameters(ANSWERS[verb]).values()
+    assert sorted((name, bool(more)) for name, more in named) == sorted(
+        (item.name, item.repeats) for item in taken
+    )
+
+
+def test_the_documentation_names_no_other_address() -> None:
+    text = (ROOT / "docs" / "serving.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^\| `/api/(\w+)` \|", text, re.MULTILINE)) == sorted(
+        served_answers()
+    )
+
+
+def test_what_reads_more_than_the_log_is_no_parameter_of_an_address(orders: Path) -> None:
+    for verb, parameter in (("health", "files"), ("reach", "files"), ("dv", "file")):
+        with pytest.raises(InvalidArgumentError, match="no parameter"):
+            read_question(verb, {"table": [b"t"], parameter: [b"true"]}, ())
 
 
 def test_who_has_not_signed_in_gets_no_answer(server: Server, orders: Path) -> None:
@@ -152,7 +213,10 @@ def test_nothing_but_get_is_answered(server: Server, ben: str, orders: Path, met
     error_of(said)
 
 
-@pytest.mark.parametrize("verb", ["vacuum", "optimize", "restore", "preview", "rows", "serve"])
+@pytest.mark.parametrize(
+    "verb",
+    ["vacuum", "optimize", "restore", "preview", "rows", "changes", "why", "foreign", "serve"],
+)
 def test_what_changes_a_table_or_reads_its_rows_has_no_address(
     server: Server, orders: Path, verb: str
 ) -> None:

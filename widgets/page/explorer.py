@@ -41,8 +41,8 @@ from widgets.theme import DARK, LIGHT, read_style, render_tokens
 from widgets.ui.boxes import build_open_stack, build_slot, build_split
 
 
-class _View(Protocol):
-    """A view that is built when it is first looked at."""
+class _Screen(Protocol):
+    """A screen that is built when it is first looked at."""
 
     panel: Any
 
@@ -50,7 +50,7 @@ class _View(Protocol):
         """A table has been opened."""
 
 
-_BUILDERS: dict[str, Callable[[Desk, PageState], _View]] = {
+_BUILDERS: dict[str, Callable[[Desk, PageState], _Screen]] = {
     "compare": CompareView,
     "files": FilesView,
     "feed": FeedView,
@@ -98,7 +98,7 @@ class Explorer:
             self._timeline.panel, self._commit.actions.panel, self._commits.panel
         )
         self._front = build_split(main, self._commit.panel)
-        self._views: dict[str, _View] = {}
+        self._views: dict[str, _Screen] = {}
         self._start = start
         self._body = build_slot()
         # a served page has a place for its tools beside its title

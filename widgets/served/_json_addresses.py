@@ -1,8 +1,9 @@
 """`GET /api/VERB?table=…`: what `delta-explorer VERB --json` prints, of the same tables and for
 the same people as the page.
 
-Only the verbs that answer from the log alone are here. Nothing is changed, no data file is
-read, no storage option is taken, and an answer has a largest size.
+Only what the log alone answers is here, by the registry of answers that the command line asks too.
+Nothing is changed, no data file is read, no storage option is taken, and an answer has a largest
+size.
 """
 
 from __future__ import annotations
@@ -10,28 +11,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
 from bokeh.server.views.auth_request_handler import AuthRequestHandler
 
-from explorer.cli import verbs
-from explorer.cli.conflicts_verb import conflicts
-from explorer.cli.diff_verb import diff
-from explorer.cli.engines_verb import engines
+from explorer.answers.json_lines import render_documents, render_json, render_problems
+from explorer.answers.registry import ANSWERS
 from explorer.cli.failures import describe_bug
-from explorer.cli.health_verb import health
-from explorer.cli.hosting import Host, hosted
-from explorer.cli.json_lines import render_json
-from explorer.cli.layout_verb import layout
-from explorer.cli.reach_verb import reach
-from explorer.cli.schema_verb import schema
-from explorer.cli.skip_verb import skip
-from explorer.cli.statistics_verb import stats
-from explorer.cli.vector_verb import dv
 from explorer.errors import DeltaError, InvalidArgumentError, Problem, UnsupportedError
+from explorer.inspect.answer import Answer, Kind, Parameter, Question
 from explorer.table.counts import count
 from widgets.served._authentication import Authentication
 from widgets.served._headers import BARE_POLICY
@@ -62,7 +53,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _rows(text: str) -> int:
+def _count(text: str) -> int:
     number = _whole(text)
     if not 1 <= number <= MOST_ROWS:
         raise ValueError(f"a number from 1 to {MOST_ROWS}")
@@ -81,68 +72,14 @@ def _text(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Verb:
-    """`ask` is the verb's function, `takes` what may stand in the address, `needs` what must.
-    `lists` says that the answer is one document a line."""
+_READ: Mapping[Kind, Callable[[str], Any]] = {
+    "count": _count,
+    "flag": _flag,
+    "text": _text,
+    "whole": _whole,
+}
+"""How a parameter is read from an address."""
 
-    ask: Callable[..., None]
-    takes: Mapping[str, Callable[[str], Any]]
-    needs: Collection[str] = ()
-    repeats: Collection[str] = ()
-    lists: bool = False
-
-
-_VERSION = {"version": _whole}
-_MOMENT = {"version": _whole, "timestamp": _text}
-_LIMIT = {"limit": _rows}
-_VERBS: dict[str, _Verb] = {
-    "conflicts": _Verb(
-        ask=conflicts,
-        takes={
-            "read_version": _whole, "operation": _text, "where": _text, "isolation_level": _text,
-            **_LIMIT,
-        },
-        needs=("read_version",),
-    ),
-    "diff": _Verb(
-        ask=diff,
-        takes={"older": _whole, "newer": _whole, "layer": _text, **_LIMIT},
-        needs=("older", "newer"),
-        repeats=("layer",),
-    ),
-    "dv": _Verb(ask=dv, takes={**_MOMENT, **_LIMIT}, lists=True),
-    "engines": _Verb(ask=engines, takes=_VERSION, lists=True),
-    "features": _Verb(ask=verbs.features, takes=_VERSION, lists=True),
-    "files": _Verb(
-        ask=verbs.files,
-        takes={**_MOMENT, "sort": _text, "descending": _flag, "contains": _text, **_LIMIT},
-        lists=True,
-    ),
-    "health": _Verb(ask=health, takes=_LIMIT),
-    "history": _Verb(
-        ask=verbs.history,
-        takes={"operation": _text, "user": _text, "since": _text, **_LIMIT},
-        repeats=("operation",),
-        lists=True,
-    ),
-    "inspect": _Verb(ask=verbs.inspect, takes=_MOMENT),
-    "layout": _Verb(
-        ask=layout,
-        takes={**_MOMENT, "target": _text, "column": _text, **_LIMIT},
-        repeats=("column",),
-    ),
-    "log": _Verb(ask=verbs.log, takes=_LIMIT, lists=True),
-    "reach": _Verb(ask=reach, takes=_LIMIT),
-    "schema": _Verb(ask=schema, takes={**_VERSION, **_LIMIT}, lists=True),
-    "skip": _Verb(ask=skip, takes={**_MOMENT, "where": _text, **_LIMIT}, needs=("where",)),
-    "stats": _Verb(
-        ask=stats, takes={**_MOMENT, "column": _text}, repeats=("column",), lists=True
-    ),
-}  # fmt: skip
-"""By their name in the address, which is that of the command line."""
-
-VERBS = tuple(_VERBS)
 
 _STATUS = {
     "invalid_argument": 400,
@@ -178,8 +115,8 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
         if not (self._check_person() and self._check_sender(desk) and self._check_rate()):
             return
         try:
-            verb, table, chosen = read_question(name, self.request.arguments, desk.offered)
-            lines = await _beside(partial(answer, verb, table, chosen, desk))
+            question, table = read_question(name, self.request.arguments, desk.offered)
+            lines = await _beside(partial(answer, question, table, desk))
         except DeltaError as error:
             status = _STATUS.get(error.kind, _WRONG_WITH_THE_TABLE)
             self._refuse(status, error.as_dict())
@@ -187,7 +124,7 @@ class JsonAddresses(AuthRequestHandler):  # type: ignore[misc]  # Bokeh's types 
             unexpected(error)
             self._refuse(500, describe_bug(error))
         else:
-            kind = "application/x-ndjson" if verb.lists else "application/json"
+            kind = "application/x-ndjson" if question.answer.is_list else "application/json"
             self.set_header("Content-Type", f"{kind}; charset=utf-8")
             self.finish(lines)
 
@@ -285,41 +222,56 @@ def build_throttle() -> Throttle:
     return Throttle(_TRIES, _WINDOW)
 
 
+def served_answers() -> dict[str, Answer[Any]]:
+    """The facts that have an address, by its name: those that the log alone answers."""
+    return {name: found for name, found in ANSWERS.items() if found.reads == "log"}
+
+
+def taken_parameters(asked: Answer[Any]) -> dict[str, Parameter]:
+    """What may stand in the address of a fact, by name."""
+    return {item.name: item for item in asked.parameters if item.reads == "log"}
+
+
 def read_question(
     name: str, arguments: Mapping[str, Sequence[bytes]], offered: Sequence[str]
-) -> tuple[_Verb, str, dict[str, Any]]:
-    """The verb, the table and the options that an address names; raises `InvalidArgumentError`."""
-    verb = _VERBS.get(name)
-    if verb is None:
-        raise _wrong(f"There is no verb {name!r} here.", f"The verbs are {', '.join(VERBS)}.")
+) -> tuple[Question[Any], str]:
+    """The question and the table that an address names; raises `InvalidArgumentError`."""
+    asked = ANSWERS.get(name)
+    if asked is None or asked.reads != "log":
+        names = ", ".join(served_answers())
+        raise _wrong(f"There is no verb {name!r} here.", f"The verbs are {names}.")
+    taken = taken_parameters(asked)
     given = {key: [_decode(key, value) for value in values] for key, values in arguments.items()}
-    known = ("table", *verb.takes)
+    known = ("table", *taken)
     for key, values in given.items():
         if key not in known:
             raise _wrong(
                 f"There is no parameter {key[:60]!r}.", f"The parameters are {', '.join(known)}."
             )
-        if len(values) > 1 and key not in verb.repeats:
+        if len(values) > 1 and (key == "table" or not taken[key].repeats):
             raise _wrong(f"{key!r} is given twice.", "It takes one value.")
     (table,) = given.pop("table", offered if len(offered) == 1 else [""])
-    missing = [key for key in verb.needs if key not in given]
-    if not table or missing:
-        raise _wrong("The address is incomplete.", f"It needs {', '.join(('table', *verb.needs))}.")
-    chosen: dict[str, Any] = {"limit": USUAL_ROWS} if "limit" in verb.takes else {}
+    needs = [key for key, parameter in taken.items() if parameter.is_required]
+    if not table or not given.keys() >= set(needs):
+        raise _wrong("The address is incomplete.", f"It needs {', '.join(('table', *needs))}.")
+    chosen: dict[str, Any] = {"limit": USUAL_ROWS} if "limit" in taken else {}
     for key, values in given.items():
-        read = [_parse(key, value, verb.takes[key]) for value in values]
-        chosen[key] = read if key in verb.repeats else read[0]
-    return verb, table, chosen
+        read = [_parse(key, value, _READ[taken[key].kind]) for value in values]
+        chosen[key] = read if taken[key].repeats else read[0]
+    return asked.question(chosen), table
 
 
-def answer(verb: _Verb, table: str, chosen: Mapping[str, Any], desk: Desk) -> str:
+def answer(question: Question[Any], table: str, desk: Desk) -> str:
     """The lines that the command line would print; raises `DeltaError`."""
+    found = question.ask(desk.open(table).table)
+    lines = chain(
+        render_documents(question.documents(found)),
+        render_problems(question.answer.problems(found)),
+    )
     said: list[str] = []
     room = LARGEST_ANSWER
-
-    def write(text: str) -> None:
-        nonlocal room
-        room -= len(text)
+    for line in lines:
+        room -= len(line)
         if room < 0:
             raise UnsupportedError(
                 "The answer is too long.",
@@ -327,10 +279,7 @@ def answer(verb: _Verb, table: str, chosen: Mapping[str, Any], desk: Desk) -> st
                 remedy="Ask for less with limit=, or use the command line.",
                 kind="limit_exceeded",
             )
-        said.append(text)
-
-    with hosted(Host(open_table=lambda uri: desk.open(uri).table, write=write)):
-        verb.ask(table, **chosen, as_json=True)
+        said.append(line)
     return "".join(said)
 
 

@@ -284,7 +284,7 @@ def unexpected(error: Exception) -> Problem:
     frames = "".join(traceback.format_tb(error.__traceback__))
     LOG.error("work for the page failed with %s\n%s", type(error).__name__, frames)
     return Problem(
-        kind="invalid_argument",
+        kind="internal_error",
         problem="Something went wrong that the explorer did not expect.",
         reason=f"The error is a {type(error).__name__}; the server's log has the details.",
         remedy="Try again; if it stays, report it with the lines from the log.",

@@ -1,6 +1,6 @@
-"""Pieces that every screen is made of: escaped HTML, tables, pages, pending answers, exports.
+"""What every screen is made of: one view for each question, and pieces of HTML.
 
 In: values. Out: HTML or components of Panel; what a person clicks comes back as an event.
 
-Read first: `live_html`, then `table` and `pending`.
+Read first: `view`, then `live_html` and `table`.
 """

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from explorer.errors import Problem
+from explorer.errors import ErrorKind, Problem
 from explorer.progress import Progress, Watch
 from widgets.markup import NOTHING, Markup, html
 from widgets.session.asking import Question
@@ -19,7 +19,26 @@ from widgets.ui.pieces import render_problem
 from widgets.ui.progress import render_progress
 
 QUIET_SECONDS = 0.4
-"""What takes less replaces what stood there before without a sign in between."""
+"""What takes less replaces what was shown before without a sign in between."""
+
+_FINAL: frozenset[ErrorKind] = frozenset(
+    {
+        "catalog_managed",
+        "change_feed_unavailable",
+        "invalid_argument",
+        "missing_dependency",
+        "store_unsupported",
+        "timestamp_out_of_range",
+        "unsupported_feature",
+        "version_not_found",
+    }
+)
+"""The same question to the same table has the same answer again."""
+
+_RETRY = html(
+    '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="again" '
+    'data-value="">Retry</button></div>'
+)
 
 T = TypeVar("T")
 Tell = Callable[[str], None]
@@ -38,14 +57,12 @@ class Words:
 class Pending:
     """Shows what is known first, how far the rest is, and a button that stops it.
 
-    Then the caller draws the answer; an error is shown instead where one was raised, and a
-    button that asks again where it was stopped. With `keeps`, what is shown stays until the
-    work takes long enough to be noticed.
+    Then the caller draws the answer; an error is shown instead where one was raised, with a
+    button that asks again where that may help, and one that asks again where it was stopped.
     """
 
-    def __init__(self, desk: Desk, part: LiveHtml, *, keeps: bool = False) -> None:
+    def __init__(self, desk: Desk, part: LiveHtml) -> None:
         self._part = part
-        self._keeps = keeps
         self._runner = desk.runner
         self._question = Question(desk.runner)
         self._head = self._known = NOTHING
@@ -54,7 +71,6 @@ class Pending:
         self._waiting: Callable[[], None] | None = None
         self._words = Words(label="", stopped="", again="")
         self._again: Callable[[], None] = lambda: None
-        self._stopped: Callable[[], None] | None = None
         part.on("cancel", lambda _: self.stop())
         part.on("again", lambda _: self._again())
 
@@ -66,20 +82,16 @@ class Pending:
         *,
         head: Markup = NOTHING,
         failed: Callable[[Problem], Markup] = render_problem,
-        stopped: Callable[[], None] | None = None,
+        keeps: bool = False,
     ) -> None:
         """Run `work` beside the page, below `head`, which is HTML.
 
-        What `work` tells stands there as the answer so far; `failed` gives the HTML of what went
-        wrong. `stopped` draws what is to stand there once it was stopped, where that is more than
-        words.
+        What `work` tells is shown as the answer so far; `failed` gives the HTML of a problem. With
+        `keeps`, what is shown stays until the work takes long enough to be noticed.
         """
-        self._again = partial(
-            self.ask, words, work, done, head=head, failed=failed, stopped=stopped
-        )
-        self._stopped = stopped
+        self._again = partial(self.ask, words, work, done, head=head, failed=failed)
         self._head, self._known, self._words = head, NOTHING, words
-        self._is_quiet = self._keeps and bool(self._part.html) and self._runner.is_background
+        self._is_quiet = keeps and bool(self._part.html) and self._runner.is_background
         self._report(Progress(done=0, total=None, label=words.label))
         if self._is_quiet:
             self._speak_up_later()
@@ -111,9 +123,6 @@ class Pending:
     def stop(self) -> None:
         """Give up, and say so."""
         self.drop()
-        if self._stopped is not None:
-            self._stopped()
-            return
         words = self._words
         self._part.html = html(
             '{}{}<p class="dx-muted" role="status">{}</p>'
@@ -139,7 +148,8 @@ class Pending:
 
     def _fail(self, failed: Callable[[Problem], Markup], problem: Problem) -> None:
         self._waiting = None
-        self._part.html = self._head + failed(problem)
+        again = NOTHING if problem.kind in _FINAL else _RETRY
+        self._part.html = self._head + failed(problem) + again
 
 
 def untold(work: Callable[[Watch], T]) -> Callable[[Watch, Any], T]:

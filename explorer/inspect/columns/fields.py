@@ -6,10 +6,12 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
+from explorer.inspect.answer import LIMIT, VERSION, Answer
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.protocol.features.column_mapping import FIELD_ID_KEY, PHYSICAL_NAME_KEY
@@ -144,3 +146,12 @@ def _identifier(metadata: Mapping[str, Any]) -> int | None:
     value = metadata.get(FIELD_ID_KEY)
     whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
     return value if whole else None
+
+
+SCHEMA: Final = Answer(
+    name="schema",
+    parameters=(VERSION, LIMIT),
+    ask=lambda table, _, version=None: schema(table, version),
+    documents=plain_rows,
+    is_list=True,
+)

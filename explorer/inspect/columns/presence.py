@@ -13,7 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import DeltaError
+from explorer.inspect.answer import LIMIT, VERSION, Answer, Document
 from explorer.inspect.columns._file_columns import LOGICAL_NAME, NO_IDS, FooterFields, match_file
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import bool_column, int64_column, string_column
 from explorer.log.state.file_columns import FileColumns as LogColumns
@@ -30,6 +32,7 @@ from explorer.storage.ports import RangeStore, offers
 from explorer.table.counts import count as counted
 from explorer.table.counts import have
 from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
 
 MOST_FILES: Final = 1_000
 """Footers that are read unless the caller allows more."""
@@ -395,3 +398,39 @@ def _left(found: ColumnPresence) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _NAME else f"{text[: _NAME - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _ask(
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    version: int | None = None,
+    limit: int = MOST_FILES,
+) -> ColumnPresence:
+    snapshot = table.snapshot(version=version, progress=progress)
+    return columns_by_files(snapshot, most_files=limit, progress=progress)
+
+
+def _documents(found: ColumnPresence, _: int | None) -> Iterator[Document]:
+    yield {
+        "version": found.version,
+        "sentence": found.sentence,
+        "mode": found.mode,
+        "num_files": found.num_files,
+        "files_read": found.files_read,
+        "columns": list(plain_rows(found.columns)),
+        "absent": list(plain_rows(found.absent)),
+        "unused": list(plain_rows(found.unused)),
+        "unrelated": found.unrelated.column("file").to_pylist(),
+        "unread": list(plain_rows(found.unread)),
+    }
+
+
+COLUMNS_BY_FILES: Final = Answer(
+    name="columns_by_files",
+    parameters=(VERSION, LIMIT),
+    ask=_ask,
+    documents=_documents,
+    asks_limit=True,
+    reads="files",
+)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 import pyarrow as pa
 
+from explorer.inspect.answer import LIMIT, Answer, Parameter
+from explorer.inspect.frame_rows import plain_rows
+from explorer.progress import ProgressCallback
 from explorer.table.table import Table
 
 
@@ -20,3 +24,32 @@ def history(
 ) -> pa.Table:
     """`Table.history`: what each commit says about itself, newest first."""
     return table.history(limit, operation=operation, user=user, since=since)
+
+
+def _ask(  # the parameters of an answer
+    table: Table,
+    _: ProgressCallback | None,
+    *,
+    operation: Sequence[str] | None = None,
+    user: str | None = None,
+    since: str | None = None,
+    limit: int | None = None,
+) -> pa.Table:
+    if not table.listing().commits:
+        table.latest_version()  # says that the log is empty, unless a checkpoint is left
+    return history(table, limit, operation=operation, user=user, since=since)
+
+
+HISTORY: Final = Answer(
+    name="history",
+    parameters=(
+        Parameter(name="operation", kind="text", repeats=True),
+        Parameter(name="user", kind="text"),
+        Parameter(name="since", kind="text"),
+        LIMIT,
+    ),
+    ask=_ask,
+    documents=plain_rows,
+    is_list=True,
+    asks_limit=True,
+)

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal
 
 import pyarrow as pa
 
+from explorer.errors import InvalidArgumentError
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.commits.timed_listing import list_with_times
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
@@ -17,6 +19,7 @@ from explorer.protocol.filenames import render_commit_name
 from explorer.table.counts import count
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
+from explorer.table.times import utc_time
 from explorer.transaction.conflicts import Conflict
 from explorer.transaction.later_commits import conflicts_since, transaction_upon
 from explorer.transaction.read_set import NOTHING
@@ -213,3 +216,66 @@ def conflicting_commit_in_words(conflict: Conflict) -> str:
     """Which commit won, by which rule, and why."""
     who = f" ({conflict.commit.operation[:60]})" if conflict.commit.operation else ""
     return f"Conflict with version {conflict.version}{who}: {conflict.rule}. {conflict.reason}"
+
+
+def _ask(  # the parameters of an answer
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    read_version: int,
+    operation: Operation = "change",
+    where: str | None = None,
+    isolation_level: str | None = None,
+) -> ConflictCheck:
+    return check_conflicts(
+        table,
+        read_version,
+        operation=operation,
+        where=where,
+        isolation_level=isolation_level,
+        progress=progress,
+    )
+
+
+def _check_operation(text: str) -> str:
+    if text not in OPERATIONS:
+        raise InvalidArgumentError(
+            f"{text[:60]!r} is not a valid --operation.",
+            reason=f"It can be {' or '.join(OPERATIONS)}.",
+            remedy="Leave it out for an operation that changes rows.",
+        )
+    return text
+
+
+def _documents(found: ConflictCheck, limit: int | None) -> Iterator[Document]:
+    yield {
+        "read_version": found.read_version,
+        "newest_version": found.newest_version,
+        "operation": found.operation,
+        "where": found.where,
+        "isolation_level": found.isolation_level,
+        "sentence": found.sentence,
+        "num_conflicts": found.num_conflicts,
+        "conflicts": [_document_of(conflict) for conflict in found.found[:limit]],
+    }
+
+
+def _document_of(conflict: Conflict) -> Document:
+    body = asdict(conflict)
+    stamp = conflict.commit.timestamp
+    body["commit"]["timestamp"] = None if stamp is None else utc_time(stamp)
+    return body
+
+
+CONFLICTS: Final = Answer(
+    name="conflicts",
+    parameters=(
+        Parameter(name="read_version", kind="whole", is_required=True),
+        Parameter(name="operation", kind="text", check=_check_operation),
+        Parameter(name="where", kind="text"),
+        Parameter(name="isolation_level", kind="text"),
+        LIMIT,
+    ),
+    ask=_ask,
+    documents=_documents,
+)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from explorer.inspect.answer import VERSION, Answer
 from explorer.inspect.engine_support._data import collected_engines
 from explorer.inspect.engine_support._judgement import (
     Judgement,
@@ -20,6 +21,7 @@ from explorer.inspect.engine_support._judgement import (
 from explorer.inspect.engine_support._needs import Needs, build_needs
 from explorer.inspect.engine_support._releases import Engine, Release
 from explorer.inspect.engine_support._this_engine import build_this_engine
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import bool_column, int32_column, string_column
 from explorer.table.table import Table
@@ -164,3 +166,12 @@ def _notes(release: Release, read: Judgement, write: Judgement) -> tuple[str, ..
         *(f"writing: {text}" for text in write.remarks),
         *release.notes,
     )
+
+
+ENGINES: Final = Answer(
+    name="engines",
+    parameters=(VERSION,),
+    ask=lambda table, _, version=None: engines(table, version),
+    documents=plain_rows,
+    is_list=True,
+)

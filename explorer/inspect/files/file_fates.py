@@ -32,6 +32,7 @@ from explorer.log.folder.segment import missing_versions
 from explorer.protocol.filenames import is_temporary
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.protocol.paths import is_absolute
+from explorer.protocol.utc_times import render_minute
 from explorer.storage.ports import ObjectInfo
 from explorer.storage.tree import leads_through_link
 from explorer.table.retention import milliseconds, retention_floor
@@ -504,4 +505,4 @@ def _shown(look: FileLook) -> str:
 
 def moment_in_words(milliseconds_: int) -> str:
     """`2026-11-01 10:22 UTC`."""
-    return f"{utc_time(milliseconds_):%Y-%m-%d %H:%M} UTC"
+    return render_minute(utc_time(milliseconds_))

@@ -13,16 +13,20 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import InvalidArgumentError
+from explorer.inspect.answer import LIMIT, MOMENT, Answer, Parameter
+from explorer.inspect.frame_rows import plain_rows
 from explorer.log.plain_arrays import build_array
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.scan.live_file_reads import read_live_files
 from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
 
 COLUMNS = (
     "path",
@@ -218,3 +222,42 @@ def _matches_values(maps: pa.MapArray, text: str) -> pa.Array:
     found = np.zeros(len(maps), np.bool_)
     found[pc.list_parent_indices(lists).filter(in_value).to_numpy()] = True
     return build_array(found)
+
+
+def _ask(  # noqa: PLR0913  # the parameters of an answer
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    version: int | None = None,
+    timestamp: str | None = None,
+    sort: str = "path",
+    descending: bool = False,
+    contains: str | None = None,
+    limit: int | None = None,
+) -> FilesPage:
+    snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
+    return files_page(
+        snapshot,
+        offset=0,
+        limit=limit,
+        sort_by=sort,
+        descending=descending,
+        contains=contains,
+        progress=progress,
+    )
+
+
+FILES: Final = Answer(
+    name="files",
+    parameters=(
+        *MOMENT,
+        Parameter(name="sort", kind="text"),
+        Parameter(name="descending", kind="flag"),
+        Parameter(name="contains", kind="text"),
+        LIMIT,
+    ),
+    ask=_ask,
+    documents=lambda page, limit: plain_rows(page.rows, limit),
+    is_list=True,
+    asks_limit=True,
+)

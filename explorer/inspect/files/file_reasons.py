@@ -4,8 +4,9 @@ File, Data Files, Deletion Vector File Storage Format, Change Data Files)."""
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.files.kept import is_kept, kept_files, names_through_links
 from explorer.files.listed import list_files
 from explorer.files.store_paths import NOWHERE, data_places
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.files._file_mentions import Wanted, find_mentions
 from explorer.inspect.files._log_file_reasons import reason_of_log_file
 from explorer.inspect.files.file_fates import (
@@ -22,6 +24,7 @@ from explorer.inspect.files.file_fates import (
     judge_file,
     moment_in_words,
 )
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import build_frame
 from explorer.log.actions.columns import string_column
 from explorer.log.folder.listing import LogListing
@@ -167,3 +170,32 @@ def _in_log(
         reference_from=None if frees is None else utc_time(frees),
         evidence=build_frame(COLUMNS, []),
     )
+
+
+def _ask(table: Table, progress: ProgressCallback | None, *, file: str) -> FileReason:
+    return why_here(table, file, progress=progress)
+
+
+def _documents(found: FileReason, limit: int | None) -> Iterator[Document]:
+    yield {
+        "path": found.path,
+        "is_there": found.is_there,
+        "size": found.size,
+        "modified": found.modified,
+        "kind": found.kind,
+        "sentence": found.sentence,
+        "versions": [list(pair) for pair in found.versions],
+        "deletable_from": found.deletable_from,
+        "reference_from": found.reference_from,
+        "num_evidence": found.evidence.num_rows,
+        "evidence": list(plain_rows(found.evidence, limit)),
+    }
+
+
+WHY: Final = Answer(
+    name="why",
+    parameters=(Parameter(name="file", kind="text", is_required=True), LIMIT),
+    ask=_ask,
+    documents=_documents,
+    reads="files",
+)

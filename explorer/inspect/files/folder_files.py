@@ -3,7 +3,7 @@ folder go (spec: Data Files, Deletion Vector File Storage Format, Change Data Fi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -33,8 +33,10 @@ from explorer.files.unkept import (
     recorded_changes,
     removals_by_commits,
 )
+from explorer.inspect.answer import LIMIT, Answer, Document
 from explorer.inspect.files._folder_wording import folder_sentence
 from explorer.inspect.files.log_folder import log_files
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import (
     TIME,
@@ -388,3 +390,25 @@ _MEANINGS: Final = {
     "foreign": "not Delta's: VACUUM never touches it here",
     "log": "commits, checkpoints and everything else below _delta_log",
 }
+
+
+def _documents(found: Folder, limit: int | None) -> Iterator[Document]:
+    yield {
+        "uri": found.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "sizes": list(plain_rows(found.sizes)),
+        "reference_keeps": found.reference_keeps,
+        "reference_keeps_until": found.reference_keeps_until,
+        "num_files": found.files.num_rows,
+        "files": list(plain_rows(found.files, limit)),
+    }
+
+
+FOREIGN_FILES: Final = Answer(
+    name="foreign",
+    parameters=(LIMIT,),
+    ask=lambda table, progress: foreign_files(table, progress=progress),
+    documents=_documents,
+    reads="files",
+)

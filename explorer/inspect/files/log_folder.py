@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import pyarrow as pa
 
 from explorer.errors import NotFoundError
+from explorer.inspect.answer import LIMIT, Answer
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, int64_column, string_column, time_column
 from explorer.log.folder.last_checkpoint import read_hint
@@ -119,3 +122,14 @@ def _row(name: str, kind: str, version: int | None, info: ObjectInfo, note: str 
     # a file name need not be UTF-8; Arrow's strings are
     shown = name.encode(errors="backslashreplace").decode()
     return (shown, kind, version, info.size, info.modified_ms, note)
+
+
+_NEWEST_FIRST: Final = [("version", "descending"), ("name", "descending")]
+
+LOG: Final = Answer(
+    name="log",
+    parameters=(LIMIT,),
+    ask=lambda table, _: log_files(table).sort_by(_NEWEST_FIRST),
+    documents=plain_rows,
+    is_list=True,
+)

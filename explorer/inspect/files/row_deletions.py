@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from explorer.errors import CorruptLogError, DeltaError, InvalidArgumentError
+from explorer.inspect.answer import LIMIT, MOMENT, Answer, Parameter
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import float64_column, int64_column, string_column
 from explorer.log.state.file_columns import FileColumns
@@ -26,6 +28,7 @@ from explorer.scan.live_file_reads import reduce_live_files
 from explorer.scan.plan import physical_counts
 from explorer.table.row_counts import PARSED_NUM_RECORDS, render_cardinality
 from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
 
 VECTOR_COLUMNS: dict[str, Column] = {
     "path": (string_column, pa.string()),
@@ -169,3 +172,45 @@ def _find(snapshot: Snapshot, path: str) -> pa.Table:
         reason="No live file has this path.",
         remedy="Give a path as the verb files shows it.",
     )
+
+
+def _ask_vectors(
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    version: int | None = None,
+    timestamp: str | None = None,
+) -> pa.Table:
+    snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
+    return deletion_vectors(snapshot, progress=progress)
+
+
+def _ask_hidden_rows(  # the parameters of an answer
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    file: str,
+    version: int | None = None,
+    timestamp: str | None = None,
+    limit: int | None = None,
+) -> HiddenRows:
+    snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
+    return hidden_rows(snapshot, file, limit)
+
+
+DELETION_VECTORS: Final = Answer(
+    name="dv",
+    parameters=(*MOMENT, LIMIT),
+    ask=_ask_vectors,
+    documents=plain_rows,
+    is_list=True,
+)
+HIDDEN_ROWS: Final = Answer(
+    name="hidden_rows",
+    parameters=(*MOMENT, Parameter(name="file", kind="text", is_required=True), LIMIT),
+    ask=_ask_hidden_rows,
+    documents=lambda hidden, limit: plain_rows(hidden.ranges, limit),
+    is_list=True,
+    asks_limit=True,
+    reads="files",
+)

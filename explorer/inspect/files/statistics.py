@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import Problem
+from explorer.inspect.answer import COLUMN_NAMES, MOMENT, Answer
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import int64_column, string_column
 from explorer.log.calendar_texts import render_values
@@ -30,6 +32,7 @@ from explorer.scan.statistics.live_files import READING, choose_columns
 from explorer.scan.unreadable import UnreadableFiles, unreadable_files, unreadable_problems
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
+from explorer.table.table import Table
 
 COLUMNS: dict[str, Column] = {
     "path": (string_column, pa.string()),
@@ -174,3 +177,25 @@ def _text(found: list[pa.Array], order: str) -> str | None:
     value = _extreme(pa.concat_arrays(known), order)
     (text,) = render_values(value).to_pylist()
     return str(text)
+
+
+def _ask(
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    version: int | None = None,
+    timestamp: str | None = None,
+    column: Sequence[str] | None = None,
+) -> StatisticsReport:
+    snapshot = table.snapshot(version=version, timestamp=timestamp, progress=progress)
+    return column_statistics(snapshot, column, progress=progress)
+
+
+STATISTICS: Final = Answer(
+    name="stats",
+    parameters=(*MOMENT, COLUMN_NAMES),
+    ask=_ask,
+    documents=lambda report, limit: plain_rows(report.columns, limit),
+    problems=lambda report: report.problems,
+    is_list=True,
+)

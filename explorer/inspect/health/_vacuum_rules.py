@@ -36,6 +36,7 @@ from explorer.log.plain_arrays import (
 )
 from explorer.progress import Watch
 from explorer.protocol.filenames import render_commit_name
+from explorer.protocol.utc_times import render_minute
 from explorer.table.counts import count
 from explorer.table.retention import milliseconds, retention_floor
 from explorer.table.snapshot import Snapshot
@@ -295,4 +296,4 @@ def _time(facts: LogFacts, version: int, body: Mapping[str, Any]) -> int:
 
 
 def _shown(milliseconds_: int) -> str:
-    return f"{utc_time(milliseconds_):%Y-%m-%d %H:%M} UTC"
+    return render_minute(utc_time(milliseconds_))

@@ -21,7 +21,9 @@ from explorer.files.contradictions import (
     forgotten_removals,
 )
 from explorer.files.listed import list_files
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.files.log_folder import log_files
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.health._log_facts import LogFacts
 from explorer.inspect.health._log_growth import log_growth
@@ -34,6 +36,7 @@ from explorer.inspect.health._opening import (
     known_by_listing,
     open_newest,
 )
+from explorer.inspect.health._unrelated_files import judge_unrelated, unrelated_frame
 from explorer.inspect.health._vacuum_rules import vacuums_against_folder
 from explorer.inspect.health.findings import (
     SEVERITIES,
@@ -60,6 +63,7 @@ from explorer.log.folder.last_checkpoint import read_hint, validate_hint
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
+from explorer.rows.unrelated_files import UnrelatedFiles, find_unrelated_of
 from explorer.table.counts import count
 from explorer.table.frames import sum_of
 from explorer.table.opening_cost import OpeningCost, opening_cost
@@ -103,6 +107,8 @@ class Health:
       log, `file` below the root that is not there, `what` it is, its `bytes`, and
       `num_rows`, the live rows of the data file; None where the files were not looked at
     - `nulls`: files with nulls in columns that may have none, see `NullFiles`; None likewise
+    - `unrelated`: the `path` of each file with rows that has no column of the table, among the
+      `footers_read`; both None likewise
     """
 
     uri: str
@@ -116,6 +122,8 @@ class Health:
     readable_version: int | None = None
     missing: pa.Table | None = None
     nulls: NullFiles | None = None
+    unrelated: pa.Table | None = None
+    footers_read: int | None = None
 
     @property
     def has_listed(self) -> bool:
@@ -157,8 +165,9 @@ def files_health(
     cancel: Cancel | None = None,
 ) -> Health:
     """The same with the whole checkpoint read, and with a listing of everything below the
-    root: references to files that are gone; files with nulls where none may be; checkpoints
-    that contradict the commits, and checksums that were not made for theirs."""
+    root: references to files that are gone; files with nulls where none may be, and, by the
+    footers of at most `MOST_FOOTERS`, those without any column of the table; checkpoints that
+    contradict the commits, and checksums that were not made for theirs."""
     watch = Watch(progress=progress, cancel=cancel)
     look = _look(table, now, watch, None)
     if look.snapshot is None:
@@ -169,6 +178,7 @@ def files_health(
     files = _Files(
         missing=find_missing_files(look.snapshot, listed, watch),
         nulls=null_files(look.snapshot, watch),
+        unrelated=_unrelated(look.snapshot, watch),
         vacuums=tuple(vacuums_against_folder(look.facts, look.snapshot, listed, watch)),
         contradictions=tuple(find_contradictions(store, listing, watch)),
         forgotten=_forgotten(look, look.snapshot, watch),
@@ -184,6 +194,7 @@ class _Files:
 
     missing: pa.Table
     nulls: NullFiles
+    unrelated: UnrelatedFiles
     vacuums: tuple[Finding, ...]
     contradictions: tuple[Contradiction, ...]
     forgotten: ForgottenRemovals | None
@@ -260,6 +271,7 @@ def _build(look: _Look, files: _Files | None = None) -> Health:
     if snapshot is not None and files is not None:
         findings += _dangling(snapshot.version, files.missing)
         findings += judge_nulls(files.nulls)
+        findings += judge_unrelated(snapshot.version, files.unrelated)
         findings += files.vacuums
         findings += map(_contradiction, files.contradictions)
         if files.forgotten is not None:
@@ -281,7 +293,19 @@ def _build(look: _Look, files: _Files | None = None) -> Health:
         readable_version=look.opening.readable_version,
         missing=None if files is None else files.missing,
         nulls=None if files is None else files.nulls,
+        unrelated=None if files is None else unrelated_frame(files.unrelated),
+        footers_read=None if files is None else files.unrelated.num_read,
     )
+
+
+def _unrelated(snapshot: Snapshot, watch: Watch) -> UnrelatedFiles:
+    """None where the columns cannot be told apart or are no Parquet, which is told elsewhere."""
+    try:
+        return find_unrelated_of(snapshot, watch)
+    except DeltaError as error:
+        if error.kind == "cancelled":
+            raise
+        return UnrelatedFiles()
 
 
 def _unopened(look: _Look) -> Iterator[Finding]:
@@ -495,3 +519,39 @@ def _sentence(health: Health) -> str:
     whole = "" if health.is_checkpoint_read else ", as far as it was read"
     there = " and every file is there" if health.has_listed else ""
     return f"The log is sound{whole}{there}{known}. {cost}".strip()
+
+
+def _ask(table: Table, progress: ProgressCallback | None, *, files: bool = False) -> Health:
+    return (files_health if files else log_health)(table, progress=progress)
+
+
+def _documents(found: Health, limit: int | None) -> Iterator[Document]:
+    missing, nulls = found.missing, None if found.nulls is None else found.nulls.files
+    unrelated = None if found.unrelated is None else found.unrelated.slice(0, limit)
+    yield {
+        "uri": found.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "opens": found.opens,
+        "readable_version": found.readable_version,
+        "cost": found.cost,
+        "is_checkpoint_read": found.is_checkpoint_read,
+        "findings": list(plain_rows(found.findings)),
+        "log_bytes": list(plain_rows(found.log_bytes)),
+        "log_growth": list(plain_rows(found.log_growth)),
+        "num_missing": None if missing is None else missing.num_rows,
+        "missing": None if missing is None else list(plain_rows(missing, limit)),
+        "num_null_files": None if nulls is None else nulls.num_rows,
+        "null_files": None if nulls is None else list(plain_rows(nulls, limit)),
+        "num_unrelated": None if found.unrelated is None else found.unrelated.num_rows,
+        "unrelated": None if unrelated is None else unrelated.column("path").to_pylist(),
+        "footers_read": found.footers_read,
+    }
+
+
+HEALTH: Final = Answer(
+    name="health",
+    parameters=(Parameter(name="files", kind="flag", reads="files"), LIMIT),
+    ask=_ask,
+    documents=_documents,
+)

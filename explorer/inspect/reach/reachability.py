@@ -7,10 +7,11 @@ retention. Whether the others still have their files only a listing tells.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,8 @@ from explorer.files.reachable import (
     lacking_files,
 )
 from explorer.files.store_paths import file_of_each
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.reach._commit_facts import (
     NO_COMMIT_FACTS,
     READ_AT_ONCE,
@@ -148,11 +151,11 @@ def reach_by_log(
     """
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now, watch, READ_WHOLE)
-    facts = NO_COMMIT_FACTS
+    told = NO_COMMIT_FACTS
     if len(known.listing.commits) <= READ_AT_ONCE or why_refused(known.protocol):
-        facts = read_commit_facts(table, known.listing, known.opens, watch)
-        known = known.without(facts.unreadable)
-    return _answer(known, facts)
+        told = read_commit_facts(table, known.listing, known.opens, watch)
+        known = known.without(told.unreadable)
+    return _answer(known, told)
 
 
 def reach_by_files(
@@ -165,10 +168,10 @@ def reach_by_files(
     """The same with every commit read and everything below the table's root listed."""
     watch = Watch(progress=progress, cancel=cancel)
     known = _look(table, now, watch, None)
-    facts = read_commit_facts(table, known.listing, known.opens, watch)
-    known = known.without(facts.unreadable)
+    told = read_commit_facts(table, known.listing, known.opens, watch)
+    known = known.without(told.unreadable)
     seen, problems = _look_at_files(table, known, watch)
-    return _answer(known, facts, seen, " ".join(problems) or None)
+    return _answer(known, told, seen, " ".join(problems) or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,7 +346,7 @@ def _opens(listing: LogListing, has_commit: Flags) -> Flags:
 
 
 def openable_versions(listing: LogListing) -> list[int]:
-    """The versions that the log can still reconstruct, ascending."""
+    """The versions that the log can still put together, ascending."""
     latest = listing.latest_version
     if latest is None:
         return []
@@ -367,9 +370,9 @@ def _change_files_written(events: FileEvents, listed: ListedFiles, store: ReadSt
 
 
 def _answer(
-    known: _Known, facts: CommitFacts, seen: Sequence[_Seen] = (), problem: str | None = None
+    known: _Known, told: CommitFacts, seen: Sequence[_Seen] = (), problem: str | None = None
 ) -> Reachability:
-    feeds = facts.feeds
+    feeds = told.feeds
     latest = len(known.times) - 1
     files_until, log_until, feed_until = _untils(known, seen)
     until = np.minimum(files_until, log_until)
@@ -383,11 +386,11 @@ def _answer(
         change[:] = code_of(NOT_READ)
     else:
         change[~feeds] = code_of(NOT_ENABLED)
-    if facts.silent is not None:
-        change[facts.silent] = code_of(LOG_UNREADABLE)
-    if facts.refused is not None:
-        travel[facts.refused & ~is_gone(travel)] = code_of(REFUSED)
-        change[facts.refused & ~is_gone(change)] = code_of(REFUSED)
+    if told.silent is not None:
+        change[told.silent] = code_of(LOG_UNREADABLE)
+    if told.refused is not None:
+        travel[told.refused & ~is_gone(travel)] = code_of(REFUSED)
+        change[told.refused & ~is_gone(change)] = code_of(REFUSED)
     change[~known.has_commit] = code_of(LOG_GONE)
     refused = (known.times <= known.windows.files_cutoff_ms) & (known.times > 0) & known.opens
     refused[latest] = False
@@ -418,7 +421,7 @@ def _answer(
         has_listed=bool(seen),
         files_outside=sum(piece.outside for piece in seen),
         problem=problem,
-        refusal=facts.refusal,
+        refusal=told.refusal,
         notes=tuple(known.windows.notes()),
     )
 
@@ -435,7 +438,7 @@ def _untils(known: _Known, seen: Sequence[_Seen]) -> tuple[Numbers, Numbers, Num
     files = _later(replaced, windows.files_ms)
     changes = _later(known.times, windows.files_ms)
     for piece in seen:
-        if piece.last == len(replaced) - 1:  # what was removed after an older stretch is unknown
+        if piece.last == len(replaced) - 1:  # what left after an older stretch nobody knows
             at = piece.versions
             files[at] = _later(piece.ends.files, windows.files_ms)
             # change data goes by its modification too: one that was copied is younger
@@ -469,3 +472,31 @@ def _with_files(travel: Numbers, change: Numbers, seen: _Seen) -> tuple[Numbers,
 def _later(times: Numbers, duration: int) -> Numbers:
     """Times moved on; those that never come stay so."""
     return np.where(times >= FOREVER - duration, FOREVER, times + duration)
+
+
+def _ask(table: Table, progress: ProgressCallback | None, *, files: bool = False) -> Reachability:
+    return (reach_by_files if files else reach_by_log)(table, progress=progress)
+
+
+def _documents(found: Reachability, limit: int | None) -> Iterator[Document]:
+    yield {
+        "uri": found.uri,
+        "version": found.version,
+        "sentence": found.sentence,
+        "has_listed": found.has_listed,
+        "files_outside": found.files_outside,
+        "problem": found.problem,
+        "notes": list(found.notes),
+        "refusal": found.refusal,
+        "windows": list(plain_rows(found.windows)),
+        "num_ranges": found.ranges.num_rows,
+        "ranges": list(plain_rows(found.ranges, limit)),
+    }
+
+
+REACH: Final = Answer(
+    name="reach",
+    parameters=(Parameter(name="files", kind="flag", reads="files"), LIMIT),
+    ask=_ask,
+    documents=_documents,
+)

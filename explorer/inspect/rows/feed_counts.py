@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import pyarrow as pa
 
 from explorer.errors import Problem
+from explorer.inspect.answer import Answer, Document, Parameter
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.log.actions.columns import TIME, int64_column, time_column
 from explorer.progress import Cancel, ProgressCallback, Watch
@@ -101,3 +104,35 @@ def change_totals(
         versions=build_frame(COLUMNS, rows),
         problems=label_problems(labels),
     )
+
+
+def _ask(
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    from_version: int,
+    to_version: int | None = None,
+) -> ChangeTotals:
+    return change_totals(table, from_version, to_version, progress=progress)
+
+
+def _documents(totals: ChangeTotals, limit: int | None) -> Iterator[Document]:
+    yield {
+        "from_version": totals.first,
+        "to_version": totals.last,
+        "sentence": totals.sentence,
+        "problems": [problem.as_dict() for problem in totals.problems],
+        "versions": list(plain_rows(totals.versions, limit)),
+    }
+
+
+CHANGE_TOTALS: Final = Answer(
+    name="change_totals",
+    parameters=(
+        Parameter(name="from_version", kind="whole", is_required=True),
+        Parameter(name="to_version", kind="whole"),
+    ),
+    ask=_ask,
+    documents=_documents,
+    reads="files",
+)

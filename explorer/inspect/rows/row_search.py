@@ -12,7 +12,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from explorer.errors import DeltaError, InvalidArgumentError
+from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.commits.commit_lines import read_commits
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.reach.reachability import openable_versions
 from explorer.inspect.reach.wording import versions_in_words
@@ -30,6 +32,7 @@ from explorer.rows.layout import layout_of
 from explorer.rows.python_values import plain_values
 from explorer.rows.read import RowScan
 from explorer.rows.request import RowRequest, build_request
+from explorer.rows.row_values import row_objects
 from explorer.scan.plan import plan_scan
 from explorer.scan.predicate.evaluation import evaluate
 from explorer.scan.predicate.parse import parse_predicate
@@ -464,3 +467,49 @@ def _searched(found: RowHistory) -> str:
 
 def _rows(number: int) -> str:
     return count(number, "row")
+
+
+def _ask(
+    table: Table,
+    progress: ProgressCallback | None,
+    *,
+    where: str,
+    first: int | None = None,
+    files: int = MOST_FILES,
+) -> RowHistory:
+    return search_rows(table, where, from_version=first, most_files=files, progress=progress)
+
+
+def _documents(found: RowHistory, limit: int | None) -> Iterator[Document]:
+    shown = found.rows if limit is None else found.rows.slice(0, limit)
+    before = found.at_start
+    yield {
+        "where": found.where,
+        "sentence": found.sentence,
+        "first": found.first,
+        "last": found.last,
+        "latest": found.latest,
+        "is_cut": found.is_cut,
+        "num_files": found.num_files,
+        "files_read": found.files_read,
+        "bytes_read": found.bytes_read,
+        "versions": list(plain_rows(found.versions)),
+        "num_rows": found.rows.num_rows,
+        "rows": list(row_objects(shown)),
+        "at_start": None if before is None else list(row_objects(before)),
+        "unread": list(plain_rows(found.unread)),
+    }
+
+
+ROWS: Final = Answer(
+    name="rows",
+    parameters=(
+        Parameter(name="where", kind="text", is_required=True),
+        Parameter(name="first", kind="whole"),
+        Parameter(name="files", kind="count"),
+        LIMIT,
+    ),
+    ask=_ask,
+    documents=_documents,
+    reads="files",
+)

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
+from explorer.inspect.answer import VERSION, Answer
+from explorer.inspect.frame_rows import plain_rows
 from explorer.inspect.frames import Column, build_frame
 from explorer.inspect.table_features._feature_log import FeatureChange, feature_changes
 from explorer.inspect.table_features.feature_states import (
@@ -168,3 +170,12 @@ def _told(origin: Origin | None) -> tuple[Any, ...]:
         None if origin.line is None else render_commit_name(change.version),
         origin.line,
     )
+
+
+FEATURES: Final = Answer(
+    name="features",
+    parameters=(VERSION,),
+    ask=lambda table, progress, version=None: features(table, version, progress=progress),
+    documents=plain_rows,
+    is_list=True,
+)

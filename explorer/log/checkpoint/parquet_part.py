@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import COLUMNS
+from explorer.log.actions.columns import COLUMNS, DELETION_VECTOR, VECTOR_FIELDS
 from explorer.log.actions.fields import FileAction
-from explorer.log.checkpoint._stored_types import as_type
 from explorer.log.checkpoint._unusable_file import (
     too_many_sidecars,
     unusable,
@@ -50,6 +49,8 @@ decoded: the decoder is reused, and a piece is cheap to copy where some of its r
 
 # rows in which to look for the few actions before looking at all
 _FIRST = 2**10
+
+Column = TypeVar("Column", pa.Array, pa.ChunkedArray)
 
 _TOO_FEW = "a row group holds fewer rows than its footer says"
 
@@ -267,7 +268,7 @@ class ParquetPart:
                     arrays.append(pa.chunked_array([pa.nulls(rows, data_type)]))
                     continue
                 found = pc.struct_field(table.column(action), log_name)
-                arrays.append(as_type(found, data_type))
+                arrays.append(_as_type(found, data_type))
         return pa.Table.from_arrays(arrays, names=list(columns))
 
     def _inner(
@@ -372,3 +373,49 @@ def _rows_with(actions: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
 def _last(mask: pa.ChunkedArray) -> int:
     """The position of the last true value; there is one."""
     return int(pc.max(pc.indices_nonzero(mask)).as_py())
+
+
+def _as_type(found: Column, wanted: pa.DataType) -> Column:
+    """The values of a column, as another writer stored them, as the type that the columns of file
+    actions have here; raises ValueError or ArrowException where they mean something else
+    (spec: Checkpoint Schema)."""
+    if wanted == DELETION_VECTOR:
+        return pa.chunked_array([_as_vectors(chunk) for chunk in found.chunks], wanted)
+    if found.type == wanted:
+        return found
+    if not _is_kin(found.type, wanted):
+        raise ValueError(f"a column of type {found.type} where {wanted} belongs")
+    return pc.cast(found, wanted)
+
+
+def _is_kin(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a cast keeps the meaning; Arrow would also turn numbers into text."""
+    kinds = pa.types
+    if kinds.is_dictionary(found):
+        return _is_kin(found.value_type, wanted)
+    if kinds.is_map(wanted):
+        inner = (found.key_type, found.item_type) if kinds.is_map(found) else ()
+        return bool(inner) and all(_is_kin(kind, pa.string()) for kind in inner)
+    if kinds.is_string(wanted):
+        texts = (kinds.is_string, kinds.is_large_string, kinds.is_string_view, kinds.is_binary)
+        return any(is_text(found) for is_text in texts)
+    if kinds.is_timestamp(wanted):
+        return bool(kinds.is_timestamp(found) or kinds.is_int64(found))
+    return bool(kinds.is_integer(wanted) and kinds.is_integer(found))
+
+
+def _as_vectors(found: pa.Array) -> pa.Array:
+    """A struct with the log's field names as `DELETION_VECTOR`; a cast would match
+    the names, find none of them, and answer nulls."""
+    children = []
+    for name, kind in VECTOR_FIELDS.items():
+        present = found.type.get_field_index(name) >= 0
+        child = pc.struct_field(found, name) if present else pa.nulls(len(found), kind)
+        children.append(child if child.type == kind else _as_type(child, kind))
+    nameless = pc.or_(pc.is_null(children[0]), pc.is_null(children[1]))
+    if pc.any(pc.and_(nameless, pc.is_valid(found))).as_py():
+        # taken for none, it would bring rows back that are deleted
+        raise ValueError("a deletion vector without storageType or pathOrInlineDv")
+    return pa.StructArray.from_arrays(
+        children, fields=list(DELETION_VECTOR), mask=pc.is_null(found)
+    )

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from explorer.errors import CorruptLogError, Problem
 from explorer.log.actions.action_rows import wrong_field
@@ -24,7 +24,6 @@ from explorer.log.commits.cycle_collector import without_collector
 from explorer.log.commits.prefetched_columns import LARGE_FILE
 from explorer.log.folder.compactions import UnusableCompactionError
 from explorer.log.folder.listing import Compaction
-from explorer.log.reconcile._decided_keys import DecidedKeys, Decider
 from explorer.log.reconcile.small_actions import SmallActions, SmallKey, keys_of_small
 
 if TYPE_CHECKING:
@@ -41,6 +40,62 @@ class _Twice(NamedTuple):
     what: str
     line: int
     more: int
+
+
+Decider: TypeAlias = tuple[str, str]
+"""The kind of action and the log file that decided a key. A plain tuple, which Python stops
+looking at for cycles: a long log has one for every commit."""
+
+
+class DecidedKeys:
+    """Keys of files (see `keys.file_key`), each with what decided it.
+
+    A large log speaks of most files once. So the keys of files that were read into columns are
+    not kept as texts: their hashes tell that none of them came before. As soon as one seems to
+    come again, the texts are made of the columns, and decide.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[str, Decider] = {}
+        # columns whose texts are not in `_held`, and the hashes of all these
+        self._columns: list[tuple[pa.Array, Decider]] = []
+        self._hashes: set[int] = set()
+
+    def get(self, key: str) -> Decider | None:
+        """What decided a key, if anything did."""
+        if self._hashes and hash(key) in self._hashes:
+            self._hold_all()
+        return self._held.get(key)
+
+    def add(self, key: str, decider: Decider) -> None:
+        """Take a key that nothing has decided."""
+        self._held[key] = decider
+
+    def add_all(
+        self, keys: Sequence[str], decider: Decider, column: pa.Array | None
+    ) -> Sequence[bool] | None:
+        """Take those of the keys, each of which is there once, that nothing has decided, and
+        tell which they are: None for all of them. `column` has the same texts, if one does."""
+        hashes = list(map(hash, keys))
+        if not self._hashes.isdisjoint(hashes):
+            self._hold_all()
+        held = self._held
+        if held.keys().isdisjoint(keys):
+            if column is None:
+                held.update(dict.fromkeys(keys, decider))
+            else:
+                self._columns.append((column, decider))
+                self._hashes.update(hashes)
+            return None
+        news = [key not in held for key in keys]
+        held.update((key, decider) for key, is_news in zip(keys, news, strict=True) if is_news)
+        return news
+
+    def _hold_all(self) -> None:
+        for column, decider in self._columns:
+            self._held.update(dict.fromkeys(column.to_pylist(), decider))
+        self._columns.clear()
+        self._hashes.clear()
 
 
 class ActionTaker(Protocol):

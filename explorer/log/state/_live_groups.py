@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 
@@ -15,7 +15,6 @@ from explorer.log.actions.fields import FileAction
 from explorer.log.actions.record_counts import record_counts
 from explorer.log.checkpoint.parquet_part import ParquetPart
 from explorer.log.reconcile.key_columns import GroupKeys
-from explorer.log.state._later_columns import LaterColumns
 from explorer.log.state.file_columns import FileColumns
 from explorer.protocol.actions import FieldPath
 
@@ -127,3 +126,28 @@ def select(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
         for name in columns
     ]
     return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+class LaterColumns:
+    """Gives columns by name for ranges of rows, as long as the ranges move forward without
+    holding more than one of them; `stream` gives all rows of a column in pieces, in order."""
+
+    def __init__(self, stream: Callable[[str], Iterator[pa.ChunkedArray]]) -> None:
+        self._stream = stream
+        self._held: dict[str, tuple[Iterator[pa.ChunkedArray], int, pa.ChunkedArray]] = {}
+
+    def read(self, rows: slice, mask: pa.ChunkedArray | None, name: str) -> pa.ChunkedArray:
+        """Those of `rows` that the mask keeps, all where that is None."""
+        if name not in self._held or self._held[name][1] > rows.start:
+            pieces = self._stream(name)
+            self._held[name] = pieces, 0, next(pieces)
+        pieces, start, held = self._held[name]
+        while (end := start + len(held)) < rows.stop:
+            more = next(pieces)
+            if end <= rows.start:
+                start, held = end, more
+            else:
+                held = pa.chunked_array([*held.chunks, *more.chunks], more.type)
+            self._held[name] = pieces, start, held
+        found = held.slice(rows.start - start, rows.stop - rows.start)
+        return found if mask is None else found.filter(mask)

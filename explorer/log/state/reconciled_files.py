@@ -27,10 +27,10 @@ from explorer.log.reconcile.key_columns import (
     keys_of_rows,
 )
 from explorer.log.reconcile.tail import EMPTY_TAIL, Tail
-from explorer.log.state._later_columns import LaterColumns
 from explorer.log.state._live_groups import (
     NUM_RECORDS,
     STATS_PARSED_COUNT,
+    LaterColumns,
     LiveGroup,
     WantedColumns,
     assemble,

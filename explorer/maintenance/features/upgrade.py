@@ -3,12 +3,14 @@ Evolution, Table Features).
 
 What a plan does is one commit, so that nobody ever reads half of it. Row tracking needs
 ids for the rows that are there: all files are added again with theirs in that same commit.
+Rules that stand in the metadata and bind from then on, every row is held against before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 from uuid import UUID, uuid4, uuid5
 
@@ -16,6 +18,13 @@ import orjson
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
+from explorer.maintenance.features._waking_rules import (
+    WakingRule,
+    judge_row_ids,
+    judge_waking,
+    waking_features,
+    waking_rules,
+)
 from explorer.maintenance.features.upgrade_rules import (
     RULES,
     Enabling,
@@ -33,6 +42,7 @@ from explorer.maintenance.plan.step_types import (
     CommitRecord,
     GivenRowIds,
     Step,
+    ValidateRows,
 )
 from explorer.maintenance.plan.used_features import unused_features
 from explorer.maintenance.steps.commit_step import judge_commit
@@ -61,12 +71,14 @@ from explorer.transaction.staged import ValidatedRule
 _MOST_FILES: Final = 200_000
 """Files that get row ids in one commit: some hundred MB of it."""
 
+_SHOWN_RULES: Final = 5
+
 Asked = tuple[Protocol, Metadata]
 Losers = Callable[[Asked, Asked], str]
 """From what a table asks before and after to a sentence about who can no longer use it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Upgrade:
     """What the table becomes."""
 
@@ -76,6 +88,7 @@ class _Upgrade:
     obstacles: tuple[str, ...]
     left_out: tuple[str, ...]
     without_ids: pa.Table
+    id_verdicts: tuple[Verdict, ...]
 
     @property
     def protocol(self) -> Protocol:
@@ -91,6 +104,26 @@ class _Upgrade:
         held = self.before[1].configuration
         found = self.metadata.configuration
         return {name: value for name, value in found.items() if held.get(name) != value}
+
+    @property
+    def described(self) -> tuple[Described, Described]:
+        """The table before and after."""
+        held, found = (
+            Described(protocol=protocol, metadata=metadata)
+            for protocol, metadata in (self.before, self.after)
+        )
+        return held, found
+
+    @property
+    def begins_row_ids(self) -> bool:
+        """Whether ids of rows may be relied on from then on, and could not before."""
+        before, after = self.described
+        return after.has_active("rowTracking") and not before.has_active("rowTracking")
+
+    @cached_property
+    def waking(self) -> tuple[WakingRule, ...]:
+        """The rules for rows that have had no effect so far."""
+        return waking_rules(*self.described)
 
     @property
     def added(self) -> list[str]:
@@ -191,11 +224,12 @@ def _build_upgrade(
         configuration = {**metadata.configuration, **rule.switch}
         metadata = replace(metadata, configuration=configuration)
     columns = ["path", "size", "num_records", "base_row_id"]
-    without = snapshot.physical_files("add", columns if "rowTracking" in names else columns[:1])
-    if "rowTracking" not in names:
-        without = without.slice(0, 0)
-    else:
-        without = without.filter(without.column("base_row_id").is_null())
+    files = snapshot.physical_files("add", columns if "rowTracking" in names else columns[:1])
+    without, id_verdicts = files.slice(0, 0), list[Verdict]()
+    if "rowTracking" in names:
+        without = files.filter(files.column("base_row_id").is_null())
+        held = Described(protocol=protocol, metadata=snapshot.metadata)
+        id_verdicts.extend(judge_row_ids(held, files, snapshot.row_id_high_water_mark))
     return _Upgrade(
         names=names,
         before=(protocol, snapshot.metadata),
@@ -203,6 +237,7 @@ def _build_upgrade(
         obstacles=tuple(obstacles),
         left_out=(),
         without_ids=without,
+        id_verdicts=tuple(id_verdicts),
     )
 
 
@@ -224,7 +259,9 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
     steps: tuple[Step, ...] = ()
     if upgrade.before != upgrade.after or upgrade.without_ids.num_rows:
         configuration = upgrade.metadata.configuration
-        steps = with_checksum_and_checkpoint(_commit(upgrade, seed), configuration, seed)
+        commit = _commit(look, upgrade, seed)
+        before = () if commit.basis.upon is None else (commit.basis.upon,)
+        steps = (*before, *with_checksum_and_checkpoint(commit, configuration, seed))
     files = []
     if upgrade.without_ids.num_rows:
         listed = upgrade.without_ids
@@ -242,6 +279,7 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
             "features_left_out": list(upgrade.left_out),
             "protocol": render_action(upgrade.protocol)["protocol"],
             "properties": upgrade.changed,
+            "rules_that_wake": {found.rule.key: found.rule.expression for found in upgrade.waking},
             "files_with_new_row_ids": upgrade.without_ids.num_rows,
             "undo": "drop the features again with drop-feature, where they can be dropped",
         },
@@ -257,7 +295,23 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
     )
 
 
-def _commit(upgrade: _Upgrade, seed: UUID) -> Commit:
+def _validation(look: Look, upgrade: _Upgrade) -> ValidateRows | None:
+    """The look at every row, where there are rules that nobody held rows against."""
+    expressions = {
+        found.rule.key: found.condition for found in upgrade.waking if found.condition is not None
+    }
+    if not expressions:
+        return None
+    return ValidateRows(
+        id="validation",
+        reason="Rules that have had no effect so far hold for the rows that are there, too.",
+        num_files=look.snapshot.num_files,
+        num_bytes=look.snapshot.size_in_bytes,
+        expressions=expressions,
+    )
+
+
+def _commit(look: Look, upgrade: _Upgrade, seed: UUID) -> Commit:
     changes_protocol = upgrade.protocol != upgrade.before[0]
     actions: list[Protocol | Metadata] = [upgrade.protocol] if changes_protocol else []
     if upgrade.metadata != upgrade.before[1]:
@@ -266,7 +320,10 @@ def _commit(upgrade: _Upgrade, seed: UUID) -> Commit:
     if changes_protocol:
         told = render_action(upgrade.protocol)["protocol"]
     text = orjson.dumps(told, option=orjson.OPT_SORT_KEYS).decode()
-    tracks = ROW_TRACKING.name in upgrade.changed
+    validated = [found.rule for found in upgrade.waking if found.condition is not None]
+    if upgrade.begins_row_ids:
+        # no file is without ids after this commit, and none may come unseen
+        validated.append(ValidatedRule(key=ROW_TRACKING.name, expression=""))
     number = upgrade.without_ids.num_rows
     return Commit(
         id="commit",
@@ -278,9 +335,9 @@ def _commit(upgrade: _Upgrade, seed: UUID) -> Commit:
             parameters={"newProtocol" if changes_protocol else "properties": text},
         ),
         basis=CommitBasis(
-            reads="every row" if tracks or number else "metadata",
-            # no file is without ids after this commit, and none may come unseen
-            validated=(ValidatedRule(key=ROW_TRACKING.name, expression=""),) if tracks else (),
+            reads="every row" if validated or number else "metadata",
+            upon=_validation(look, upgrade),
+            validated=tuple(validated),
             unused_features=upgrade.left_out,
         ),
         actions=tuple(actions),
@@ -298,6 +355,8 @@ def _judge(upgrade: _Upgrade) -> list[Verdict]:
         )
         for text in upgrade.obstacles
     ]
+    found.extend(judge_waking(*upgrade.described))
+    found.extend(upgrade.id_verdicts)
     if not upgrade.without_ids.num_rows:
         return found
     if unknown := upgrade.without_ids.column("num_records").null_count:
@@ -334,6 +393,7 @@ def _summary(upgrade: _Upgrade, losers: Losers | None, *, has_steps: bool) -> st
     switched = [name for name in upgrade.names if name in RULES and _is_switched(upgrade, name)]
     if switched:
         parts.append(f"Switches on {', '.join(switched)}.")
+    parts.extend(_woken(upgrade))
     if upgrade.left_out:
         parts.append(
             f"Leaves out {', '.join(upgrade.left_out)}, which came with the version's number and "
@@ -342,6 +402,23 @@ def _summary(upgrade: _Upgrade, losers: Losers | None, *, has_steps: bool) -> st
     if number := upgrade.without_ids.num_rows:
         parts.append(f"The rows of {count(number, 'file')} get ids; no row is written.")
     return " ".join(part for part in parts if part)
+
+
+def _woken(upgrade: _Upgrade) -> Iterator[str]:
+    """What had no effect so far and has one from then on."""
+    if names := waking_features(*upgrade.described):
+        yield (
+            f"The table's metadata ask for {', '.join(names)} already, without effect so far; "
+            "from then on they have it."
+        )
+    if checked := [found.rule.key for found in upgrade.waking if found.condition is not None]:
+        shown = ", ".join(key[:120] for key in checked[:_SHOWN_RULES])
+        more = len(checked) - _SHOWN_RULES
+        shown += f" and {more:,} more" if more > 0 else ""
+        yield (
+            f"No row was held against {shown}: all rows are checked first, and one that breaks "
+            f"{'it' if len(checked) == 1 else 'one of them'} refuses the change."
+        )
 
 
 def _is_switched(upgrade: _Upgrade, name: str) -> bool:

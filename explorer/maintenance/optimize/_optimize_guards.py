@@ -133,14 +133,14 @@ def _obstacles(snapshot: Snapshot) -> list[str]:
         found.append(f"`{COMPRESSION.name}` asks for {codec}, which is not written here.")
     try:
         stored_request(snapshot)
-        written_schema(snapshot)
+        written_schema(snapshot.protocol, snapshot.metadata)
     except DeltaError as error:
         found.append(f"{error.problem} {error.reason}")
     return found
 
 
 def _without_row_ids(snapshot: Snapshot, files: pa.Table) -> list[str]:
-    if not keeps_row_ids(snapshot):
+    if not keeps_row_ids(snapshot.protocol, snapshot.metadata):
         return []
     lacking = max(
         files.column(name).null_count for name in ("base_row_id", "default_row_commit_version")

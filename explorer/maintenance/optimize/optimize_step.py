@@ -28,19 +28,17 @@ from explorer.log.actions.columns import (
 )
 from explorer.log.plain_arrays import FALSE
 from explorer.log.reconcile.key_columns import keys_of
-from explorer.maintenance.documents.leftovers import Leftovers
+from explorer.maintenance.documents.leftovers import as_result
 from explorer.maintenance.optimize._aim import mark_of, order_of
 from explorer.maintenance.optimize._groups import MARK, PROVIDER, choose_groups, digest_groups
 from explorer.maintenance.optimize._names import named_files
-from explorer.maintenance.optimize._optimize_leftovers import remove_leftovers
 from explorer.maintenance.plan.newer_commits import find_own_commit, stale
 from explorer.maintenance.plan.plan import Plan
 from explorer.maintenance.plan.step_types import OPTIMIZE, Aim, CommitParameters, RewriteFiles
-from explorer.maintenance.steps.commit_files import removes_of
-from explorer.maintenance.steps.commit_step import engine_info, tags_of_kept_ids
 from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.journal import Noted
 from explorer.pipeline.rewrite.rewrite import Rewrite, rewrite_files
+from explorer.pipeline.rewrite.write_files import TARGET
 from explorer.protocol.paths import encode_path
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
@@ -50,6 +48,9 @@ from explorer.transaction.live_files import FilesOf
 from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.staged import Provenance, StagedCommit
+from explorer.writing.commits.provenance import engine_info, tags_of_kept_ids
+from explorer.writing.files.leftovers import Leftovers, remove_leftovers
+from explorer.writing.files.removes import removes_of
 
 _SHARES = ((25, "p25FileSize"), (50, "p50FileSize"), (75, "p75FileSize"))
 
@@ -86,11 +87,11 @@ def rewrite(run: Run, step: RewriteFiles, tally: Tally, noted: Noted) -> None:
         written = rewrite_files(run.store, wanted, run.spark, watch=run.watch)
     version = _commit(run, _Staged(step=step, batch=batch, named=named, written=written), tally)
     if pc.max(written.column("attempt")).as_py():  # a task was tried again
-        remove_leftovers(run.store, named, keep=set(_paths(written)))
+        remove_leftovers(run.store, _targets(named), keep=set(_paths(written)))
     # only now: before it, a commit of theirs could still have been under way
     for other in noted.runs:
         left = named_files(batch.snapshot, batch.files, batch.aim, step.seed, other)
-        remove_leftovers(run.store, left)
+        remove_leftovers(run.store, _targets(left))
     tally.done = step.num_files
     tally.num_bytes = sum_of(batch.files.column("size"))
     tally.result = {
@@ -106,7 +107,7 @@ def stage_batch(
 ) -> StagedCommit:
     """What a batch commits at `now`, in milliseconds, with the name of who approved it."""
     snapshot = batch.snapshot
-    removes = _as_rearranged(removes_of(batch.live, now))
+    removes = removes_of(batch.live, now, data_change=False)
     adds = adds_of(batch.aim, batch.files, written)
     return StagedCommit(
         base=read_version_of(snapshot),
@@ -170,7 +171,7 @@ def _leaving_nothing(run: Run, named: pa.Table, tally: Tally) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        tally.result = remove_leftovers(run.store, named).result
+        tally.result = as_result(remove_leftovers(run.store, _targets(named)))
         raise
 
 
@@ -183,12 +184,17 @@ def _commit(run: Run, what: _Staged, tally: Tally) -> int:
             raise found.as_error()
     # each is raised before an attempt, or after one that is known to have failed
     except (CancelledError, ConflictError, UnsupportedError):
-        tally.result = remove_leftovers(run.store, what.named).result
+        tally.result = as_result(remove_leftovers(run.store, _targets(what.named)))
         raise
     except BaseException:  # the commit may be there, or still appear
-        tally.result = Leftovers(num_removed=0, left=tuple(paths)).result
+        tally.result = as_result(Leftovers(left=tuple(paths)))
         raise
     return found.version
+
+
+def _targets(named: pa.Table) -> set[str]:
+    found: set[str] = set(named.column(TARGET).to_pylist())
+    return found
 
 
 def _paths(written: pa.Table) -> list[str]:
@@ -206,11 +212,6 @@ def plan_batch_again(table: Table, plan: Plan, step: RewriteFiles) -> Batch:
     live = snapshot.physical_files("add", list(ADD_COLUMNS))
     at = pc.index_in(keys_of(files), value_set=keys_of(live).combine_chunks())
     return Batch(snapshot=snapshot, aim=step.aim, files=files, live=live.take(at.combine_chunks()))
-
-
-def _as_rearranged(removes: pa.Table) -> pa.Table:
-    at = removes.schema.get_field_index("data_change")
-    return removes.set_column(at, "data_change", pa.repeat(FALSE, removes.num_rows))
 
 
 def _metrics(live: pa.Table, written: pa.Table) -> dict[str, str]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from explorer.maintenance.plan._step_documents import parse_steps, render_step
 from explorer.maintenance.plan.file_list import FILES_SCHEMA, digest_files
 from explorer.maintenance.plan.step_types import Step, check_steps
+from explorer.protocol.unicode_text import check_unicode
 
 if TYPE_CHECKING:
     from explorer.table.table import Table
@@ -222,3 +223,29 @@ def _render_verdict(verdict: Verdict) -> dict[str, Any]:
         "remedy": verdict.remedy,
         "asks_for_name": verdict.asks_for_name,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The consent of a person to exactly one plan.
+
+    `digest` is that of the plan which the person saw. `by` is who that is: the receipt and
+    the commits that are made carry the name, and none where it is None. `table_name` and
+    `reason` are needed where a verdict asks for them; both go into the receipt. Raises
+    `InvalidArgumentError` for text that a receipt could not hold.
+    """
+
+    digest: str
+    by: str | None = None
+    table_name: str | None = None
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        """Ask each text whether it is one."""
+        for what, text in (
+            ("The name of the person", self.by),
+            ("The table's name", self.table_name),
+            ("The reason", self.reason),
+        ):
+            if text is not None:
+                check_unicode(text, f"{what} in the approval cannot be read.")

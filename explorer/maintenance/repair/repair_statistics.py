@@ -27,11 +27,7 @@ from explorer.maintenance.plan.plan import Plan, Verdict
 from explorer.maintenance.plan.planning import Look
 from explorer.maintenance.plan.step_types import RepairStatistics, Step
 from explorer.maintenance.steps.commit_files import as_they_are
-from explorer.maintenance.steps.commit_step import (
-    FILES_OF_THE_TABLE,
-    engine_info,
-    tags_of_kept_ids,
-)
+from explorer.maintenance.steps.commit_step import FILES_OF_THE_TABLE
 from explorer.maintenance.steps.context import Run, Tally
 from explorer.pipeline import measure_files
 from explorer.protocol.byte_sizes import render_byte_size
@@ -48,6 +44,7 @@ from explorer.transaction.read_set import read_set_of
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import Provenance, StagedCommit
+from explorer.writing.commits.provenance import engine_info, tags_of_kept_ids
 
 _NO_FILES: Final = table_of("add", (), ())
 

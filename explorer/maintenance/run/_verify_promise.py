@@ -1,5 +1,9 @@
 """The checks after a run: do the versions that the plan promised still open, and are their
-files there?"""
+files there? (spec: Metadata Cleanup)
+
+The log may be cleaned up between plan and run, and by another writer during the run. A version
+that such a cleanup removed is not a promise that the plan broke.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,17 @@ import pyarrow.compute as pc
 from explorer.errors import DeltaError
 from explorer.files.listed import list_files
 from explorer.files.store_paths import file_of_each
+from explorer.log.folder.listing import LogListing
+from explorer.log.folder.segment import build_segment
 from explorer.maintenance.documents.receipt import Check
 from explorer.maintenance.plan.file_list import of_action
 from explorer.maintenance.plan.plan import Plan
-from explorer.maintenance.run._promises import deletes_of_log, has_left, oldest_behind
 from explorer.maintenance.steps.context import Run
 from explorer.maintenance.steps.gone_files import leading_nowhere
 from explorer.maintenance.steps.journal import promised_in
 from explorer.progress import Watch
-from explorer.table.table import Table
+from explorer.protocol.filenames import LOG_FOLDER
+from explorer.table.table import Table, contiguous_run
 
 
 def check_promise(run: Run) -> tuple[Check, ...]:
@@ -61,12 +67,12 @@ def _explained(
     except DeltaError:
         return _broken(version, error), []
     had_left = before is not None and version not in before
-    if not has_left(listing, version) or not (had_left or not deletes_of_log(plan)):
+    if not _has_left(listing, version) or not (had_left or not _deletes_of_log(plan)):
         return _broken(version, error), []
     detail = f"Version {version} had left the log before."
     if not had_left:
         detail = f"Version {version} left the log by a cleanup that is not part of this plan."
-    oldest = oldest_behind(listing, version)
+    oldest = _oldest_behind(listing, version)
     return Check(what=_named(version), holds=True, detail=detail), [] if oldest is None else [
         oldest
     ]
@@ -112,3 +118,46 @@ def _missing(files: pa.Table, root: str, present: pa.ChunkedArray) -> pa.Chunked
     names = [part.drop_null() for part in file_of_each(files, root) if part is not None]
     each = pa.chunked_array([chunk for part in names for chunk in part.chunks], pa.string())
     return pc.unique(each.filter(pc.invert(pc.is_in(each, value_set=present))))
+
+
+def open_versions(plan: Plan, listing: LogListing) -> list[int]:
+    """The promised versions that can be reconstructed, ascending. One that left the log is
+    stood for by the oldest that can be, of those behind it: they are promised with it."""
+    found: set[int] = set()
+    for version in map(int, plan.promise.versions):
+        if _is_there(listing, version):
+            found.add(version)
+        elif (oldest := _oldest_behind(listing, version)) is not None:
+            found.add(oldest)
+    return sorted(found)
+
+
+def _oldest_behind(listing: LogListing, version: int) -> int | None:
+    """The oldest version behind one that left the log: that of a checkpoint, for commits lead
+    on from there; None where none is left."""
+    behind = [found.version for found in listing.checkpoints if found.version > version]
+    return behind[0] if behind else None
+
+
+def _has_left(listing: LogListing, version: int) -> bool:
+    """Whether a version is gone as a log cleanup takes it, with all that is older: later
+    commits follow each other, and a later checkpoint is there. Anything else is damage."""
+    commits = listing.commits
+    is_cut = contiguous_run(commits) == commits and (not commits or commits[0] > 0)
+    return (
+        is_cut and not _is_there(listing, version) and _oldest_behind(listing, version) is not None
+    )
+
+
+def _deletes_of_log(plan: Plan) -> bool:
+    """Whether a plan deletes files of the log itself, so that a version may go by it."""
+    paths = of_action(plan.files, "delete").column("path")
+    return bool(len(paths) and pc.any(pc.starts_with(paths, f"{LOG_FOLDER}/")).as_py())
+
+
+def _is_there(listing: LogListing, version: int) -> bool:
+    try:
+        build_segment(listing, version)
+    except DeltaError:
+        return False
+    return True

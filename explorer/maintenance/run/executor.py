@@ -13,7 +13,7 @@ import shlex
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from explorer.errors import (
     CancelledError,
@@ -25,26 +25,17 @@ from explorer.errors import (
 )
 from explorer.maintenance.documents.receipt import Check, Receipt, Status, StepReceipt
 from explorer.maintenance.documents.state_folder import StateDir, StateFolder
-from explorer.maintenance.plan.approval import Approval
 from explorer.maintenance.plan.newer_commits import LogWatch, find_own_commit
 from explorer.maintenance.plan.newest_times import check_clock
-from explorer.maintenance.plan.plan import FORMAT, Plan
+from explorer.maintenance.plan.plan import FORMAT, Approval, Plan
 from explorer.maintenance.plan.step_types import (
     VALIDATING_KINDS,
     CommittingStep,
     Step,
     Validation,
 )
-from explorer.maintenance.run._promises import open_versions
-from explorer.maintenance.run._run_problems import (
-    GOES_ON,
-    broken_promise,
-    bug,
-    files_that_stayed,
-    refusal,
-)
 from explorer.maintenance.run._step_kinds import carry_out
-from explorer.maintenance.run._verify_promise import check_promise
+from explorer.maintenance.run._verify_promise import check_promise, open_versions
 from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.journal import (
     Journal,
@@ -56,8 +47,12 @@ from explorer.maintenance.steps.journal import (
 from explorer.progress import Cancel, Progress, ProgressCallback, Watch
 from explorer.storage.open import open_write_store
 from explorer.storage.ports import ReadStore, WriteStore, offers
+from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
+
+_GOES_ON: Final = "Carry out the same plan again to continue."
+"""What there is to do where a person stopped a change."""
 
 
 def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents lie
@@ -90,7 +85,7 @@ def execute(  # noqa: PLR0913  # who is asked, who looks on, and where documents
     started_at = clock()
     with state.running(plan.digest) as is_ours:
         if not is_ours:
-            busy = refusal("It is being carried out by another process right now.")
+            busy = _refusal("It is being carried out by another process right now.")
             return _receipt(plan, approval, "refused", started_at, clock(), problem=busy)
         journal = state.read_journal(plan.digest)
         if (earlier := completed_in(journal)) is not None:
@@ -138,15 +133,15 @@ class _Execution:
             ended = True
             self._look_for_what_stayed()
         finally:
-            if not ended:  # a bug, or an interrupt: not told by any of our errors
-                self._stop(bug())
+            if not ended:  # a _bug, or an interrupt: not told by any of our errors
+                self._stop(_bug())
                 self._keep(())
         checks: tuple[Check, ...] = ()
         if self._has_changed:
             checks = check_promise(run)
             broken = next((check for check in checks if not check.holds), None)
             if broken is not None and self._problem is None:
-                self._problem = broken_promise(broken.detail)
+                self._problem = _broken_promise(broken.detail)
                 self._status = "failed"
         return self._keep(checks)
 
@@ -216,7 +211,7 @@ class _Execution:
     def _stop(self, error: DeltaError) -> None:
         self._problem = Problem.of(error)
         if isinstance(error, CancelledError):
-            self._problem = replace(self._problem, remedy=GOES_ON)
+            self._problem = replace(self._problem, remedy=_GOES_ON)
             self._status = "cancelled"
         elif self._has_changed:
             self._status = "partly"
@@ -331,9 +326,9 @@ def _writable(store: ReadStore, storage_options: Mapping[str, Any] | None) -> Wr
 def _obstacle(plan: Plan, approval: Approval) -> Problem | None:
     """Why the plan may not be carried out by this approval, or None."""
     if approval.digest != plan.digest:
-        return refusal("The approval was given to another plan: its digest is not this one's.")
+        return _refusal("The approval was given to another plan: its digest is not this one's.")
     if refused := plan.refusals:
-        return refusal(" ".join(verdict.message for verdict in refused), refused[0].remedy)
+        return _refusal(" ".join(verdict.message for verdict in refused), refused[0].remedy)
     if plan.asks_for_name:
         name = plan.subject.name
         remedy = (
@@ -342,9 +337,9 @@ def _obstacle(plan: Plan, approval: Approval) -> Problem | None:
         )
         if approval.table_name != name:
             text = f"A guard asks a person to type the table's name, {name}, and a reason."
-            return refusal(text, remedy)
+            return _refusal(text, remedy)
         if not (approval.reason or "").strip():
-            return refusal("A guard asks for a reason, which the receipt will keep.", remedy)
+            return _refusal("A guard asks for a reason, which the receipt will keep.", remedy)
     return None
 
 
@@ -380,3 +375,50 @@ def completed_run(state: StateFolder, digest: str) -> str | None:
     """The id of the receipt of a run of that plan which came to its end: executing it once
     more does nothing, and answers this receipt."""
     return completed_in(state.read_journal(digest))
+
+
+def _refusal(reason: str, remedy: str = "") -> Problem:
+    """Nothing may be done."""
+    return Problem(
+        kind="plan_refused",
+        problem="The plan was not carried out.",
+        reason=reason,
+        remedy=remedy or "Review the plan again, and approve it as it asks.",
+    )
+
+
+def _broken_promise(detail: str) -> Problem:
+    """Every step was carried out, but the table is not as the plan promised."""
+    return Problem(
+        kind="data_missing",
+        problem="The table is not as the plan promised.",
+        reason=detail,
+        remedy="Look at the table before you change it again; see the receipt's checks.",
+    )
+
+
+def _bug() -> DeltaError:
+    """An execution that no error of ours ended."""
+    return DeltaError(
+        "The execution was interrupted.",
+        reason="An interrupt, or a bug in delta-explorer, ended it before the plan was done.",
+        remedy="Execute the same plan again: it continues where it ended.",
+        kind="internal_error",
+    )
+
+
+def files_that_stayed(steps: Sequence[StepReceipt]) -> Problem | None:
+    """Files that were not deleted because they changed since they were planned; None where
+    there are none."""
+    deletions = [step for step in steps if step.kind == "delete_files"]
+    stayed = sum(step.refused for step in deletions)
+    if not stayed:
+        return None
+    planned = sum(step.planned for step in deletions)
+    was = "was" if stayed == 1 else "were"
+    return Problem(
+        kind="plan_stale",
+        problem=f"{stayed:,} of {count(planned, 'planned file')} {was} not deleted.",
+        reason="They changed since the plan was made; the receipt has the result for each file.",
+        remedy="Plan again: the new plan says what to do with them now.",
+    )

@@ -4,7 +4,7 @@ names: snapshots never change, so they are what the planner saw."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,11 +13,9 @@ from explorer.errors import ConflictError
 from explorer.files.store_paths import file_of_each
 from explorer.log.actions.columns import (
     ADD_COLUMNS,
-    REMOVE_COLUMNS,
     TIME,
     bool_column,
     int64_column,
-    int64_scalar,
     string_column,
 )
 from explorer.log.plain_arrays import FALSE, TRUE
@@ -39,6 +37,7 @@ from explorer.protocol.paths import encode_path
 from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.row_ids import ID_COLUMNS
+from explorer.writing.files.removes import removes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,21 +154,6 @@ def _removes_of_paths(paths: list[str], deleted_at: int) -> pa.Table:
     return pa.table(
         {"path": string_column(paths), "deletion_timestamp": times, "data_change": changes}
     )
-
-
-def removes_of(files: pa.Table, deleted_at: int) -> pa.Table:
-    """Removes of live files, at that time in milliseconds (spec: Add File and Remove File)."""
-    arrays: dict[str, Any] = {}
-    for name, (_, _, kind) in REMOVE_COLUMNS.items():
-        if name == "deletion_timestamp":
-            arrays[name] = _repeat(int64_scalar(deleted_at), files).cast(TIME)
-        elif name in {"data_change", "extended_file_metadata"}:
-            arrays[name] = _repeat(TRUE, files)
-        elif name in files.column_names:
-            arrays[name] = files.column(name)
-        else:
-            arrays[name] = pa.nulls(files.num_rows, kind)
-    return pa.table(arrays)
 
 
 def _repeat(value: pa.Scalar, files: pa.Table) -> pa.Array:

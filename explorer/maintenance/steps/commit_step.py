@@ -6,12 +6,9 @@ process was killed is found again, and not made twice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
-
-import pyarrow as pa
 
 from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.newer_commits import find_own_commit
@@ -22,9 +19,7 @@ from explorer.maintenance.steps.context import Run, Tally
 from explorer.maintenance.steps.files_coming_back import check_files_come_back
 from explorer.maintenance.steps.gone_files import check_still_gone
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol
-from explorer.protocol.features.registry import is_active
 from explorer.protocol.known_properties import CHECKPOINT_PROTECTION_VERSION
-from explorer.table.snapshot import Snapshot
 from explorer.table.table import Table
 from explorer.transaction.commit import Committed, commit
 from explorer.transaction.live_files import EarlierVersion, FilesOf
@@ -32,8 +27,7 @@ from explorer.transaction.read_set import NOTHING, WHOLE_TABLE, ReadSet
 from explorer.transaction.read_version import read_version_of
 from explorer.transaction.requirements import validate_commit
 from explorer.transaction.staged import IsolationLevel, Promises, Provenance, StagedCommit
-
-_DISTRIBUTION = "delta-explorer"
+from explorer.writing.commits.provenance import engine_info, tags_of_kept_ids
 
 FILES_OF_THE_TABLE: Final = Promises(holds_partition_columns=True)
 """What holds of files that stand in the log and are added again: they have what those who
@@ -130,26 +124,6 @@ def _earlier_version(table: Table, step: Commit) -> EarlierVersion | None:
     return EarlierVersion(metadata=target.metadata, files=FilesOf(snapshot=target))
 
 
-def tags_of_kept_ids(
-    snapshot: Snapshot,
-    actions: Sequence[Protocol | Metadata | DomainMetadata] = (),
-    added_again: Sequence[pa.RecordBatch] = (),
-) -> dict[str, str]:
-    """What `commitInfo` says of a commit upon `snapshot` that writes no row, or gives each the
-    id that it had: where ids may be relied on, before it and after, whether all were kept
-    (spec: Writer Requirements for Row Tracking). They were not where a file of `added_again`
-    is of a version without ids, and gets new ones."""
-    protocol = next((item for item in actions if isinstance(item, Protocol)), snapshot.protocol)
-    metadata = next((item for item in actions if isinstance(item, Metadata)), snapshot.metadata)
-    kept = is_active("rowTracking", snapshot.protocol, snapshot.metadata, None) and is_active(
-        "rowTracking", protocol, metadata, None
-    )
-    if not kept:
-        return {}
-    are_new = any(batch.column("base_row_id").null_count for batch in added_again)
-    return {"delta.rowTracking.preserved": "false" if are_new else "true"}
-
-
 def _promises(step: Commit, files: FileBatches) -> Promises:
     dropped = frozenset(step.basis.unused_features)
     if step.basis.dropped_feature is not None:
@@ -192,11 +166,3 @@ def _actions(step: Commit, version: int) -> tuple[Protocol | Metadata | DomainMe
         else item
         for item in step.actions
     )
-
-
-def engine_info() -> str:
-    """Who commits, as `commitInfo` says it."""
-    try:
-        return f"{_DISTRIBUTION}/{version(_DISTRIBUTION)}"
-    except PackageNotFoundError:
-        return _DISTRIBUTION

@@ -1,5 +1,9 @@
 """Which files vacuum may delete, and why each of the others stays: the rules of
 `explorer.files.unkept` as lists of a plan.
+
+A million listed names are looked up once among those that are kept. What they leave is nearly
+always small, and whatever is asked of the listing afterwards is answered by it, so that the
+listing need not be held.
 """
 
 from __future__ import annotations
@@ -11,11 +15,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from explorer.files.events import FileEvents
 from explorer.files.kept import KeptFiles, is_kept
-from explorer.files.listed import is_hidden
+from explorer.files.listed import ListedFiles, is_hidden
+from explorer.files.name_index import NameIndex
 from explorer.files.store_paths import Places, file_of_each
 from explorer.files.unkept import (
     HIDDEN,
+    KEPT_UNDECIDED,
+    NEVER_OLD,
     ODD,
     OLD_CHANGES,
     REASONS,
@@ -27,9 +35,15 @@ from explorer.files.unkept import (
     judge_unkept,
 )
 from explorer.log.actions.columns import TIME, int64_scalar, string_column
-from explorer.log.plain_arrays import Flags, Numbers, build_array, read_flags, read_numbers
+from explorer.log.plain_arrays import (
+    Flags,
+    Numbers,
+    build_array,
+    read_flags,
+    read_numbers,
+    read_values,
+)
 from explorer.maintenance.plan.file_list import build_files, words
-from explorer.maintenance.vacuum._compared_listing import ComparedListing
 from explorer.storage.ports import ReadStore
 
 
@@ -94,12 +108,15 @@ def judge_removed(candidates: pa.Table, partition_columns: Sequence[str], ages: 
     there = candidates.filter(is_there)
     hidden = read_flags(is_hidden(there.column("path"), partition_columns))
     changes = read_flags(there.column("is_change"))
-    reasons = np.select([hidden, changes], [REASONS.index(HIDDEN), REASONS.index(OLD_CHANGES)], 0)
+    codes = [REASONS.index(reason) for reason in (HIDDEN, KEPT_UNDECIDED, OLD_CHANGES)]
+    undecided = np.full_like(hidden, ages is NEVER_OLD)
+    reasons = np.select([hidden, undecided, changes], codes, 0)
     since = read_numbers(there.column("removed_at")) + ages.retention_ms
-    undated = hidden | read_flags(there.column("removed_at").is_null())
+    stays = hidden | undecided
+    undated = stays | read_flags(there.column("removed_at").is_null())
     return Verdicts(
-        delete=_rows(there, ~hidden, "delete", reasons, since, undated),
-        leave=(_rows(there, hidden, "leave", reasons, since, undated),),
+        delete=_rows(there, ~stays, "delete", reasons, since, undated),
+        leave=(_rows(there, stays, "leave", reasons, since, undated),),
         youngest_ms=None,
         gone=candidates.filter(pc.invert(is_there)).column("path"),
     )
@@ -128,11 +145,16 @@ def _rows(  # the columns of a file list
 def _still_kept(gone: pa.ChunkedArray, kept: KeptFiles, root: str, ages: Ages) -> pa.Table:
     """Files on their way out: removed, within retention, and not among those that are `gone`."""
     tombstones = kept.tombstones
+    if ages is NEVER_OLD:  # a removal without a time keeps nothing, and nothing goes either
+        tombstones = pa.concat_tables([tombstones, kept.expired])
     names = file_of_each(tombstones, root)[0]
-    there = pc.invert(pc.is_in(names, value_set=_among(gone, names)))
-    live = pc.is_in(names, value_set=_among(kept.live.inside, names))
+    there = pc.invert(pc.is_in(names, value_set=_those_among(gone, names)))
+    live = pc.is_in(names, value_set=_those_among(kept.live.inside, names))
     shown = pc.and_(pc.and_(names.is_valid(), there), pc.invert(live))
     rows = tombstones.append_column("name", names).filter(shown)
+    if ages is NEVER_OLD:
+        names, sizes = rows.column("name"), rows.column("size")
+        return build_files(names, action="leave", reason=KEPT_UNDECIDED, bytes=sizes)
     since = pc.add(
         rows.column("deletion_timestamp").cast(pa.int64()), int64_scalar(ages.retention_ms)
     )
@@ -150,9 +172,69 @@ def _with_reasons(files: pa.Table, reasons: Sequence[str]) -> pa.Table:
     return files.filter(pc.is_in(texts, value_set=string_column(list(reasons))))
 
 
-def _among(many: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Array:
+def _those_among(many: pa.ChunkedArray, names: pa.ChunkedArray) -> pa.Array:
     """Those of `many` that are among `names`: a table has far more files than tombstones, and
     a set is made of the few."""
     if not len(many) or not len(names):
         return string_column([])
     return pc.unique(many.filter(pc.is_in(many, value_set=names)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedListing:
+    """`rest` are the listed files that are not among the names `kept`, and `gone` those of
+    these names that were not listed."""
+
+    kept: NameIndex
+    rest: ListedFiles
+    gone: pa.ChunkedArray
+
+    def lacks(self, names: pa.ChunkedArray) -> Flags:
+        """Which of these names, null for none, were not listed."""
+        unknown = self.kept.positions_of(names) < 0
+        known: Flags = read_values(names.is_valid())
+        return known & (
+            (unknown & ~_are_among(names, self.rest.paths)) | _are_among(names, self.gone)
+        )
+
+
+def compare_listing(listed: ListedFiles, kept: NameIndex) -> ComparedListing:
+    """Look up every listed file among the names of the kept files."""
+    at = kept.positions_of(listed.paths)
+    there = np.zeros(len(kept.names), np.bool_)
+    there[at[at >= 0]] = True
+    gone = kept.names.filter(build_array(~there))
+    # a name that stands there twice is always found at the same one of its places
+    gone = gone.filter(build_array(~there[kept.positions_of(gone)]))
+    return ComparedListing(kept=kept, rest=listed.filter(at < 0), gone=gone)
+
+
+def events_missing_files(
+    events: FileEvents,
+    kept_rows: Numbers,
+    further: pa.ChunkedArray,
+    found: ComparedListing,
+) -> Flags:
+    """For each event, whether one of its files was not listed; files outside the table's folder
+    count as listed, because they are not checked.
+
+    The names of `kept_rows` are among `further` or the kept names: it is enough to look up
+    those of them that were not listed, nearly always none.
+    """
+    gone = further.filter(build_array(found.lacks(further)))
+    gone = pa.chunked_array([*found.gone.chunks, *gone.chunks], pa.string())
+    others = np.ones(events.table.num_rows, np.bool_)
+    others[kept_rows] = False
+    lacking = np.zeros(events.table.num_rows, np.bool_)
+    for names in events.files:
+        if names is not None:
+            lacking |= _are_among(names, gone)
+            lacking[others] |= found.lacks(names.filter(build_array(others)))
+    return lacking
+
+
+def _are_among(names: pa.ChunkedArray, few: pa.ChunkedArray) -> Flags:
+    if not len(names) or not len(few):
+        return np.zeros(len(names), np.bool_)
+    found: Flags = read_values(pc.is_in(names, value_set=few))
+    return found

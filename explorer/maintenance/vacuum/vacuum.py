@@ -22,7 +22,13 @@ from explorer.files.listed import list_files
 from explorer.files.name_index import NameIndex
 from explorer.files.reachable import events_of_files
 from explorer.files.store_paths import NOWHERE
-from explorer.files.unkept import Ages, partition_names, recorded_changes, removals_of
+from explorer.files.unkept import (
+    NEVER_OLD,
+    Ages,
+    partition_names,
+    recorded_changes,
+    removals_of,
+)
 from explorer.log.plain_arrays import Flags
 from explorer.maintenance.documents.state_folder import StateDir, StateFolder
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
@@ -40,14 +46,16 @@ from explorer.maintenance.plan.plan import Plan, Promise, Verdict
 from explorer.maintenance.plan.planning import Look, look_at
 from explorer.maintenance.plan.step_types import Commit, CommitRecord, DeleteFiles, Step
 from explorer.maintenance.steps.files_coming_back import VACUUM_END
-from explorer.maintenance.vacuum._compared_listing import (
-    ComparedListing,
-    compare_listing,
-    events_missing_files,
-)
 from explorer.maintenance.vacuum._removed_files import removed_files
 from explorer.maintenance.vacuum._vacuum_effect import Consequence, consequence_of, newest_times
-from explorer.maintenance.vacuum._vacuum_files import Verdicts, judge_listed, judge_removed
+from explorer.maintenance.vacuum._vacuum_files import (
+    ComparedListing,
+    Verdicts,
+    compare_listing,
+    events_missing_files,
+    judge_listed,
+    judge_removed,
+)
 from explorer.progress import Cancel, ProgressCallback, Watch
 from explorer.protocol.byte_sizes import render_byte_size
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
@@ -112,8 +120,10 @@ class _Search:
 def _search(look: Look, asked: timedelta | None, mode: Mode) -> _Search:
     configuration = look.snapshot.metadata.configuration
     retention = retention_floor(configuration) if asked is None else asked
-    cutoff_ms = look.now_ms - retention // _MS
-    ages = Ages(cutoff_ms=cutoff_ms, retention_ms=retention // _MS)
+    ages = Ages(cutoff_ms=look.now_ms - retention // _MS, retention_ms=retention // _MS)
+    if DELETED_FILE_RETENTION.unread_in(configuration) is not None:
+        ages = NEVER_OLD  # the plan is refused, and nobody knows which files it could delete
+    cutoff_ms = ages.cutoff_ms
     with ThreadPoolExecutor(1) as beside:
         # the listing waits for the system, the log for the decoder
         looking = beside.submit(list_files, look.store, look.watch) if mode == "full" else None
@@ -189,11 +199,11 @@ def _build(look: Look, search: _Search, mode: Mode, seed: UUID) -> Plan:
         subject=look.subject,
         anchor=look.anchor,
         planned_at=look.now_ms,
-        summary=_summary(search.files, size, lost, is_refused=bool(evidence))
+        summary=_summary(search, size)
         + ("" if evidence or mode == "full" else _not_looked_for(look, lost)),
         parameters={
             "mode": mode,
-            "retention_ms": search.ages.retention_ms,
+            "retention_ms": search.retention // _MS,
             "retention_from": "the caller" if search.is_given else "the table, or seven days",
         },
         effect={
@@ -241,7 +251,7 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
         "defaultRetentionMillis": floor // _MS,
     }
     if search.is_given:
-        parameters["specifiedRetentionMillis"] = search.ages.retention_ms
+        parameters["specifiedRetentionMillis"] = search.retention // _MS
     start = Commit(
         id="start",
         reason="The history records that files are about to be deleted.",
@@ -280,9 +290,12 @@ def _steps(look: Look, search: _Search, size: int, seed: UUID) -> tuple[Step, ..
     )
 
 
-def _summary(files: Verdicts, size: int, lost: Consequence, *, is_refused: bool) -> str:
-    if is_refused:
+def _summary(search: _Search, size: int) -> str:
+    files, lost = search.files, search.consequence
+    if search.second.evidence:
         return "Nothing may be deleted: two independent computations of the kept files disagree."
+    if search.ages is NEVER_OLD:
+        return "Nothing can be deleted: for how long the table keeps files cannot be read."
     number = files.delete.num_rows
     waits = any(part.column("deletable_from").null_count < part.num_rows for part in files.leave)
     if not number and not waits:

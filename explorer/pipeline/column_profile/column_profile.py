@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -44,6 +44,7 @@ from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.python_values import python_values
 from explorer.rows.request import build_request
+from explorer.rows.unrelated_files import not_shown, tell_unrelated
 from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def profile(  # noqa: PLR0913  # what is asked for, with what, and who looks on
     everything of partition columns, and without deletion vectors nulls, and extremes of
     whole numbers and dates, where statistics have them for every file.
 
-    Raises `InvalidArgumentError` for what cannot be meant, and what `read` raises.
+    Files that have no column in common with the table count as nulls, and are told by
+    `snapshot.problems` (see `read`). Raises `InvalidArgumentError` for what cannot be meant, and
+    what `read` raises.
     """
     request = _checked(measures, bins, top)
     watch = Watch(progress=progress, cancel=cancel)
@@ -149,7 +152,7 @@ class ProfiledRows:
 
         columns = tuple(dict.fromkeys((*self.partitions, name)))
         request = build_request(layout_of(self.snapshot), columns)
-        read = ReadFiles(store=self.snapshot.store, request=request)
+        read = ReadFiles(store=self.snapshot.store, request=request, told=self._told)
         task = CountValues(read=read, name=name, partitions=self.partitions)
         frame = self._run(task, spark_schema(task.schema))
         value = comparable(fn.col(quoted(name)), task.schema.field(name).type)
@@ -163,6 +166,14 @@ class ProfiledRows:
         # one value may have several numbers: zero and minus zero
         told = [fn.sum("count").alias("count"), fn.max("number").alias("number")]
         return some.groupBy(*self._parts, "value").agg(*told)
+
+    @cached_property
+    def _told(self) -> frozenset[str]:
+        """Files that have no column in common with the table, of which the snapshot tells."""
+        if isinstance(self.snapshot, LargeSnapshot):
+            return frozenset()  # the list stays on Spark, where one stops the job
+        files = not_shown(self.snapshot, self.snapshot.files(["path", "size"]))
+        return frozenset(tell_unrelated(self.snapshot, files).paths)
 
     def _run(self, task: CountValues, schema: SparkSchema) -> DataFrame:
         if isinstance(self.snapshot, LargeSnapshot):

@@ -15,6 +15,8 @@ from explorer.errors import CorruptDataError, NotFoundError
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS
 from explorer.rows.data_file.data_file import DataFile, store_path
 from explorer.rows.data_file.parquet_file import open_data_file
+from explorer.rows.data_file.unrelated_file import is_unrelated
+from explorer.rows.layout import RowLayout
 from explorer.storage.concurrent_reads import map_concurrently
 from explorer.storage.ports import ReadStore
 
@@ -36,7 +38,9 @@ class NativePaths:
     names: tuple[str, ...]
 
 
-def native_paths(store: ReadStore, files: pa.Table, root: str) -> NativePaths | str:
+def native_paths(
+    store: ReadStore, files: pa.Table, root: str, layout: RowLayout
+) -> NativePaths | str:
     """The paths of files with the columns `path`, `size` and `NUM_RECORDS`, where Spark calls
     the table's folder `root`; or the reason why Spark cannot take them."""
     scheme = root.partition("://")[0]
@@ -47,7 +51,7 @@ def native_paths(store: ReadStore, files: pa.Table, root: str) -> NativePaths | 
         if (reason := _why_not(full.partition("://")[2])) is not None:
             return reason
         paths.append(full)
-    if (reason := _first_reason(store, known, files)) is not None:
+    if (reason := _first_reason(store, known, files, layout)) is not None:
         return reason
     # the last part alone: to hash a whole path for each row takes twice as long
     names = tuple(quote(path.rpartition("/")[2], safe=_UNQUOTED) for path in paths)
@@ -63,17 +67,20 @@ def _spelled(path: str, scheme: str, root: str) -> str:
     return f"{scheme}://{inner[2]}" if inner[1] else f"{root}/{path}"
 
 
-def _first_reason(store: ReadStore, paths: Sequence[str], files: pa.Table) -> str | None:
-    """Why Spark must not be given a file that is there: it cannot see that rows are missing."""
+def _first_reason(
+    store: ReadStore, paths: Sequence[str], files: pa.Table, layout: RowLayout
+) -> str | None:
+    """Why Spark must not be given a file that is there: it cannot see that rows are missing,
+    or that no column of the table is there."""
     claims = (files.column(name).to_pylist() for name in ("path", "size", NUM_RECORDS))
     jobs = list(zip(paths, *claims, strict=True))
-    return next(
-        (reason for reason in map_concurrently(store, partial(_look_at, store), jobs) if reason),
-        None,
-    )
+    look_at = partial(_look_at, store, layout)
+    return next((reason for reason in map_concurrently(store, look_at, jobs) if reason), None)
 
 
-def _look_at(store: ReadStore, claimed: tuple[str, str, int | None, int | None]) -> str | None:
+def _look_at(
+    store: ReadStore, layout: RowLayout, claimed: tuple[str, str, int | None, int | None]
+) -> str | None:
     known, path, size, count = claimed
     try:
         found = store.stat(known).size
@@ -84,6 +91,8 @@ def _look_at(store: ReadStore, claimed: tuple[str, str, int | None, int | None])
             with open_data_file(store, DataFile(path=path), 0) as opened:
                 if opened.num_rows < count:
                     return "a file has fewer rows than the log says"
+                if opened.num_rows and is_unrelated(opened.schema, layout):
+                    return "a file has no column in common with the table"
     except (NotFoundError, CorruptDataError):  # Spark says so itself
         return None
     return None

@@ -65,7 +65,8 @@ def diagnose_file(read: NativeRead, at: int) -> DeltaError | None:
     if (one.column("size")[0].as_py() or 0) > MOST_BYTES:
         return None
     try:
-        for _ in ReadFiles(store=read.store, request=read.request)(one):
+        told = frozenset(one.column("path").to_pylist())  # of what it holds, the plan told
+        for _ in ReadFiles(store=read.store, request=read.request, told=told)(one):
             pass
     except DeltaError as error:
         return error

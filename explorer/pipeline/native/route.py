@@ -12,7 +12,8 @@ The rule, in this order; the first that fits speaks for ``files``:
    (`explorer.pipeline.native._hadoop_schemes`)
 2. more than `MOST_NATIVE_FILES` files are left after pruning: Spark looks up every path
 3. the names of files mean something else to Spark, or it passes over them, or a file has
-   fewer rows than the log says, which Spark would not notice
+   fewer rows than the log says, or no column in common with the table, which Spark would
+   not notice
 4. columns are found by field ids, are nested and mapped, clash by the case of their names,
    or have types that Spark reads in another way
 5. the condition means something else under other settings of the session
@@ -23,6 +24,8 @@ The rule, in this order; the first that fits speaks for ``files``:
    be left out of them later is known already
 
 Before all of them: of a log whose state is on Spark, a list of many files stays there.
+After them: more files than are looked at (`explorer.rows.unrelated_files`) have no statistics that
+show a value of one of the table's columns, so that it is not known whether they have one.
 
 Otherwise it is ``parquet``.
 """
@@ -79,7 +82,7 @@ def choose_route(
         return "Spark is not told how to reach the table's store"
     if files.num_rows > MOST_NATIVE_FILES:
         return f"{count(files.num_rows, 'file')}, more than {MOST_NATIVE_FILES:,}"
-    paths = native_paths(store, files, root)
+    paths = native_paths(store, files, root, request.layout)
     if isinstance(paths, str):
         return paths
     reason = next(_reasons(spark, request, files), None)

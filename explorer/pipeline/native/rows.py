@@ -34,7 +34,7 @@ from explorer.rows.data_file.data_file import DataFile, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.rows.data_file.partition_columns import joined_scalars, partition_scalar
 from explorer.rows.data_file.read_file import vector_misfit
-from explorer.rows.data_file.row_positions import hidden_column
+from explorer.rows.data_file.row_tracking import hidden_column
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
 

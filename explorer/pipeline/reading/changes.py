@@ -34,7 +34,8 @@ def read_changes(  # what is asked for, with what, and who looks on
     tells them, in no certain order; `_commit_timestamp` has microseconds.
 
     The commits of the range are read now, and `progress` and `cancel` are for that; the
-    files when an action asks for the rows (see `watching`). Raises what
+    files when an action asks for the rows (see `watching`). A file that has no column in common
+    with the table stops the job with an error: a task has no way to tell of it. Raises what
     `explorer.read_changes` raises for what is asked, and `choose_session` for the session.
     """
     watch = Watch(progress=progress, cancel=cancel)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from explorer.errors import UnsupportedError
+from explorer.errors import Problem, UnsupportedError
 from explorer.pipeline.jobs.failures import clear_errors
 from explorer.pipeline.jobs.visibility import check_visible
 from explorer.pipeline.large.large_scan import LargeScan, read_on_spark, scan_on_spark
@@ -22,14 +22,20 @@ from explorer.pipeline.tasks.task_groups import group_files
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.layout import layout_of
 from explorer.rows.request import RowRequest, build_request
+from explorer.rows.unrelated_files import UnrelatedFiles, not_shown, tell_unrelated
 from explorer.scan.plan import ScanPlan, plan_scan
 from explorer.scan.predicate.parse import parse_predicate
 from explorer.storage.local import LocalStore
+from explorer.table.counts import have
 from explorer.table.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
+
+
+MOST_JUDGED: Final = 10_000
+"""Files whose statistics are looked at before a job: for more, the tasks see to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +44,8 @@ class ReadPlan:
 
     `route` is ``parquet`` or ``files``, and `reason` says why (see `explorer.pipeline.native.route`
     for the rule). `scan` says which files stay after pruning, and why the others go.
+    `unrelated` are the paths of files among them that have no column in common with the table,
+    as far as their footers were read; `problems` tell it, and what the snapshot had before.
     """
 
     snapshot: Snapshot
@@ -47,6 +55,12 @@ class ReadPlan:
     route: Route
     reason: str
     paths: NativePaths | None = field(default=None, repr=False)
+    unrelated: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the version, as far as it is known before rows are read."""
+        return (*self.snapshot.problems, *self.scan.problems)
 
     @property
     def files(self) -> pa.Table:
@@ -69,7 +83,8 @@ class ReadPlan:
                     NativeRead(store=store, request=request, files=files, paths=self.paths)
                 )
                 return native_frame(self.spark, store, request, files, self.paths)
-            read = ReadFiles(store=self.snapshot.store, request=request)
+            told = frozenset(self.unrelated)
+            read = ReadFiles(store=self.snapshot.store, request=request, told=told)
             schema = spark_schema(request.schema)
             snapshot, scan = self.snapshot, self.scan
             if (
@@ -93,6 +108,10 @@ def plan_read(  # what is asked for, and with what
 ) -> ReadPlan:
     """Check what is asked for, choose the files and the route, as `read` does.
 
+    The footers of files are read whose statistics show no value of a column of the table: one
+    that has none of them is told by `problems`, and by those of the snapshot from then on. Of a
+    list of more than `MOST_JUDGED` files none is; there such a file stops the job with an error.
+
     Raises what `read` raises before it starts a job.
     """
     predicate = None if where is None else parse_predicate(where, snapshot.schema)
@@ -112,14 +131,18 @@ def plan_read(  # what is asked for, and with what
         route="files",
         reason="it was asked for",
     )
+    if not scan.num_kept:
+        return plan if route == "files" else replace(plan, reason="no file has to be read")
+    judged = _judged(plan)
+    plan = replace(plan, unrelated=judged.paths)
     if route == "files":
         return plan
-    if not scan.num_kept:
-        return replace(plan, reason="no file has to be read")
     found: NativePaths | str = f"the list of {scan.num_kept:,} files stays on Spark"
     if not _is_long(scan):
         free = route is None and columns is not None
         found = choose_route(session, snapshot.store, request, plan.files, free=free)
+    if isinstance(found, NativePaths) and judged.num_left:
+        found = f"whether {have(judged.num_left, 'file')} a column of the table is not known"
     if isinstance(found, NativePaths):
         reason = "it was asked for" if route else "nothing speaks against Spark's own reader"
         return replace(plan, route="parquet", reason=reason, paths=found)
@@ -152,11 +175,27 @@ def read(  # what is asked for, and with what
     given, it is taken or refused. Later selections, and filters on most types, reach Parquet
     on the route ``parquet``; on ``files`` name the columns and the condition here.
 
+    A file with rows that has no column in common with the table is told by `snapshot.problems`,
+    see `plan_read`, or stops the job with an error; its rows are never NULL without a word.
+
     Raises what `read_rows` raises for what is asked, and `choose_session` for the session.
     What goes wrong with a file is told when the rows are asked for, as an exception of
     Spark's that holds our message; `clear_errors` makes a `DeltaError` of it.
     """
     return plan_read(snapshot, spark, columns, where, metadata_columns, route=route).frame()
+
+
+def _judged(plan: ReadPlan) -> UnrelatedFiles:
+    """What the footers of the plan's files say, where neither statistics do nor tasks have to;
+    the snapshot is told."""
+    snapshot, scan, layout = plan.snapshot, plan.scan, plan.request.layout
+    stored = [name for name in plan.request.needed.names if name not in layout.partition_columns]
+    if not stored or _is_long(scan) or scan.num_kept > MOST_JUDGED:
+        return UnrelatedFiles()
+    files = scan.kept.select(["path", "size"])
+    if not isinstance(snapshot, LargeSnapshot):  # there statistics would take a job
+        files = not_shown(snapshot, files)
+    return tell_unrelated(snapshot, files)
 
 
 def _is_long(scan: ScanPlan | LargeScan) -> bool:

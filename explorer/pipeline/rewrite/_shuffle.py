@@ -16,17 +16,8 @@ import pyarrow.compute as pc
 from explorer.log.actions.columns import int32_column
 from explorer.log.plain_arrays import build_array
 from explorer.pipeline.rewrite.curve import MeasuredOrder
-from explorer.pipeline.rewrite.write_files import (
-    GROUP,
-    NUM_TARGETS,
-    TARGET,
-    WRITTEN,
-    FileForm,
-    NewFile,
-    RewriteFiles,
-    attempt_number,
-    told,
-)
+from explorer.pipeline.rewrite.write_files import GROUP, NUM_TARGETS, TARGET, RewriteFiles
+from explorer.pipeline.tasks.attempts import attempt_number
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles, run_groups
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.tasks.task_failures import ErrorMark
@@ -34,6 +25,8 @@ from explorer.pipeline.tasks.task_groups import pack_files
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore, WriteStore
+from explorer.writing.files.file_form import FileForm
+from explorer.writing.files.new_file import WRITTEN, NewFile, told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,6 @@ import pyarrow as pa
 from explorer.log.actions.columns import string_column
 from explorer.pipeline.jobs.visibility import check_visible
 from explorer.pipeline.jobs.watching_jobs import watched
-from explorer.pipeline.rewrite.rewrite import file_form
 from explorer.pipeline.session import choose_watched, parallelism
 from explorer.pipeline.tasks.file_tasks import Batches, run_groups
 from explorer.pipeline.tasks.task_groups import are_few, group_files
@@ -24,6 +23,7 @@ from explorer.rows.request import RowRequest
 from explorer.rows.stored_rows import stored_request
 from explorer.storage.ports import ReadStore
 from explorer.table.snapshot import Snapshot
+from explorer.writing.files.file_form import file_form
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -74,7 +74,7 @@ def measure_files(
 
     A few are read here, many on Spark. Raises what `explorer.read_rows` raises for a file.
     """
-    form, request = file_form(snapshot), stored_request(snapshot)
+    form, request = file_form(snapshot.protocol, snapshot.metadata), stored_request(snapshot)
     tops = dict.fromkeys(path[0] for path in form.statistics)
     # some column must tell how many rows there are
     columns = tuple(tops) or request.columns[:1]

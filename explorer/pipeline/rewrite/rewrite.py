@@ -16,24 +16,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from explorer.errors import CorruptDataError
-from explorer.log.state.statistics_columns import indexed_places
 from explorer.pipeline.jobs.visibility import check_visible
 from explorer.pipeline.jobs.watching_jobs import watched
 from explorer.pipeline.rewrite._measure import measure
 from explorer.pipeline.rewrite._shuffle import rewrite_by_shuffle
 from explorer.pipeline.rewrite.curve import RowOrder
-from explorer.pipeline.rewrite.write_files import GROUP, WRITTEN, FileForm, RewriteFiles
+from explorer.pipeline.rewrite.write_files import GROUP, RewriteFiles
 from explorer.pipeline.session import choose_watched
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, GroupWork, in_this_process, on_spark
 from explorer.pipeline.tasks.task_groups import are_few, pack_files
 from explorer.progress import UNWATCHED, Watch
-from explorer.protocol.features.column_mapping import column_mapping_mode, physical_path
-from explorer.protocol.known_properties import COMPRESSION, PARQUET_VERSION, STRING_PREFIX
-from explorer.protocol.statistics import DEFAULT_STRING_PREFIX
-from explorer.rows.stored_rows import stored_request, written_schema
+from explorer.rows.stored_rows import stored_request
 from explorer.storage.ports import WriteStore
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot
+from explorer.writing.files.file_form import file_form
+from explorer.writing.files.new_file import WRITTEN
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +43,6 @@ SORTED_IN_A_TASK = 192 * 2**20
 """Bytes of a group that one task sorts in its memory; more go through a shuffle of Spark."""
 
 _LABEL: Final = "Writing rows again"
-_CODECS: Final = {"uncompressed": "none", "lz4_raw": "lz4"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,32 +55,6 @@ class Rewrite:
     snapshot: Snapshot
     files: pa.Table
     order: RowOrder | None = None
-
-
-def codec_of(snapshot: Snapshot) -> str:
-    """How new data files of a table are compressed, as pyarrow calls it."""
-    name = COMPRESSION.value_of(snapshot.metadata.configuration)
-    return _CODECS.get(name, name)
-
-
-def file_form(snapshot: Snapshot) -> FileForm:
-    """How new data files of a table look."""
-    metadata = snapshot.metadata
-    mode = column_mapping_mode(snapshot.protocol, metadata.configuration)
-    prefix = STRING_PREFIX.value_of(metadata.configuration)
-    return FileForm(
-        schema=written_schema(snapshot),
-        statistics=tuple(physical_path(place, mode) for place in indexed_places(metadata)),
-        string_prefix=DEFAULT_STRING_PREFIX if prefix is None else prefix,
-        codec=codec_of(snapshot),
-        page_version=_page_version(snapshot),
-    )
-
-
-def _page_version(snapshot: Snapshot) -> str:
-    """The version of the data pages of new files, as pyarrow calls it."""
-    text = PARQUET_VERSION.value_of(snapshot.metadata.configuration)
-    return "1.0" if text.startswith("1.") else "2.0"
 
 
 def rewrite_files(
@@ -101,7 +72,9 @@ def rewrite_files(
     `explorer.read_rows` raises for files; then files may be left that no version knows.
     """
     job = RewriteFiles(
-        store=store, request=stored_request(wanted.snapshot), form=file_form(wanted.snapshot)
+        store=store,
+        request=stored_request(wanted.snapshot),
+        form=file_form(wanted.snapshot.protocol, wanted.snapshot.metadata),
     )
     if spark is None and are_few(wanted.files, _FEW_BYTES):
         found = _run(in_this_process(watch, _LABEL), None, job, wanted)

@@ -1,76 +1,31 @@
-"""What a task does that writes rows again: new data files with their statistics
-(spec: Data Files, Per-file Statistics).
+"""What a task does that writes rows again: new data files with their statistics.
 
 A group is the files whose rows go together into one new file, or into a few in the order of
-a curve. A task may be tried again, or twice at once: each attempt writes under names of its
-own, and only those that it tells the driver can become part of a table.
+a curve.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.log.actions.columns import int32_column, int64_column, string_column
 from explorer.log.plain_arrays import build_array
 from explorer.pipeline.rewrite.curve import MeasuredOrder, column_at
+from explorer.pipeline.tasks.attempts import attempt_number
 from explorer.pipeline.tasks.file_tasks import NUM_RECORDS, Batches, ReadFiles
-from explorer.protocol.actions import FieldPath
-from explorer.protocol.statistics import RunningStatistics
 from explorer.rows.data_file.data_file import FILE_COLUMNS
 from explorer.rows.request import RowRequest
-from explorer.storage.parquet.writer import ROWS_PER_GROUP, ParquetOutput, WriterSettings
-from explorer.storage.ports import OutputStore, WriteStore, offers
+from explorer.storage.ports import WriteStore
+from explorer.writing.files.file_form import FileForm
+from explorer.writing.files.new_file import NewFile, WrittenFile, told
 
 GROUP: Final = "group"
 TARGET: Final = "target"
 NUM_TARGETS: Final = "num_targets"
-
-WRITTEN: Final = pa.schema(
-    [
-        ("group", pa.int32()),
-        ("path", pa.string()),
-        ("size", pa.int64()),
-        ("modified", pa.int64()),
-        ("num_rows", pa.int64()),
-        ("num_read", pa.int64()),
-        ("stats", pa.string()),
-        ("attempt", pa.int32()),
-    ]
-)
-"""What tasks tell: one row for each new file, by its path below the table's root; `modified`
-in milliseconds; `num_read` are the rows that the group was read to have, on one row of it.
-A group without rows has one row without a path."""
-
-_ROW_GROUP_BYTES: Final = 128 * 2**20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileForm:
-    """How new files look: their schema, the columns that their statistics speak of, and the
-    codec and the version of data pages as pyarrow calls them."""
-
-    schema: pa.Schema
-    statistics: tuple[FieldPath, ...]
-    string_prefix: int
-    codec: str
-    page_version: str
-
-    @property
-    def ending(self) -> str:
-        """How the names of new files end."""
-        return ".parquet" if self.codec == "none" else f".{self.codec}.parquet"
-
-    def path(self, target: str, attempt: int, number: int) -> str:
-        """The path of one file of a group, by what its name begins with."""
-        return f"{target}-{attempt}.c{number:03}{self.ending}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,126 +102,3 @@ def sorted_positions(rows: pa.Table, order: MeasuredOrder) -> pa.Array:
         parts = [order.keys(pa.Table.from_batches([batch])) for batch in rows.to_batches()]
         keys = pa.table({"key": pa.chunked_array(list(map(build_array, parts)), pa.int64())})
     return pc.sort_indices(keys, sort_keys=[("key", "ascending")])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenFile:
-    """A new data file: its path below the table's root, bytes, modification time in
-    milliseconds, rows by its own footer, and statistics."""
-
-    path: str
-    size: int
-    modified_ms: int
-    num_rows: int
-    stats: str
-
-
-class NewFile:
-    """One data file while it is written; there is none before it is whole, and none without
-    rows."""
-
-    def __init__(self, store: WriteStore, path: str, form: FileForm) -> None:
-        self._store = store
-        self._path = path
-        self._form = form
-        self._statistics = RunningStatistics(form.statistics, form.string_prefix)
-        self._held: list[pa.Table] = []
-        self._held_rows = self._held_bytes = 0
-        self._open: contextlib.ExitStack | None = None
-        self._file: ParquetOutput | None = None
-
-    def __enter__(self) -> NewFile:
-        """Nothing is written before there are rows."""
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        """Whole, or not at all."""
-        if error[0] is None:
-            self._flush()
-        if self._open is not None:
-            self._open.__exit__(*error)
-
-    def add(self, rows: pa.Table) -> None:
-        """Further rows, in this order."""
-        for start in range(0, rows.num_rows, ROWS_PER_GROUP):
-            part = rows.slice(start, ROWS_PER_GROUP)
-            self._held.append(part)
-            self._held_rows += part.num_rows
-            self._held_bytes += part.nbytes
-            if self._held_rows >= ROWS_PER_GROUP or self._held_bytes >= _ROW_GROUP_BYTES:
-                self._flush()
-
-    def written(self) -> WrittenFile:
-        """What became of it, after the block."""
-        if self._file is None:
-            return WrittenFile(path="", size=0, modified_ms=0, num_rows=0, stats="")
-        found = self._store.stat(self._path)
-        return WrittenFile(
-            path=self._path,
-            size=found.size,
-            modified_ms=found.modified_ms,
-            num_rows=self._file.num_rows,
-            stats=self._statistics.render(),
-        )
-
-    def _flush(self) -> None:
-        if not self._held_rows:
-            return
-        rows = pa.concat_tables(self._held)
-        self._held, self._held_rows, self._held_bytes = [], 0, 0
-        self._statistics.add(rows)
-        file = self._file or self._begin()
-        file.write(rows)
-
-    def _begin(self) -> ParquetOutput:
-        self._open = stack = contextlib.ExitStack()
-        sink = stack.enter_context(_output(self._store, self._path))
-        settings = WriterSettings(
-            codec=self._form.codec,
-            page_version=self._form.page_version,
-            decimals_as_integers=True,
-            page_checksums=True,
-        )
-        self._file = stack.enter_context(ParquetOutput(sink, self._form.schema, settings))
-        return self._file
-
-
-@contextlib.contextmanager
-def _output(store: WriteStore, path: str) -> Iterator[Any]:
-    """What a file is written through; it is there once the block has ended well."""
-    if offers(store, OutputStore):
-        with store.open_output(path) as sink:
-            yield sink
-        return
-    buffer = io.BytesIO()
-    yield buffer
-    store.write(path, buffer.getvalue())
-
-
-def attempt_number() -> int:
-    """Which attempt of its task this is; 0 outside of one."""
-    if "pyspark" not in sys.modules:
-        return 0
-    from pyspark import TaskContext  # a worker of Spark has it
-
-    context = TaskContext.get()
-    return 0 if context is None else int(context.attemptNumber())
-
-
-def told(
-    group: int, attempt: int, files: Sequence[WrittenFile], num_read: int | None
-) -> pa.RecordBatch:
-    """What a task says of one group, with the schema `WRITTEN`."""
-    count = max(1, len(files))
-    empty = [None] if not files else []
-    arrays = [
-        int32_column([group] * count),
-        string_column([*(file.path for file in files), *empty]),
-        int64_column([*(file.size for file in files), *empty]),
-        int64_column([*(file.modified_ms for file in files), *empty]),
-        int64_column([*(file.num_rows for file in files), *([0] * len(empty))]),
-        int64_column([num_read, *([None] * (count - 1))]),
-        string_column([*(file.stats for file in files), *empty]),
-        int32_column([attempt] * count),
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=WRITTEN)

@@ -21,6 +21,7 @@ from explorer.rows.data_file.data_file import DataFile, data_file_batches
 from explorer.rows.data_file.deletion_vectors import VectorFiles
 from explorer.rows.data_file.prefetched_files import MOST_PREFETCHED, Opening, prefetch_files
 from explorer.rows.data_file.read_file import FileRows, open_rows
+from explorer.rows.data_file.unrelated_file import untold_error
 from explorer.rows.request import RowRequest
 from explorer.storage.ports import ReadStore
 from explorer.table.counts import count as counted
@@ -80,18 +81,27 @@ def in_this_process(watch: Watch, label: str) -> GroupWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFiles:
-    """Reads the live rows of files with the columns `FILE_COLUMNS` and `NUM_RECORDS`."""
+    """Reads the live rows of files with the columns `FILE_COLUMNS` and `NUM_RECORDS`.
+
+    `told` are paths of files that have no column in common with the table, and of which
+    somebody was told: their rows are NULL. A task cannot tell of another one, which is an error.
+    """
 
     store: ReadStore
     request: RowRequest
+    told: frozenset[str] = frozenset()
 
     def __call__(self, files: pa.Table) -> Batches:
-        """The rows, file by file; raises as `explorer.rows.data_file.read_file.read_file`, and
-        where a file has more or fewer rows than its statistics say."""
+        """The rows, file by file; raises as `explorer.rows.data_file.read_file.read_file`,
+        where a file has more or fewer rows than its statistics say, and where it has no column
+        in common with the table and nobody was told."""
         counts = files.column(NUM_RECORDS).to_pylist()
         every = prefetch_files(self.store, self._ways_to_open(files), MOST_PREFETCHED)
         for rows, count in zip(every, counts, strict=True):
             _check_count(rows, count)
+            file = rows.opened.file
+            if rows.is_unrelated and file.path not in self.told:
+                raise untold_error(file, self.request.layout.version)
             yield from rows.batches()
 
     def _ways_to_open(self, files: pa.Table) -> Iterator[Opening]:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -45,7 +46,8 @@ from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.deletion_vectors import read_deletion_vectors
 from explorer.rows.data_file.parquet_file import open_data_file, reading
 from explorer.rows.data_file.partition_columns import constant_column
-from explorer.rows.data_file.read_file import read_file
+from explorer.rows.data_file.read_file import open_rows
+from explorer.rows.data_file.unrelated_file import unrelated_problem, untold_error
 from explorer.rows.layout import layout_of
 from explorer.rows.read import check_limit
 from explorer.rows.request import RowRequest, build_request, first_rows
@@ -57,6 +59,9 @@ from explorer.table.table import Table
 CHANGE_TYPES = ("insert", "update_preimage", "update_postimage", "delete")
 """What `_change_type` may say; an update leaves two rows, before and after it. Of a table that
 says something else, `label_problems` tells it."""
+
+Tell = Callable[[Problem], None]
+"""Who hears of a problem that is found while rows are read."""
 
 _SHOWN_LABELS = 4
 _LABEL = "Reading changes"
@@ -87,16 +92,17 @@ class ChangeFeed:
         return feed_schema(self.request)
 
     def batches(
-        self, *, limit: int | None = None, watch: Watch = UNWATCHED
+        self, *, limit: int | None = None, watch: Watch = UNWATCHED, tell: Tell | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The changed rows, at most `limit`, oldest version first."""
-        return first_rows(self._every_batch(watch), limit)
+        """The changed rows, at most `limit`, oldest version first. `tell` as in
+        `read_changes`."""
+        return first_rows(self._every_batch(watch, tell), limit)
 
-    def _every_batch(self, watch: Watch) -> Iterator[pa.RecordBatch]:
+    def _every_batch(self, watch: Watch, tell: Tell | None) -> Iterator[pa.RecordBatch]:
         versions = self.range.versions
         for done, version in enumerate(versions):
             watch.step(len(versions) + done, 2 * len(versions), _LABEL)
-            for batch in self._version(version):
+            for batch in self._version(version, tell):
                 if watch.cancel is not None:
                     watch.cancel.check()
                 yield batch
@@ -114,10 +120,16 @@ class ChangeFeed:
         time_ms = self.range.time_of(version, data) if changes else None
         return CommitChanges(version=version, time_ms=time_ms, changes=tuple(changes))
 
-    def _version(self, version: int) -> Iterator[pa.RecordBatch]:
-        commit = self.commit(version)
-        for change in commit.changes:
-            yield from read_change(self.range.table.store, change, commit, self.request)
+    def _version(self, version: int, tell: Tell | None) -> Iterator[pa.RecordBatch]:
+        commit, store = self.commit(version), self.range.table.store
+        found = Counter[str]()
+        unrelated = None if tell is None else lambda file: found.update([file.path])
+        try:
+            for change in commit.changes:
+                yield from read_change(store, change, commit, self.request, unrelated=unrelated)
+        finally:
+            if tell is not None and found:
+                tell(unrelated_problem(version, next(iter(found)), len(found)))
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
@@ -162,21 +174,25 @@ def feed_schema(request: RowRequest) -> pa.Schema:
     return pa.schema([*request.schema, *(pa.field(*item) for item in kinds)])
 
 
-def read_change(
+def read_change(  # what is read, as what, and who is told
     store: ReadStore,
     change: Change,
     commit: CommitChanges,
     request: RowRequest,
     only: ChangeType | None = None,
+    unrelated: Callable[[DataFile], None] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of one change of a commit, with `feed_schema`; of the commit only its version
     and time are asked for. With `only` those of a file that was added, removed or got another
-    vector are rows of that type alone. Raises what `read_file` raises."""
+    vector are rows of that type alone. `unrelated` hears of a file with rows that has no column
+    in common with the table, and is all NULL; without it such a file is an error. Raises what
+    `read_file` raises."""
     number = int64_scalar(commit.version)
     time = time_column([commit.time_ms])[0]
     schema = feed_schema(request)
     request = replace(request, layout=replace(request.layout, version=commit.version))
-    for rows, types in _rows(store, change, request, only):
+    read = _ReadFile(store=store, request=request, unrelated=unrelated)
+    for rows, types in _rows(read, change, only):
         count = rows.num_rows
         extra = [types, constant_column(number, count), constant_column(time, count)]
         yield pa.RecordBatch.from_arrays([*rows.columns, *extra], schema=schema)
@@ -190,12 +206,13 @@ def plan_feed(
     return ChangeFeed(range=found, request=build_request(layout_of(found.end)))
 
 
-def read_changes(  # what is asked for, and who looks on
+def read_changes(  # noqa: PLR0913  # what is asked for, who hears of it, and who looks on
     table: Table,
     from_version: int,
     to_version: int | None = None,
     limit: int | None = None,
     *,
+    tell: Tell | None = None,
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> pa.Table:
@@ -212,30 +229,50 @@ def read_changes(  # what is asked for, and who looks on
     Raises `InvalidArgumentError` and `NotFoundError` for versions that cannot be meant or
     are not there; `UnsupportedError` of kind `change_feed_unavailable` where the feed is
     not enabled at one of them, commits are gone, or the schema changed by more than new
-    columns and wider types; and what `read_rows` raises for files.
+    columns and wider types; and what `read_rows` raises for files. `tell` hears of each version
+    with files that have rows and no column in common with the table: their rows are then all
+    NULL, and without `tell`, such a file raises `CorruptDataError`.
     """
     check_limit(limit)
     watch = Watch(progress=progress, cancel=cancel)
     feed = plan_feed(table, from_version, to_version, watch)
-    return pa.Table.from_batches(list(feed.batches(limit=limit, watch=watch)), feed.schema)
+    return pa.Table.from_batches(
+        list(feed.batches(limit=limit, watch=watch, tell=tell)), feed.schema
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _ReadFile:
+    """Reads one file after the other as the request wants its rows; see `read_change`."""
+
+    store: ReadStore
+    request: RowRequest
+    unrelated: Callable[[DataFile], None] | None
+
+    def __call__(self, file: DataFile) -> Iterator[pa.RecordBatch]:
+        """The rows of a file."""
+        with open_rows(self.store, file, self.request) as rows:
+            if rows.is_unrelated:
+                if self.unrelated is None:
+                    raise untold_error(file, self.request.layout.version)
+                self.unrelated(file)
+            yield from rows.batches()
 
 
 Labelled = Iterator[tuple[pa.RecordBatch, pa.Array]]
 """Rows, and the type of change of each."""
 
 
-def _rows(
-    store: ReadStore, change: Change, request: RowRequest, only: ChangeType | None
-) -> Labelled:
+def _rows(read: _ReadFile, change: Change, only: ChangeType | None) -> Labelled:
     match change:
         case RecordedChanges(file=file):
-            return _recorded(store, file, request)
+            return _recorded(read, file)
         case WholeFile(file=file, change_type=change_type):
             if only not in (None, change_type):
                 return iter(())
-            return _labelled(read_file(store, file, request), change_type)
+            return _labelled(read(file), change_type)
         case ChangedVector():
-            return _between_vectors(store, change, request, only)
+            return _between_vectors(read, change, only)
 
 
 def _labelled(batches: Iterator[pa.RecordBatch], change_type: str) -> Labelled:
@@ -244,9 +281,9 @@ def _labelled(batches: Iterator[pa.RecordBatch], change_type: str) -> Labelled:
         yield batch, constant_column(label, batch.num_rows)
 
 
-def _recorded(store: ReadStore, file: DataFile, request: RowRequest) -> Labelled:
-    types, start = recorded_types(store, file, request.layout.version), 0
-    for batch in read_file(store, file, request):
+def _recorded(read: _ReadFile, file: DataFile) -> Labelled:
+    types, start = recorded_types(read.store, file, read.request.layout.version), 0
+    for batch in read(file):
         yield batch, types.slice(start, batch.num_rows)
         start += batch.num_rows
 
@@ -306,11 +343,9 @@ def _no_types(file: DataFile, what: str) -> CorruptDataError:
     )
 
 
-def _between_vectors(
-    store: ReadStore, change: ChangedVector, request: RowRequest, only: ChangeType | None
-) -> Labelled:
+def _between_vectors(read: _ReadFile, change: ChangedVector, only: ChangeType | None) -> Labelled:
     stored = [vector for vector in (change.before, change.after) if vector is not None]
-    vectors = iter(read_deletion_vectors(store, stored))
+    vectors = iter(read_deletion_vectors(read.store, stored))
     before = BitMap64() if change.before is None else next(vectors)
     after = BitMap64() if change.after is None else next(vectors)
     both: list[tuple[ChangeType, BitMap64]]
@@ -319,7 +354,7 @@ def _between_vectors(
     if not any(positions for _, positions in sides):
         return
     start = 0
-    for batch in read_file(store, change.file, request):
+    for batch in read(change.file):
         for change_type, positions in sides:
             if positions:
                 rows = batch.filter(deletion_mask(positions, start, batch.num_rows))

@@ -16,7 +16,7 @@ from explorer.rows.conversion.field_matching import has_ids, match_fields
 from explorer.rows.conversion.leaf_values import Converter
 from explorer.rows.data_file.data_file import DataFile
 from explorer.rows.data_file.partition_columns import constant_column, partition_scalar
-from explorer.rows.data_file.row_positions import hidden_column
+from explorer.rows.data_file.row_tracking import hidden_column
 from explorer.rows.data_file.unrelated_file import is_unrelated
 from explorer.rows.request import RowRequest
 

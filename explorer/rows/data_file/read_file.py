@@ -26,7 +26,7 @@ from explorer.rows.data_file.parquet_file import (
     open_data_file,
     reading,
 )
-from explorer.rows.data_file.row_positions import metadata_column, physical_positions
+from explorer.rows.data_file.row_tracking import metadata_column, physical_positions
 from explorer.rows.data_file.unrelated_file import unrelated_error
 from explorer.rows.request import RowRequest
 from explorer.rows.row_checks import BrokenRule, RowChecks, find_broken, find_broken_partition

@@ -58,12 +58,26 @@ def unrelated_problem(version: int, first: str, number: int = 1) -> Problem:
 
 def unrelated_error(file: DataFile, version: int) -> CorruptDataError:
     """The error where rows of such a file would be written again, as nulls."""
-    found = unrelated_problem(version, file.path)
+    return _error(file, version, "Its rows would be rewritten as nulls, and their values lost.")
+
+
+def untold_error(file: DataFile, version: int) -> CorruptDataError:
+    """The error where rows of such a file would be handed on as nulls, and nobody be told."""
+    return _error(
+        file,
+        version,
+        "All its rows would be NULL, and who is given them could not tell. It belongs to another "
+        "table, or its columns have names by a mapping that the table does not declare.",
+    )
+
+
+def _error(file: DataFile, version: int, reason: str) -> CorruptDataError:
+    told = unrelated_problem(version, file.path)
     return CorruptDataError(
         f"The data file {file.shown} of version {version} has no column in common with the table.",
-        reason="Its rows would be rewritten as nulls, and their values lost.",
-        remedy=found.remedy,
-        spec=found.spec,
+        reason=reason,
+        remedy=told.remedy,
+        spec=told.spec,
     )
 
 

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from explorer.errors import Problem
 from explorer.log.actions.columns import int64_scalar, string_scalar
-from explorer.log.plain_arrays import EMPTY, FALSE, ZERO
+from explorer.log.actions.record_counts import record_counts
+from explorer.log.plain_arrays import EMPTY, FALSE, TRUE, ZERO
 from explorer.log.reconcile.key_columns import keys_of
 from explorer.log.statistics.statistics_text import parse_statistics_texts
 from explorer.scan.statistics.partitions import PartitionColumn, read_partition
@@ -71,6 +72,23 @@ def validate_append_only(change: Change) -> Problems:
         )
 
 
+def validate_rearranged(change: Change) -> Problems:
+    """Rows that are only rearranged, as `dataChange` false says, are there afterwards: where all
+    files say how many they have, no fewer are added than removed. Streams and append-only tables
+    rely on it."""
+    gone = _live_rows(_rearranging(change.removes))
+    if not gone:
+        return
+    came = _live_rows(_rearranging(change.adds))
+    if came is not None and came < gone:
+        yield problem(
+            f"The commit says that it changes no data, but removes {count(gone - came, 'row')}.",
+            "With `dataChange` false, added files must hold all rows of the removed files.",
+            spec="Add File and Remove File",
+            remedy=REPORT,
+        )
+
+
 def validate_partition_values(change: Change) -> Problems:
     """Every file says a value of each partition column, under its physical name, and one
     that the column's type can hold. What others wrote may be odd and can still be brought back,
@@ -117,6 +135,22 @@ def counts_of(adds: pa.Table) -> pa.Array:
     """The physical rows of each file by its statistics, null where these do not say."""
     texts = adds.column("stats").combine_chunks()
     return parse_statistics_texts(texts, {_COUNT: pa.int64()}).columns[_COUNT]
+
+
+def _rearranging(files: pa.Table) -> pa.Table:
+    return files.filter(pc.invert(pc.coalesce(files.column("data_change"), TRUE)))
+
+
+def _live_rows(files: pa.Table) -> int | None:
+    """Their rows without those that vectors hide; None where a file does not say."""
+    if not files.num_rows:
+        return 0
+    counts = record_counts(files.column("stats"), None)
+    if counts.null_count:
+        return None
+    vectors = files.column("deletion_vector").combine_chunks()
+    hidden = pc.coalesce(pc.struct_field(vectors, "cardinality"), ZERO)
+    return int(pc.sum(counts).as_py() - pc.sum(hidden).as_py())
 
 
 def _lists(maps: pa.MapArray) -> pa.Array:

@@ -53,6 +53,21 @@ def validate_mapping_change(change: Change) -> Problems:
         )
 
 
+def validate_mapping_that_wakes(change: Change, before: Described) -> Problems:
+    """A mode that stands in the metadata already and counts from this commit's protocol on:
+    the files that are there go by the names that their columns had."""
+    after = change.after
+    if before.mode == after.mode:
+        return
+    yield from validate_mapping_change(change)
+    if change.removes_every_live_file or change.is_restore:
+        return
+    validate_name = name_rule(before, after)
+    for match in match_schemas(before, after):
+        if isinstance(match, MatchedField):
+            yield from validate_name(match)
+
+
 def name_rule(before: Described, after: Described) -> Callable[[MatchedField], Problems]:
     """The rule for one field over the files that are there: what finds its values in them
     stays, and what finds the values of another is never given to it."""

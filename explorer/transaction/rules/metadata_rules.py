@@ -19,15 +19,24 @@ from explorer.protocol.schema_walk import missing_schema, validate_schema
 from explorer.transaction.rules.change import REPORT, Change, Described, Problems, problem, shown
 from explorer.transaction.rules.field_rules import validate_fields, validate_new_types
 from explorer.transaction.rules.identity_rules import validate_identity
-from explorer.transaction.rules.mapping_rules import validate_mapping_change
-from explorer.transaction.rules.property_rules import validate_property_changes
+from explorer.transaction.rules.mapping_rules import (
+    validate_mapping_change,
+    validate_mapping_that_wakes,
+)
+from explorer.transaction.rules.property_rules import (
+    validate_properties_that_wake,
+    validate_property_changes,
+)
 
 _UNPARTITIONABLE: Final = frozenset({"variant", "void"})
 
 
 def validate_metadata_change(change: Change) -> Problems:
-    """Everything that is wrong with the metadata of a commit, where it has any."""
+    """Everything that is wrong with the metadata of a commit, where it has any; of one that
+    brings a protocol alone, with what has an effect in them from then on."""
     if not change.changes_metadata:
+        if change.changes_protocol and change.before is not None:
+            yield from _that_wakes(change, change.before)
         return
     unreadable = list(_unreadable(change))
     yield from unreadable
@@ -43,6 +52,13 @@ def validate_metadata_change(change: Change) -> Problems:
         yield from _identity_of_table(change, change.before)
         if not unreadable:  # else every column would be gone
             yield from validate_fields(change, change.before)
+
+
+def _that_wakes(change: Change, before: Described) -> Problems:
+    yield from validate_mapping_that_wakes(change, before)
+    yield from validate_properties_that_wake(change)
+    if change.after.has_active("typeWidening") and not before.has_active("typeWidening"):
+        yield from validate_type_changes(change.after.schema)
 
 
 def _unreadable(change: Change) -> Problems:

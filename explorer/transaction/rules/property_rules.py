@@ -36,6 +36,14 @@ def validate_property_changes(change: Change) -> Problems:
         yield from _protected_checkpoints(change, change.before)
 
 
+def validate_properties_that_wake(change: Change) -> Problems:
+    """The same of properties that stand in the metadata already and have an effect from this
+    commit's protocol on."""
+    if change.before is not None and not change.before.has_active("rowTracking"):
+        yield from _row_tracking(change.after)
+        yield from _row_tracking_begins(change)
+
+
 def _new_properties(change: Change) -> Problems:
     before = {} if change.before is None else change.before.metadata.configuration
     after = change.after.metadata.configuration

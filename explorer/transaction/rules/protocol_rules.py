@@ -9,6 +9,7 @@ from typing import Final
 
 from explorer.errors import Problem
 from explorer.protocol.actions import DomainMetadata, Metadata, Protocol, Transaction
+from explorer.protocol.commit_json import render_action
 from explorer.protocol.features.consistency import validate_protocol
 from explorer.protocol.features.registry import (
     FEATURES,
@@ -20,6 +21,8 @@ from explorer.protocol.features.registry import (
     supported_features,
 )
 from explorer.protocol.features.table_feature import TableFacts, TableFeature
+from explorer.protocol.file_actions import AddCDCFile, AddFile, RemoveFile
+from explorer.table.counts import have
 from explorer.transaction.rules.change import (
     REPORT,
     Change,
@@ -28,6 +31,7 @@ from explorer.transaction.rules.change import (
     problem,
     shown,
 )
+from explorer.transaction.staged_files import numbers_beyond
 
 WRITTEN_FEATURES: Final = frozenset(
     {
@@ -151,6 +155,24 @@ def validate_actions(change: Change) -> Problems:
                 spec="Delta Log Entries",
                 remedy=REPORT,
             )
+
+
+def validate_numbers(change: Change) -> Problems:
+    """A whole number is a long, an offset or size of a vector an integer: one beyond that can
+    be read by nobody, and then the whole version cannot. Columns hold no others."""
+    counts: Counter[str] = Counter()
+    for action in change.staged.actions:
+        if isinstance(action, AddFile | RemoveFile | AddCDCFile | Transaction):
+            ((name, body),) = render_action(action).items()
+            counts.update(f"{name}.{field}" for field in numbers_beyond(body))
+    for field, count in counts.items():
+        yield problem(
+            f"{have(count, 'action')} a number in `{field}` that its type cannot hold.",
+            "No reader could parse the commit, or any version after it.",
+            spec="Actions",
+            remedy=REPORT,
+            kind="log_corrupt",
+        )
 
 
 def validate_protocol_change(change: Change) -> Problems:

@@ -17,6 +17,7 @@ _FEATURES: Final = {
     "invariant": "invariants",
     "generated": "generatedColumns",
     "identity": "identityColumns",
+    "check": "checkConstraints",
 }
 _KINDS: Final = {
     "not null": ("may not be null", "Schema Serialization Format"),
@@ -35,17 +36,29 @@ def rules_for_rows(table: Described) -> Iterator[tuple[ValidatedRule, str]]:
     never may. Defaults are no such rule: they say what a missing value becomes. A length that
     cannot be read binds nobody.
     """
+    for rule, kind in _written_rules(table):
+        feature = _FEATURES.get(kind)
+        if feature is None or table.supports(feature):
+            yield rule, kind
+
+
+def rules_that_wake(before: Described, after: Described) -> Iterator[tuple[ValidatedRule, str]]:
+    """The rules of `after` that stand in the metadata of `before` too and bound nobody there,
+    because its protocol does not support their feature: rows were written without them."""
+    bound = {rule for rule, _ in rules_for_rows(before)}
+    dormant = {rule for rule, _ in _written_rules(before)} - bound
+    yield from (found for found in rules_for_rows(after) if found[0] in dormant)
+
+
+def _written_rules(table: Described) -> Iterator[tuple[ValidatedRule, str]]:
+    """Every rule for rows that the metadata have, whether its feature is supported or not."""
     for rule in column_rules(table.schema):
-        feature = _FEATURES.get(rule.kind)
-        if rule.kind == "length" and rule.expression is None:
-            continue
-        if rule.kind == "default" or (feature is not None and not table.supports(feature)):
+        if rule.kind == "default" or (rule.kind == "length" and rule.expression is None):
             continue
         key = ValidatedRule(key=f"{rule.path} {rule.key}", expression=rule.expression or "")
         yield key, rule.kind
-    if table.supports("checkConstraints"):
-        for name, text in check_constraints(table.metadata.configuration).items():
-            yield ValidatedRule(key=f"delta.constraints.{name}", expression=text), "check"
+    for name, text in check_constraints(table.metadata.configuration).items():
+        yield ValidatedRule(key=f"delta.constraints.{name}", expression=text), "check"
 
 
 def validate_isolation(change: Change) -> Problems:
@@ -98,10 +111,15 @@ def validate_rows(change: Change) -> Problems:
 
 
 def _added_rules(change: Change) -> Iterator[tuple[ValidatedRule, str]]:
-    """Rules for every row that the commit adds to a table that is there."""
-    if change.before is None or not change.changes_metadata:
+    """Rules for every row that the commit adds to a table that is there: by its metadata, or by
+    a protocol from which on those bind that were dormant. What fills a column, where the
+    metadata bring it, `explorer.transaction.rules.field_rules` tells."""
+    if change.before is None or not (change.changes_metadata or change.changes_protocol):
         return
     known = {rule for rule, _ in rules_for_rows(change.before)}
     for rule, kind in rules_for_rows(change.after):
         if rule not in known and kind in {"check", "invariant"}:
+            yield rule, kind
+    for rule, kind in rules_that_wake(change.before, change.after):
+        if kind in {"generated", "identity"}:
             yield rule, kind

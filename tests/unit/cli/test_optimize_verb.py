@@ -10,7 +10,7 @@ import pytest
 
 from explorer.cli.main import run
 from explorer.maintenance import StateFolder
-from explorer.maintenance.documents.leftovers import Leftovers
+from explorer.writing.files.leftovers import Leftovers
 from tests.tables import PROTOCOL, LogFolder, add, metadata
 from tests.unit.maintenance.vain import HOSTILE, receipt_of
 

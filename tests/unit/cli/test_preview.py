@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from explorer.cli.main import run
-from explorer.cli.row_values import row_objects
+from explorer.rows.row_values import row_objects
 from tests.data_tables import DataTable, field, struct
 from tests.sampling import sample
 

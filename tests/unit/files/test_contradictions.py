@@ -103,6 +103,33 @@ def test_later_checkpoint_is_held_against_the_older_one_where_the_commits_begin_
     assert f"It lacks 'c', which {3:020}.json, line 1, adds" in row["reason"]
 
 
+@pytest.mark.parametrize("form", ["classic", "v2-json", "v2-parquet", "multi-part"])
+def test_live_file_with_another_size_or_number_of_rows_is_named(
+    tmp_path: Path, form: CheckpointForm
+) -> None:
+    lake = Lake(tmp_path)
+    stats = ['{"numRecords":3}', '{"numRecords":4}']
+    lake.commit(
+        0, [*START, add("a", size=7, stats=stats[0]), add("b", stats=stats[0])], age_days=40
+    )
+    lake.log.checkpoint(
+        0, [*START, add("a", size=8, stats=stats[0]), add("b", stats=stats[1])], form=form
+    )
+    lake.commit(1, [lake.add("c")], age_days=39)
+    row = found(lake)[FINDING]
+    assert row["problem"].endswith(
+        "contradicts the commits: it has 2 live files with another size or number of rows."
+    )
+    assert "It says 8 bytes of 'a', and they say 7." in row["reason"] or (
+        "It says 4 rows of 'b', and they say 3." in row["reason"]
+    )
+    # the newest add of a file counts, and a checkpoint need not have statistics
+    lake.commit(2, [add("a", size=8), add("b", stats=stats[1])], age_days=38)
+    lake.log.checkpoint(2, [*START, add("a", size=8), add("b"), add("c")])
+    contradicting = find_contradictions(lake.table.store, list_log(lake.table.store))
+    assert [item.checkpoint.version for item in contradicting] == [0]
+
+
 def test_other_settings_are_told(lake: Lake) -> None:
     other = metadata(configuration={"delta.appendOnly": "true"})
     lake.log.checkpoint(2, [FEATURE_PROTOCOL, other, add("b")])

@@ -71,6 +71,30 @@ def test_a_retention_that_cannot_be_read_is_not_taken_for_the_default(
     assert lake.there("gone")
 
 
+@pytest.mark.parametrize("mode", ["full", "lite"])
+def test_of_no_file_is_it_said_that_a_retention_has_passed_which_cannot_be_read(
+    lake: Lake, mode: Any
+) -> None:
+    configuration = {"delta.deletedFileRetentionDuration": "interval 1 month"}
+    start(lake, lake.add("gone"), lake.add("undated"), configuration=configuration)
+    undated = lake.remove("undated", age_days=30)
+    del undated["remove"]["deletionTimestamp"]
+    lake.commit(1, [lake.remove("gone", age_days=30), undated], age_days=30)
+    lake.file("stray.parquet", age_days=30)
+    plan = vacuum(lake, mode=mode)
+    assert planned(plan) == {}
+    assert plan.steps == ()
+    assert plan.summary.startswith(
+        "Nothing can be deleted: for how long the table keeps files cannot be read."
+    )
+    unknown = "but the retention of the table cannot be read"
+    left = planned(plan, "leave")
+    assert {name: text for name, text in left.items() if not text.endswith(unknown)} == {}
+    if mode == "full":
+        assert left.keys() == {"gone", "undated", "stray.parquet"}
+    assert plan.files.column("deletable_from").null_count == plan.files.num_rows
+
+
 def test_seven_days_are_the_least_even_where_the_table_says_less(lake: Lake) -> None:
     start(
         lake,

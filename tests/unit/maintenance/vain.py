@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.errors import Problem
-from explorer.maintenance.documents.leftovers import Leftovers
+from explorer.maintenance.documents.leftovers import as_result
 from explorer.maintenance.documents.receipt import Receipt, Status, StepReceipt, StepStatus
+from explorer.writing.files.leftovers import Leftovers
 
 HOSTILE = "part=a/<img src=x onerror=window.ran=1>\x1b[31m.parquet"
 
@@ -23,7 +24,7 @@ def receipt_of(
             status=begun if done and not number else "not begun",
             planned=4,
             done=0 if number else done,
-            result=left.result,
+            result=as_result(left),
         )
         for number, left in enumerate(found)
     ]

@@ -11,8 +11,8 @@ import pytest
 
 import explorer
 import explorer.inspect as look
-from explorer.cli.row_values import row_objects
 from explorer.rows.python_values import python_values
+from explorer.rows.row_values import row_objects
 from tests.change_feeds import Feed, feed_metadata
 from tests.data_tables import DataTable, field, struct
 from tests.tables import add, remove

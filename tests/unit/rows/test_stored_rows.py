@@ -18,7 +18,7 @@ from tests.data_tables import DataTable, field, mapped, struct
 def stored(place: Path) -> pa.Table:
     """Every row, with the schema that it would be written with."""
     snapshot = explorer.open_table(place).snapshot()
-    request, schema = stored_request(snapshot), written_schema(snapshot)
+    request, schema = stored_request(snapshot), written_schema(snapshot.protocol, snapshot.metadata)
     found = [
         pa.Table.from_arrays(batch.columns, schema=schema)
         for file in data_files(snapshot.files(FILE_COLUMNS))
@@ -91,7 +91,7 @@ def test_ids_are_kept_only_where_tracking_is_enabled_and_need_their_columns(tmp_
             configuration=configuration,
         )
         snapshot = explorer.open_table(made.write()).snapshot()
-        assert keeps_row_ids(snapshot) == bool(configuration)
+        assert keeps_row_ids(snapshot.protocol, snapshot.metadata) == bool(configuration)
         if not configuration:
             assert stored_request(snapshot).metadata_columns == ()
             continue

@@ -20,7 +20,7 @@ import explorer
 from explorer.errors import CorruptLogError, InvalidArgumentError, NotFoundError
 from explorer.log.commits.commit_info import monotonic
 from explorer.table.table import Table
-from explorer.table.times import parse_timestamp, utc_time
+from explorer.table.times import parse_timestamp, shown_millisecond, shown_time, utc_time
 from tests.tables import PROTOCOL, Action, LogFolder, add, commit_name, metadata
 
 T0 = 1_700_000_000_000
@@ -332,3 +332,9 @@ def test_any_number_of_milliseconds_is_some_time(milliseconds: int) -> None:
     assert found.tzinfo is UTC
     if abs(milliseconds) < 2**45:
         assert parse_timestamp(found) == milliseconds
+
+
+def test_times_of_every_year_are_shown_with_four_digits() -> None:
+    first = -62_135_596_800_000
+    assert shown_time(first) == "0001-01-01 00:00:00 UTC"
+    assert shown_millisecond(first + 7) == "0001-01-01 00:00:00.007 UTC"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
@@ -28,6 +28,15 @@ FREE_STATISTICS = 100_000
 they take about a second."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two versions of a table; `older` is -1 before the first one."""
+
+    service: TableService
+    older: int
+    newer: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """What differs beside the files; a problem stands where a layer cannot be read.
@@ -43,6 +52,14 @@ class Settings:
     protocol: ProtocolChange | Problem
     num_files: int
     more_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Two versions that have been opened."""
+
+    pair: Pair
+    settings: Settings = field(compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,8 @@ from widgets.screens.compare._ask import (
     FILE_KINDS,
     FREE_STATISTICS,
     Files,
+    Opened,
+    Pair,
     Settings,
     read_file_changes,
     read_settings,
@@ -23,12 +25,10 @@ from widgets.screens.compare._ask import (
 from widgets.screens.compare._parts import (
     EXPORTED_FILES,
     FILE_COLUMNS,
-    ROW_COLUMNS,
     SCHEMA_COLUMNS,
     SETTING_COLUMNS,
     STATISTICS_COLUMNS,
     build_file_row,
-    build_row_rows,
     build_schema_row,
     build_setting_rows,
     build_statistics_row,
@@ -43,14 +43,14 @@ from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
 from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
-from widgets.ui.exporting import Export, Exports
+from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
-from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Pending, Words, untold
+from widgets.ui.pending import Words
 from widgets.ui.pieces import render_key_figures, render_problem
 from widgets.ui.records import read_records
 from widgets.ui.table import Row, render_table
+from widgets.ui.view import Offer, Pane, Request, View
 from widgets.ui.ways import command_line, python_line, render_ways
 
 LISTED = 500
@@ -62,149 +62,109 @@ class CompareView:
 
     def __init__(self, desk: Desk, state: PageState) -> None:
         self._state = state
-        self._service: TableService | None = None
-        self._shown: tuple[int, int] | None = None
-        self._settings: Settings | None = None
-        self._files: Files | None = None
         self._kinds = FILE_KINDS
-        self._pickers, self._answer = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._file_part = LiveHtml(margin=0)
-        self._rows = RowPart(desk)
-        self._schema_part, self._setting_part = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._statistics_part = LiveHtml(margin=0)
-        self._opening = Pending(desk, self._answer)
-        self._comparing = Pending(desk, self._file_part)
-        self._reading = Pending(desk, self._statistics_part)
-        self._restore = RestorePart(desk)
-        self._layers = [self._schema_part, self._setting_part, self._file_part,
-                        self._statistics_part]  # fmt: skip
-        self._pages = Pages(self._file_part, "files", self._draw_files)
-        cards = [build_filled_card(part) for part in self._layers]
-        cards.insert(2, self._rows.panel)
+        answer, schema, settings = Pane(self._render_answer), Pane(_schema), Pane(_settings)
+        self._file_pane = Pane(
+            self._render_files, head=self._render_file_head, noun="files", export=self._export
+        )
+        statistics = Pane(_render_statistics, head=_STATISTICS_HEAD)
+        self._settings = View(desk, state, "compare", _OPENING, answer, schema, settings)
+        self._files = View(
+            desk, state, "compare", self._files_request(), self._file_pane,
+            after=(self._settings,),
+        )  # fmt: skip
+        self._statistics = View(
+            desk, state, "compare", self._statistics_request(), statistics, after=(self._files,)
+        )
+        self._rows = RowPart(desk, state, self._files)
+        self._restore = RestorePart(desk, state, self._settings)
+        self._files.listen(self._hear_files)
+        shown = (schema, settings, self._rows.pane, self._file_pane, statistics)
         self.panel = build_stack(
-            build_card(self._pickers, self._answer), *cards, self._restore.panel
+            build_card(self._settings.top, answer.live),
+            *(build_filled_card(pane.live) for pane in shown),
+            self._restore.panel,
         )
         for name in ("older", "version"):
-            self._pickers.on(name, lambda text, name=name: self._pick(name, text))  # type: ignore[misc]
-        self._pickers.on("swap", lambda _: self._swap())
-        self._file_part.on("kind", self._choose)
-        self._exports = Exports(desk, state, self._file_part, self._chosen)
-        self._statistics_part.on("statistics", lambda _: self._read_statistics())
-        state.param.watch(lambda *_: self._refresh(), ["version", "older", "view"])
+            self._settings.top.on(name, lambda text, name=name: self._pick(name, text))  # type: ignore[misc]
+        self._settings.top.on("swap", lambda _: self._swap())
+        self._file_pane.live.on("kind", self._choose)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._service, self._shown = service, None
-        self._refresh()
-
-    def _refresh(self) -> None:
-        service, newer = self._service, self._state.version
-        if service is None or newer is None or self._state.view != "compare":
-            return
-        older = self._state.older if self._state.older is not None else newer - 1
-        if self._shown == (older, newer):
-            return
-        self._shown, self._settings, self._files = (older, newer), None, None
-        self._kinds = FILE_KINDS
-        self._pages.rewind()
-        self._pickers.html = _render_pickers(max(older, 0), newer)
-        self._restore.show(service, older)
-        self._rows.clear()
-        for question in (self._opening, self._comparing, self._reading):
-            question.drop()
-        for part in self._layers:
-            part.html = NOTHING
-        self._restore.panel.visible = False
-        if older in {newer, -1}:
-            self._answer.html = _render_nothing(older)
-            return
-        words = Words(
-            label=f"Opening versions {format_count(older)} and {format_count(newer)}",
-            stopped="Stopped before both versions were open.",
-            again="Compare them",
-        )
-        self._opening.ask(
-            words,
-            lambda watch, tell: read_settings(service, older, newer, watch, tell),
-            self._compare,
-        )
+        for view in (self._settings, self._files, self._statistics, self._rows.view,
+                     self._restore.view):  # fmt: skip
+            view.show(service)
 
     def _pick(self, name: str, text: str) -> None:
         version = parse_version(text)
         if version is not None and version <= (self._state.latest or 0):
             setattr(self._state, name, version)
-        elif self._shown is not None:
-            self._pickers.html = _render_pickers(
-                *self._shown, wrong=f"{cut(text, 40)!r} is no version of this table."
-            )
+        elif self._settings.question is not None:
+            wrong = f"{cut(text, 40)!r} is no version of this table."
+            self._settings.top.html = _render_pickers(self._settings.question, wrong)
 
     def _swap(self) -> None:
-        if self._shown is not None and self._shown[0] >= 0:
-            older, newer = self._shown
-            self._state.param.update(older=newer, version=older)
+        asked = self._settings.question
+        if asked is not None and asked.older >= 0:
+            self._state.param.update(older=asked.newer, version=asked.older)
 
-    def _compare(self, settings: Settings) -> None:
-        self._settings = settings
-        self._restore.panel.visible = True
-        self._schema_part.html = _render_layer(
-            "Schema", SCHEMA_COLUMNS, settings.schema, build_schema_row,
-            "The schemas are the same, field by field."
-        )  # fmt: skip
-        self._setting_part.html = _render_settings(settings)
-        self._draw_answer()
-        work = untold(lambda watch: read_file_changes(settings, watch))
-        self._comparing.ask(_FILES_WORDS, work, self._compare_files, head=_FILES_HEAD)
+    def _hear_files(self) -> None:
+        if self._files.answer is None:
+            self._kinds = FILE_KINDS
+        self._settings.refresh()  # its sentence counts the files once they are known
 
-    def _compare_files(self, files: Files) -> None:
-        self._files = files
-        self._draw_answer()
-        self._draw_files()
-        rows = render_table("Rows by what changed them", ROW_COLUMNS, build_row_rows(files.rows))
-        if self._service is not None and self._shown is not None:
-            self._rows.show(self._service, *self._shown, rows)
-        if self._settings is not None and self._settings.num_files <= FREE_STATISTICS:
-            self._read_statistics()
-        else:
-            self._statistics_part.html = _STATISTICS_HEAD + _STATISTICS_OFFER
+    def _files_request(self) -> Request[Opened, Files]:
+        def opened(*_: object) -> Opened | None:
+            pair, settings = self._settings.question, self._settings.answer
+            return None if pair is None or settings is None else Opened(pair, settings)
 
-    def _draw_answer(self) -> None:
-        service, settings, files = self._service, self._settings, self._files
-        if service is None or settings is None or self._shown is None:
-            return
-        older, newer = self._shown
-        lead = compare_sentence(older, newer, settings, files)
-        notes = join(html('<p class="dx-muted">{}</p>', note) for note in settings.notes)
+        return Request(
+            question=opened,
+            read=lambda asked, watch, _: read_file_changes(asked.settings, watch),
+            words=_FILES_WORDS,
+        )
+
+    def _statistics_request(self) -> Request[Opened, pa.Table]:
+        return Request(
+            question=lambda *_: None if self._files.answer is None else self._files.question,
+            read=lambda asked, watch, _: read_statistics_changes(asked.settings, watch),
+            words=_STATISTICS_WORDS,
+            offer=Offer(action="statistics", render=_offer_statistics),
+        )
+
+    def _render_answer(self, asked: Pair, settings: Settings, _: Pages) -> Markup:
+        older, newer, files = asked.older, asked.newer, self._files.answer
+        uri = asked.service.uri
         ways = {
-            "a command": command_line("diff", service.uri, [str(older), str(newer)]),
+            "a command": command_line("diff", uri, [str(older), str(newer)]),
             "Python": python_line(
-                service.uri,
+                uri,
                 f"found = explorer.diff(table.snapshot(version={older}), "
                 f"table.snapshot(version={newer}))\nfound.files, found.rows, found.schema",
             ),
         }
-        self._answer.html = html(
+        return html(
             '<p class="dx-lead">{}</p>{}{}{}',
-            lead,
-            notes,
+            compare_sentence(older, newer, settings, files),
+            join(html('<p class="dx-muted">{}</p>', note) for note in settings.notes),
             render_key_figures(compare_figures(settings, files)),
             render_ways("compare", ways),
         )
 
-    def _draw_files(self) -> None:
-        files = self._files
-        if files is None:
-            return
+    def _render_files(self, _: Opened, files: Files, pages: Pages) -> Markup:
         total = sum(files.count(kind) for kind in self._kinds)
-        offset, limit = self._pages.span(total)
         rows = [
             build_file_row(kind, entry)
-            for kind, some in files.slices(self._kinds, offset, limit)
+            for kind, some in files.slices(self._kinds, *pages.span(total))
             for entry in read_records(some)
         ]
         table = render_table("Files that differ", FILE_COLUMNS, rows, empty="No file differs.")
-        self._file_part.html = self._render_file_head(files) + table + self._pages.render(total)
+        return table + pages.render(total)
 
-    def _render_file_head(self, files: Files) -> Markup:
+    def _render_file_head(self, _: Opened, files: Files | None) -> Markup:
+        if files is None:
+            return html("<h3>Files</h3>")
         shown = {"": "All", "added": "Came", "removed": "Went", "changed": "Changed"}
         current = self._kinds[0] if len(self._kinds) == 1 else ""
         buttons = join(
@@ -233,34 +193,26 @@ class CompareView:
     def _choose(self, kind: str) -> None:
         if not kind or kind in FILE_KINDS:
             self._kinds = tuple(one for one in FILE_KINDS if not kind or one == kind)
-            self._pages.rewind()
-            self._draw_files()
+            self._file_pane.rewind()
 
-    def _chosen(self) -> Export | None:
-        files, shown, kinds = self._files, self._shown, self._kinds
-        if files is None or shown is None:
-            return None
+    def _export(self, asked: Opened, files: Files) -> Export:
+        kinds = self._kinds
 
         def read(_: Watch) -> Iterator[pa.Table]:
             total = sum(files.count(kind) for kind in kinds)
             for kind, some in files.slices(kinds, 0, total):
                 yield from convert(some, EXPORTED_FILES, partial(file_facts, kind))
 
-        return Export(stem=f"files-{shown[0]}-to-{shown[1]}", read=read)
-
-    def _read_statistics(self) -> None:
-        settings = self._settings
-        if settings is None:
-            return
-
-        def done(frame: pa.Table) -> None:
-            self._statistics_part.html = _render_statistics(frame)
-
-        work = untold(lambda watch: read_statistics_changes(settings, watch))
-        self._reading.ask(_STATISTICS_WORDS, work, done, head=_STATISTICS_HEAD)
+        return Export(stem=f"files-{asked.pair.older}-to-{asked.pair.newer}", read=read)
 
 
-_FILES_HEAD = html("<h3>Files</h3>")
+def _pair(service: TableService, state: PageState) -> Pair | None:
+    if state.version is None:
+        return None
+    older = state.older if state.older is not None else state.version - 1
+    return Pair(service, older, state.version)
+
+
 _STATISTICS_HEAD = html("<h3>Statistics</h3>")
 _FILES_WORDS = Words(
     label="Looking for the files that differ",
@@ -279,7 +231,7 @@ _STATISTICS_OFFER = html(
 )
 
 
-def _render_pickers(older: int, newer: int, wrong: str = "") -> Markup:
+def _render_pickers(asked: Pair, wrong: str = "") -> Markup:
     said = html('<p class="dx-wrong" role="alert">{}</p>', wrong) if wrong else NOTHING
     return html(
         '<div class="dx-head"><h3>Compare</h3>'
@@ -289,17 +241,35 @@ def _render_pickers(older: int, newer: int, wrong: str = "") -> Markup:
         'data-do="version" data-when="enter" value="{}" aria-label="To version"></label>'
         '<button type="button" data-do="swap" data-value="">Swap</button>'
         '<span class="dx-hint">type a version and press Enter</span></div>{}',
-        older,
-        newer,
+        max(asked.older, 0),
+        asked.newer,
         said,
     )
 
 
-def _render_nothing(older: int) -> Markup:
+def _render_nothing(asked: Pair) -> Markup | None:
+    """What is said of versions that cannot be compared."""
+    if asked.older not in {asked.newer, -1}:
+        return None
     text = "Both are the same version: choose another one to compare it with."
-    if older < 0:
+    if asked.older < 0:
         text = "Version 0 is the first one: there is none before it to compare it with."
     return html('<p class="dx-lead">{}</p>', text)
+
+
+def _opening_words(asked: Pair) -> Words:
+    return Words(
+        label=f"Opening versions {format_count(asked.older)} and {format_count(asked.newer)}",
+        stopped="Stopped before both versions were open.",
+        again="Compare them",
+    )
+
+
+def _schema(_: Pair, settings: Settings, __: Pages) -> Markup:
+    return _render_layer(
+        "Schema", SCHEMA_COLUMNS, settings.schema, build_schema_row,
+        "The schemas are the same, field by field."
+    )  # fmt: skip
 
 
 def _render_layer(title: str, columns: Any, layer: Any, build: Any, same: str) -> Markup:
@@ -315,7 +285,7 @@ def _render_layer(title: str, columns: Any, layer: Any, build: Any, same: str) -
     )
 
 
-def _render_settings(settings: Settings) -> Markup:
+def _settings(_: Pair, settings: Settings, __: Pages) -> Markup:
     head = html("<h3>Properties and protocol</h3>")
     problems = [
         layer for layer in (settings.properties, settings.protocol) if isinstance(layer, Problem)
@@ -331,7 +301,11 @@ def _render_settings(settings: Settings) -> Markup:
     return head + said + table + _more(len(rows))
 
 
-def _render_statistics(frame: pa.Table) -> Markup:
+def _offer_statistics(asked: Opened) -> Markup | None:
+    return None if asked.settings.num_files <= FREE_STATISTICS else _STATISTICS_OFFER
+
+
+def _render_statistics(_: Opened, frame: pa.Table, __: Pages) -> Markup:
     entries = read_records(frame.slice(0, LISTED))
     rows = [build_statistics_row(entry) for entry in entries]
     table = render_table(
@@ -342,10 +316,22 @@ def _render_statistics(frame: pa.Table) -> Markup:
         if rows
         else NOTHING
     )
-    return _STATISTICS_HEAD + note + table + _more(frame.num_rows)
+    return note + table + _more(frame.num_rows)
 
 
 def _more(count: int) -> Markup:
     if count <= LISTED:
         return NOTHING
     return html('<p class="dx-muted">{:,} more are not listed.</p>', count - LISTED)
+
+
+_OPENING: Request[Pair, Settings] = Request(
+    question=_pair,
+    read=lambda asked, watch, tell: read_settings(
+        asked.service, asked.older, asked.newer, watch, tell
+    ),
+    words=_opening_words,
+    follows=("version", "older"),
+    top=_render_pickers,
+    offer=Offer(render=_render_nothing),
+)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
 import explorer.inspect as look
-from explorer.errors import Problem
 from explorer.progress import Watch
-from widgets.markup import NOTHING, Markup, html
+from widgets.markup import Markup, html
 from widgets.screens.files.parts import (
     COLUMNS,
     EXPORTED,
@@ -23,18 +23,14 @@ from widgets.session.tables import FileQuery, TableService
 from widgets.state import PageState, parse_version
 from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_split, close_side, open_side
-from widgets.ui.exporting import Export, Exports
+from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
-from widgets.ui.live_html import LiveHtml
-from widgets.ui.pending import Pending, Words, untold
-from widgets.ui.pieces import (
-    render_detail_head,
-    render_problem,
-    render_problem_below,
-    render_waiting,
-)
+from widgets.ui.paging import Pages
+from widgets.ui.pending import Words
+from widgets.ui.pieces import render_detail_head, render_problem_below
 from widgets.ui.records import read_records
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
+from widgets.ui.view import Pane, Request, View
 from widgets.ui.ways import render_ways, view_ways
 
 EVERY_FILE = 2**31
@@ -43,170 +39,162 @@ EVERY_FILE = 2**31
 _SORTABLE = {column.key for column in COLUMNS if column.sortable}
 
 
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """A page of the files of a table."""
+
+    service: TableService
+    query: FileQuery
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One file of a version, by its path."""
+
+    service: TableService
+    version: int
+    path: str
+
+
 class FilesView:
     """Live files by the log; nothing of them is opened."""
 
     def __init__(self, desk: Desk, state: PageState) -> None:
-        self._desk = desk
         self._state = state
-        self._service: TableService | None = None
-        self._query: FileQuery | None = None
-        self._page: look.FilesPage | None = None
-        self._path: tuple[int, str] | None = None
-        self._head = LiveHtml(margin=0)
-        self._table = LiveHtml(margin=0)
-        self._detail, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._question = Pending(desk, self._table, keeps=True)
-        self._side = build_card(self._detail)
-        self.panel = build_split(build_card(self._head, self._table, self._ways), self._side)
-        close_side(self.panel, self._side)
-        self._head.on("filter", self._set_filter)
-        self._exports = Exports(desk, state, self._head, self._chosen)
-        self._table.on("page", self._turn)
-        self._table.on("sort", self._sort)
-        self._table.on("file", self._open)
-        self._detail.on("close", lambda _: state.param.update(file=""))
-        state.param.watch(lambda *_: self._refresh(), ["version", "view", "file"])
+        table, detail = Pane(self._render_table, export=_export), Pane(_render_detail, head=_head)
+        self._files = View(desk, state, "files", _FILES, table)
+        self._file = View(desk, state, "files", _FILE, detail)
+        self._side = build_card(detail.live)
+        self.panel = build_split(build_card(self._files.top, table.live), self._side)
+        self._fit_side()
+        self._file.listen(self._fit_side)
+        self._files.top.on("filter", self._set_filter)
+        table.live.on("page", self._turn)
+        table.live.on("sort", self._sort)
+        table.live.on("file", self._open)
+        detail.live.on("close", lambda _: self._open(""))
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._service, self._query = service, None
-        self._refresh()
+        self._files.show(service)
+        self._file.show(service)
 
-    def _refresh(self) -> None:
-        version = self._state.version
-        if self._service is None or version is None or self._state.view != "files":
-            return
-        if self._query is None or self._query.version != version:
-            self._head.html = _render_head(version)
-            self._page, self._table.html = None, NOTHING
-            self._close()
-            self._ask(FileQuery(version=version))
-            self._ways.html = render_ways("files", view_ways("files", self._service.uri, version))
-        self._select()
+    def _fit_side(self) -> None:
+        fit = close_side if self._file.question is None else open_side
+        fit(self.panel, self._side)
 
     def _set_filter(self, text: str) -> None:
-        if self._query is not None:
-            self._ask(replace(self._query, contains=text.strip() or None, offset=0))
+        self._ask(contains=text.strip() or None, offset=0)
 
     def _turn(self, offset: str) -> None:
         at = parse_version(offset)
-        if at is not None and self._query is not None:
-            self._ask(replace(self._query, offset=at))
+        if at is not None:
+            self._ask(offset=at)
 
     def _sort(self, key: str) -> None:
-        if key in _SORTABLE and self._query is not None:
+        if key in _SORTABLE and self._files.question is not None:
+            query = self._files.question.query
             # Names begin at A, numbers at the largest: what is looked for comes first.
-            first = key != "path"
-            again = key == self._query.sort_by
-            descending = not self._query.descending if again else first
-            self._ask(replace(self._query, sort_by=key, descending=descending, offset=0))
+            descending = not query.descending if key == query.sort_by else key != "path"
+            self._ask(sort_by=key, descending=descending, offset=0)
 
-    def _ask(self, query: FileQuery) -> None:
-        service = self._service
-        if service is None:
-            return
-        self._query = query
-
-        def done(page: look.FilesPage) -> None:
-            self._page = page
-            self._draw()
-
-        def failed(problem: Problem) -> Markup:
-            self._page = None
-            return render_problem_below(problem)
-
-        work = untold(lambda watch: service.read_files(query, watch))
-        self._question.ask(_words(query.version), work, done, failed=failed)
-
-    def _draw(self) -> None:
-        query, page = self._query, self._page
-        if query is None or page is None:
-            return
-        rows = [build_file_row(entry, self._state.file) for entry in read_records(page.rows)]
-        empty = "No file matches the filter." if query.contains else "This version holds no files."
-        self._table.html = render_table(
-            "Files of the version", COLUMNS, rows,
-            sort=(query.sort_by, query.descending), empty=empty,
-        ) + render_pager("files", query.offset, page.total)  # fmt: skip
+    def _ask(self, **other: Any) -> None:
+        asked = self._files.question
+        if asked is not None:
+            self._files.ask(_Files(asked.service, replace(asked.query, **other)))
 
     def _open(self, path: str) -> None:
         self._state.file = "" if path == self._state.file else path
 
-    def _select(self) -> None:
-        """Show the file that the address names, whichever page of the table it is on."""
-        service, version, path = self._service, self._state.version, self._state.file
-        if service is None or version is None or self._state.view != "files":
-            return
-        if not path:
-            self._close()
-            return
-        if self._path == (version, path):
-            return
-        self._path = (version, path)
-        self._draw()
-        open_side(self.panel, self._side)
-        self._detail.html = _render_detail_head(path) + render_waiting("Reading statistics")
-
-        def work() -> Markup:
-            rows = read_records(service.read_files(_query_of(version, path)).rows)
-            entry = next((row for row in rows if row["path"] == path), None)
-            if entry is None:
-                return _NOT_THERE
-            return render_file(entry, service.read_file(version, path))
-
-        def done(about: Markup) -> None:
-            if self._path == (version, path):
-                self._detail.html = _render_detail_head(path) + about
-
-        def failed(problem: Problem) -> None:
-            if self._path == (version, path):
-                self._detail.html = _render_detail_head(path) + render_problem(problem)
-
-        self._desk.runner.run(work, done, failed)
-
-    def _close(self) -> None:
-        self._path = None
-        close_side(self.panel, self._side)
-        self._draw()
-
-    def _chosen(self) -> Export | None:
-        service, query = self._service, self._query
-        if service is None or query is None:
-            return None
-
-        def read(watch: Watch) -> Iterator[pa.Table]:
-            everything = replace(query, offset=0, limit=EVERY_FILE)
-            return convert(service.read_files(everything, watch).rows, EXPORTED, build_export_row)
-
-        return Export(stem=f"files-{query.version}", read=read)
+    def _render_table(self, asked: _Files, page: look.FilesPage, _: Pages) -> Markup:
+        query = asked.query
+        rows = [build_file_row(entry, self._state.file) for entry in read_records(page.rows)]
+        return html(
+            "{}{}{}",
+            render_table(
+                "Files of the version",
+                COLUMNS,
+                rows,
+                sort=(query.sort_by, query.descending),
+                empty="No file matches the filter."
+                if query.contains
+                else "This version holds no files.",
+            ),
+            render_pager("files", query.offset, page.total),
+            render_ways("files", view_ways("files", asked.service.uri, query.version)),
+        )
 
 
-_NOT_THERE = html('<p class="dx-muted">This version does not hold the file.</p>')
+def _export(asked: _Files, _: look.FilesPage) -> Export:
+    everything = replace(asked.query, offset=0, limit=EVERY_FILE)
+
+    def read(watch: Watch) -> Iterator[pa.Table]:
+        found = asked.service.read_files(everything, watch)
+        return convert(found.rows, EXPORTED, build_export_row)
+
+    return Export(stem=f"files-{everything.version}", read=read)
 
 
-def _words(version: int) -> Words:
-    return Words(
-        label=f"Reading the files of version {format_count(version)}",
-        stopped="Stopped before the files were read.",
-        again="Read the files",
-    )
+def _read_file(asked: _File, watch: Watch, _: object) -> Markup:
+    query = FileQuery(version=asked.version, contains=asked.path, limit=PAGE_ROWS)
+    rows = read_records(asked.service.read_files(query, watch).rows)
+    entry = next((row for row in rows if row["path"] == asked.path), None)
+    if entry is None:
+        return html('<p class="dx-muted">This version does not hold the file.</p>')
+    return render_file(entry, asked.service.read_file(asked.version, asked.path))
 
 
-def _query_of(version: int, path: str) -> FileQuery:
-    return FileQuery(version=version, contains=path, limit=PAGE_ROWS)
+def _render_detail(_: _File, about: Markup, __: Pages) -> Markup:
+    return about
 
 
-def _render_head(version: int) -> Markup:
+def _head(asked: _File, _: Markup | None) -> Markup:
+    return render_detail_head(asked.path, html("<h3>File</h3>"))
+
+
+def _render_top(asked: _Files) -> Markup:
     return html(
         '<div class="dx-head"><h3>Files of version {}</h3>'
         '<input type="search" data-do="filter" aria-label="Filter files" '
         'placeholder="Filter by path or partition value">'
         "{}</div>",
-        format_count(version),
+        format_count(asked.query.version),
         EXPORT_BUTTONS,
     )
 
 
-def _render_detail_head(path: str) -> Markup:
-    return render_detail_head(path, html("<h3>File</h3>"))
+def _files(service: TableService, state: PageState) -> _Files | None:
+    if state.version is None:
+        return None
+    return _Files(service, FileQuery(version=state.version))
+
+
+def _file(service: TableService, state: PageState) -> _File | None:
+    """The file that the address names, whichever page of the table it is on."""
+    if state.version is None or not state.file:
+        return None
+    return _File(service, state.version, state.file)
+
+
+_FILES: Request[_Files, look.FilesPage] = Request(
+    question=_files,
+    read=lambda asked, watch, _: asked.service.read_files(asked.query, watch),
+    words=lambda asked: Words(
+        label=f"Reading the files of version {format_count(asked.query.version)}",
+        stopped="Stopped before the files were read.",
+        again="Read the files",
+    ),
+    follows=("version", "file"),
+    top=_render_top,
+    failed=render_problem_below,
+)
+_FILE: Request[_File, Markup] = Request(
+    question=_file,
+    read=_read_file,
+    words=Words(
+        label="Reading statistics",
+        stopped="Stopped before the file was read.",
+        again="Read the file",
+    ),
+    follows=("version", "file"),
+)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from explorer.maintenance.documents.leftovers import Leftovers, leftovers_of
+from explorer.maintenance.documents.leftovers import leftovers_of
 from explorer.maintenance.documents.receipt import Check, FileException, Receipt, StepReceipt
 from explorer.maintenance.documents.step_words import words_of_steps
 from explorer.maintenance.plan.plan import sentence_of
+from explorer.writing.files.leftovers import Leftovers
 from widgets.markup import NOTHING, Markup, html
 from widgets.state import Notice
 from widgets.text import (

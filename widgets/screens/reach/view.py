@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pyarrow as pa
 
-from explorer.errors import Problem
 from explorer.inspect import Reachability
-from explorer.progress import Progress
-from widgets.markup import html
+from explorer.progress import Watch
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.reach._ask import read_reach, read_reach_of_files
 from widgets.screens.reach._files_view import FolderPart, ReasonPart
 from widgets.screens.reach._parts import (
@@ -23,24 +22,32 @@ from widgets.screens.reach._parts import (
     render_axis,
     selected_sentence,
 )
-from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
 from widgets.text import visible
-from widgets.ui.boxes import build_card, build_stack
-from widgets.ui.exporting import Export, Exports
+from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
-from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem, render_section
-from widgets.ui.progress import render_progress
+from widgets.ui.pending import Words
+from widgets.ui.pieces import render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
+from widgets.ui.view import Pane, Request, View
 from widgets.ui.ways import command_line, python_line, render_ways
 
 RANGES_SHOWN = 200
 """Ranges that are drawn and listed; the table of versions has every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How far a table reaches back from its latest version: by the log, or by its files too."""
+
+    service: TableService
+    latest: int | None
+    has_files: bool = False
 
 
 class ReachView:
@@ -48,149 +55,107 @@ class ReachView:
 
     def __init__(self, desk: Desk, state: PageState) -> None:
         self._state = state
-        self._service: TableService | None = None
-        self._asked: tuple[TableService, int | None] | None = None
-        self._found: Reachability | None = None
-        self._question = Question(desk.runner)
-        self._answer, self._versions = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._pages = Pages(self._versions, "versions", self._draw_versions)
-        self._reason, self._folder = ReasonPart(desk, state), FolderPart(desk, state)
-        self.panel = build_stack(
-            build_card(self._answer), self._reason.panel, build_card(self._versions),
-            self._folder.panel,
+        answer = Pane(self._render_reach, head=_HEAD)
+        versions = Pane(
+            self._render_versions, noun="versions", start=self._find_selected,
+            export=_export_versions,
         )  # fmt: skip
-        self._answer.on("files", lambda _: self._ask_files())
-        self._answer.on("cancel", lambda _: self._ask_log())
-        self._versions.on("version", self._select)
-        self._exports = Exports(desk, state, self._versions, self._chosen)
-        state.param.watch(lambda *_: self._refresh(), ["version", "file", "latest", "view"])
+        self._reach = View(desk, state, "reach", _REACH, answer, versions)
+        reason, folder = ReasonPart(desk, state), FolderPart(desk, state)
+        self._views = (self._reach, reason.view, folder.view)
+        self.panel = build_stack(
+            build_card(answer.live), reason.panel, build_filled_card(versions.live), folder.panel
+        )
+        answer.live.on("files", lambda _: self._ask_files())
+        versions.live.on("version", self._select)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._service, self._asked = service, None
-        self._refresh()
-
-    def _refresh(self) -> None:
-        service = self._service
-        if service is None or self._state.view != "reach":
-            return
-        if self._asked != (service, self._state.latest):
-            self._asked = (service, self._state.latest)
-            self._folder.show(service)
-            self._ask_log()
-        else:
-            self._draw()
-        self._reason.show(service)
-
-    def _ask_log(self) -> None:
-        self._ask(read_reach, "Reading the log")
+        for view in self._views:
+            view.show(service)
 
     def _ask_files(self) -> None:
-        self._ask(read_reach_of_files, "Reading every commit and listing the folder")
-
-    def _ask(self, read: Any, label: str) -> None:
-        service = self._service
-        if service is None:
-            return
-
-        def report(progress: Progress) -> None:
-            self._answer.html = _HEAD + render_progress(progress)
-
-        def failed(problem: Problem) -> None:
-            self._answer.html = _HEAD + render_problem(problem)
-
-        report(Progress(done=0, total=None, label=label))
-        self._question.ask(lambda watch: read(service, watch), self._tell, failed, report)
-
-    def _tell(self, found: Reachability) -> None:
-        self._found = found
-        selected = self._state.version
-        # the newest first: what is at risk or gone lies behind it
-        self._pages.reach(0 if selected is None else max(found.version - selected, 0))
-        self._draw()
-
-    def _draw(self) -> None:
-        found, service = self._found, self._service
-        if found is None or service is None:
-            return
-        ranges = read_records(found.ranges.slice(0, RANGES_SHOWN))
-        selected = self._state.version
-        chosen = ""
-        if selected is not None and selected <= found.version:
-            row = read_records(found.versions.slice(selected, 1))[0]
-            chosen = html('<p class="dx-muted">{}</p>', selected_sentence(row))
-        windows = [build_window_row(row) for row in read_records(found.windows)]
-        outside = ""
-        if found.files_outside:
-            outside = html(
-                '<p class="dx-muted">{:,} actions name files outside of the '
-                "table's folder: nobody looked there.</p>",
-                found.files_outside,
-            )
-        with_files = found.has_listed or found.problem is not None
-        listed = "" if with_files else _OFFER
-        flags = ["--files"] if with_files else []
-        call = "look.reach_by_files(table)" if with_files else "look.reach_by_log(table)"
-        ways = {
-            "a command": command_line("reach", service.uri, flags),
-            "Python": python_line(service.uri, f"import explorer.inspect as look\n{call}.sentence"),
-        }
-        self._answer.html = (
-            html(
-                '{}<p class="dx-lead">{}</p>{}{}{}{}',
-                _HEAD,
-                visible(found.sentence),
-                chosen,
-                render_axis(found, datetime.now(UTC), selected),
-                outside,
-                listed,
-            )
-            + render_section(
-                "Ranges",
-                render_table(
-                    "Versions with the same answer",
-                    RANGE_COLUMNS,
-                    [build_range_row(row) for row in ranges],
-                ),
-            )
-            + render_section(
-                "Retention windows", render_table("Retention windows", WINDOW_COLUMNS, windows)
-            )
-            + render_ways("reach", ways)
-        )
-        self._draw_versions()
-
-    def _draw_versions(self) -> None:
-        found = self._found
-        if found is None:
-            return
-        total = found.versions.num_rows
-        offset, limit = self._pages.span(total)
-        rows = [
-            build_version_row(row, self._state.version)
-            for row in read_records(_newest_first(found.versions, offset, limit))
-        ]
-        table = render_table("Versions, newest first", VERSION_COLUMNS, rows)
-        self._versions.html = (
-            html(
-                '<div class="dx-head"><h3>Version by version</h3><span class="dx-hint"></span>'
-                "{}</div>",
-                EXPORT_BUTTONS,
-            )
-            + table
-            + self._pages.render(total)
-        )
+        asked, found = self._reach.question, self._reach.answer
+        if asked is not None and found is not None:
+            self._reach.ask(replace(asked, has_files=True), known=found.sentence)
 
     def _select(self, version: str) -> None:
         chosen = parse_version(version)
         if chosen is not None and chosen <= (self._state.latest or 0):
             self._state.version = chosen
 
-    def _chosen(self) -> Export | None:
-        if self._found is None:
-            return None
-        versions = self._found.versions
-        return Export.of("reach", _newest_first(versions, 0, versions.num_rows))
+    def _find_selected(self, _: _Asked, found: Reachability) -> int:
+        """Newest first, as what is at risk or gone is older than it."""
+        selected = self._state.version
+        return 0 if selected is None else max(found.version - selected, 0)
+
+    def _render_reach(self, asked: _Asked, found: Reachability, _: Pages) -> Markup:
+        ranges = read_records(found.ranges.slice(0, RANGES_SHOWN))
+        windows = read_records(found.windows)
+        selected = self._state.version
+        chosen = NOTHING
+        if selected is not None and selected <= found.version:
+            row = read_records(found.versions.slice(selected, 1))[0]
+            chosen = html('<p class="dx-muted">{}</p>', selected_sentence(row))
+        outside = html(
+            '<p class="dx-muted">{:,} actions name files outside of the '
+            "table's folder: nobody looked there.</p>",
+            found.files_outside,
+        )
+        with_files = found.has_listed or found.problem is not None
+        uri = asked.service.uri
+        call = "look.reach_by_files(table)" if with_files else "look.reach_by_log(table)"
+        ways = {
+            "a command": command_line("reach", uri, ["--files"] if with_files else []),
+            "Python": python_line(uri, f"import explorer.inspect as look\n{call}.sentence"),
+        }
+        return html(
+            '<p class="dx-lead">{}</p>{}{}{}{}{}{}{}',
+            visible(found.sentence),
+            chosen,
+            render_axis(found, datetime.now(UTC), selected),
+            outside if found.files_outside else NOTHING,
+            NOTHING if with_files else _OFFER,
+            render_section(
+                "Ranges",
+                render_table(
+                    "Versions with the same answer",
+                    RANGE_COLUMNS,
+                    [*map(build_range_row, ranges)],
+                ),
+            ),
+            render_section(
+                "Retention windows",
+                render_table(
+                    "Retention windows", WINDOW_COLUMNS, [*map(build_window_row, windows)]
+                ),
+            ),
+            render_ways("reach", ways),
+        )
+
+    def _render_versions(self, _: _Asked, found: Reachability, pages: Pages) -> Markup:
+        total = found.versions.num_rows
+        rows = [
+            build_version_row(row, self._state.version)
+            for row in read_records(_newest_first(found.versions, *pages.span(total)))
+        ]
+        return html(
+            '<div class="dx-head"><h3>Version by version</h3><span class="dx-hint"></span>'
+            "{}</div>{}{}",
+            EXPORT_BUTTONS,
+            render_table("Versions, newest first", VERSION_COLUMNS, rows),
+            pages.render(total),
+        )
+
+
+def _export_versions(_: _Asked, found: Reachability) -> Export:
+    versions = found.versions
+    return Export.of("reach", _newest_first(versions, 0, versions.num_rows))
+
+
+def _read(asked: _Asked, watch: Watch, _: object) -> Reachability:
+    read = read_reach_of_files if asked.has_files else read_reach
+    return read(asked.service, watch)
 
 
 def _newest_first(versions: pa.Table, offset: int, limit: int) -> pa.Table:
@@ -204,4 +169,20 @@ _OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="files" '
     'data-value="">Look at the files themselves</button></div>'
     '<p class="dx-muted">Every commit is read and the folder is listed for it.</p>'
+)
+_LOG_WORDS = Words(
+    label="Reading the log",
+    stopped="Stopped before the log was read.",
+    again="Read the log",
+)
+_FILES_WORDS = Words(
+    label="Reading every commit and listing the folder",
+    stopped="Stopped before every file was looked for.",
+    again="Look at the files",
+)
+_REACH: Request[_Asked, Reachability] = Request(
+    question=lambda service, state: _Asked(service, state.latest),
+    read=_read,
+    words=lambda asked: _FILES_WORDS if asked.has_files else _LOG_WORDS,
+    follows=("version", "latest"),
 )

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 import explorer
 import explorer.inspect as look
-from explorer.cli.row_values import row_objects
 from explorer.errors import Problem
 from explorer.progress import Watch
+from explorer.rows.row_values import row_objects
 from widgets.session.tables import TableService
 
 PREVIEW_ROWS = 500

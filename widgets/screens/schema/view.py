@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from explorer.errors import Problem
 from explorer.inspect import ColumnPresence
-from explorer.progress import Progress
+from explorer.progress import Watch
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.schema._ask import (
     SchemaFacts,
@@ -31,24 +32,32 @@ from widgets.screens.schema._parts import (
     build_unused_row,
     schema_sentence,
 )
-from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import format_count, visible
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
-from widgets.ui.exporting import Export, Exports
+from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
-from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem, render_section, render_waiting
-from widgets.ui.progress import render_progress
+from widgets.ui.pending import Words
+from widgets.ui.pieces import render_problem, render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import Column, Row, render_table
+from widgets.ui.view import AtVersion, Pane, Request, View, at_version
 from widgets.ui.ways import command_line, python_line, render_ways
 
 LISTED = 200
 """Rules, and files without a column, that are listed; the export has every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Presence:
+    """Which files of a version hold each column: by statistics, or by their footers."""
+
+    service: TableService
+    version: int
+    has_footers: bool = False
 
 
 class SchemaView:
@@ -56,140 +65,113 @@ class SchemaView:
 
     def __init__(self, desk: Desk, state: PageState) -> None:
         self._state = state
-        self._service: TableService | None = None
-        self._version: int | None = None
-        self._facts: SchemaFacts | None = None
-        self._found: ColumnPresence | None = None
-        self._question, self._files_question = Question(desk.runner), Question(desk.runner)
-        self._fields, self._rules = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._presence = LiveHtml(margin=0)
-        self._pages = Pages(self._fields, "fields", self._draw_fields)
-        self._presence_pages = Pages(self._presence, "fields", self._draw_presence)
-        self.panel = build_stack(
-            build_card(self._fields), build_card(self._presence), build_filled_card(self._rules)
+        fields = Pane(_render_fields, head=_render_head, noun="fields", export=_export_fields)
+        rules = Pane(_render_rules)
+        presence = Pane(
+            _render_presence, head=_render_presence_head, noun="fields", export=_export_presence
         )
-        self._exports = Exports(desk, state, self._fields, self._chosen)
-        self._presence_exports = Exports(desk, state, self._presence, self._chosen_presence)
-        self._presence.on("footers", lambda _: self._ask(read_presence_of_files, _FOOTERS))
-        self._presence.on("cancel", lambda _: self._ask(read_presence, _STATISTICS))
-        self._presence.on("file", self._choose)
-        state.param.watch(lambda *_: self._refresh(), ["version", "view"])
+        self._facts = View(desk, state, "schema", _FACTS, fields, rules)
+        self._presence = View(desk, state, "schema", _PRESENCE, presence)
+        self.panel = build_stack(
+            build_card(fields.live), build_card(presence.live), build_filled_card(rules.live)
+        )
+        presence.live.on("footers", lambda _: self._ask_footers())
+        presence.live.on("file", self._choose)
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._service, self._version = service, None
-        self._refresh()
+        self._facts.show(service)
+        self._presence.show(service)
 
-    def _refresh(self) -> None:
-        service, version = self._service, self._state.version
-        if service is None or version is None or self._state.view != "schema":
-            return
-        if self._version == version:
-            return
-        self._version, self._facts, self._found = version, None, None
-        self._pages.rewind()
-        self._presence_pages.rewind()
-        self._rules.html = NOTHING
-        self._fields.html = _render_head(version) + render_waiting("Reading the schema")
-        self._question.ask(lambda _: read_schema_facts(service, version), self._tell, self._fail)
-        self._ask(read_presence, _STATISTICS)
-
-    def _fail(self, problem: Problem) -> None:
-        if self._version is not None:
-            self._fields.html = _render_head(self._version) + render_problem(problem)
-
-    def _tell(self, facts: SchemaFacts) -> None:
-        self._facts = facts
-        self._draw_fields()
-        if isinstance(facts.rules, Problem):
-            self._rules.html = _RULES + render_problem(facts.rules)
-            return
-        self._rules.html = _RULES + _render_listed(
-            "Rules for writers", RULE_COLUMNS, facts.rules, build_rule_row,
-            empty="Writers may write whatever fits the types.",
-        )  # fmt: skip
-
-    def _draw_fields(self) -> None:
-        facts, service, version = self._facts, self._service, self._version
-        if facts is None or service is None or version is None:
-            return
-        total = facts.fields.num_rows
-        offset, limit = self._pages.span(total)
-        rows = [build_field_row(row) for row in read_records(facts.fields.slice(offset, limit))]
-        table = render_table("Columns of the table", FIELD_COLUMNS, rows, empty="No columns.")
-        ways = {
-            "a command": command_line("schema", service.uri, ["--version", str(version)]),
-            "Python": python_line(
-                service.uri, f"import explorer.inspect as look\nlook.schema(table, {version})"
-            ),
-        }
-        self._fields.html = html(
-            '{}<p class="dx-lead">{}</p>{}{}{}',
-            _render_head(version),
-            schema_sentence(read_records(facts.fields)),
-            table,
-            self._pages.render(total),
-            render_ways("schema", ways),
-        )
-
-    def _ask(self, read: Any, label: str) -> None:
-        service, version = self._service, self._version
-        if service is None or version is None:
-            return
-
-        def report(progress: Progress) -> None:
-            self._presence.html = _PRESENCE + render_progress(progress)
-
-        def failed(problem: Problem) -> None:
-            self._presence.html = _PRESENCE + render_problem(problem)
-
-        report(Progress(done=0, total=None, label=label))
-        self._files_question.ask(
-            lambda watch: read(service, version, watch), self._tell_presence, failed, report
-        )
-
-    def _tell_presence(self, found: ColumnPresence) -> None:
-        self._found = found
-        self._draw_presence()
-
-    def _draw_presence(self) -> None:
-        found, service = self._found, self._service
-        if found is None or service is None:
-            return
-        total = found.columns.num_rows
-        offset, limit = self._presence_pages.span(total)
-        rows = [build_presence_row(row) for row in read_records(found.columns.slice(offset, limit))]
-        has_read = bool(found.files_read or found.unread.num_rows)
-        call = "columns_by_files" if has_read else "columns_by_statistics"
-        ways = {
-            "a command": command_line(
-                "schema", service.uri, ["--version", str(found.version), "--files"]
-            ),
-            "Python": python_line(
-                service.uri,
-                "import explorer.inspect as look\n"
-                f"look.{call}(table.snapshot(version={found.version})).sentence",
-            ),
-        }
-        self._presence.html = (
-            html('{}<p class="dx-lead">{}</p>', _PRESENCE, visible(found.sentence))
-            + (NOTHING if has_read or not found.num_files else _OFFER)
-            + render_table("Files that hold each column", PRESENCE_COLUMNS, rows)
-            + self._presence_pages.render(total)
-            + _render_details(found)
-            + render_ways("presence", ways)
-        )
+    def _ask_footers(self) -> None:
+        asked, found = self._presence.question, self._presence.answer
+        if asked is not None and found is not None:
+            self._presence.ask(replace(asked, has_footers=True), known=found.sentence)
 
     def _choose(self, path: str) -> None:
         self._state.param.update(file=path, view="files")
 
-    def _chosen(self) -> Export | None:
-        facts = self._facts
-        return None if facts is None else Export.of(f"schema-{self._version}", facts.fields)
 
-    def _chosen_presence(self) -> Export | None:
-        found = self._found
-        return None if found is None else Export.of(f"columns-{found.version}", found.columns)
+def _render_head(asked: AtVersion, facts: SchemaFacts | None) -> Markup:
+    return html(
+        '<div class="dx-head"><h3>Schema of version {}</h3><span class="dx-hint"></span>{}</div>',
+        format_count(asked.version),
+        NOTHING if facts is None else EXPORT_BUTTONS,
+    )
+
+
+def _render_fields(asked: AtVersion, facts: SchemaFacts, pages: Pages) -> Markup:
+    total = facts.fields.num_rows
+    shown = read_records(facts.fields.slice(*pages.span(total)))
+    uri, version = asked.service.uri, asked.version
+    ways = {
+        "a command": command_line("schema", uri, ["--version", str(version)]),
+        "Python": python_line(
+            uri, f"import explorer.inspect as look\nlook.schema(table, {version})"
+        ),
+    }
+    return html(
+        '<p class="dx-lead">{}</p>{}{}{}',
+        schema_sentence(read_records(facts.fields)),
+        render_table(
+            "Columns of the table", FIELD_COLUMNS, [*map(build_field_row, shown)],
+            empty="No columns.",
+        ),
+        pages.render(total),
+        render_ways("schema", ways),
+    )  # fmt: skip
+
+
+def _render_rules(_: AtVersion, facts: SchemaFacts, __: Pages) -> Markup:
+    if isinstance(facts.rules, Problem):
+        return _RULES_HEAD + render_problem(facts.rules)
+    return _RULES_HEAD + _render_listed(
+        "Rules for writers", RULE_COLUMNS, facts.rules, build_rule_row,
+        empty="Writers may write whatever fits the types.",
+    )  # fmt: skip
+
+
+def _render_presence_head(_: _Presence, found: ColumnPresence | None) -> Markup:
+    return html(
+        '<div class="dx-head"><h3>Which files hold each column</h3>'
+        '<span class="dx-hint">why values are NULL or names are strange</span>{}</div>',
+        NOTHING if found is None else EXPORT_BUTTONS,
+    )
+
+
+def _render_presence(asked: _Presence, found: ColumnPresence, pages: Pages) -> Markup:
+    total = found.columns.num_rows
+    shown = read_records(found.columns.slice(*pages.span(total)))
+    has_read = bool(found.files_read or found.unread.num_rows)
+    call = "columns_by_files" if has_read else "columns_by_statistics"
+    uri = asked.service.uri
+    ways = {
+        "a command": command_line("schema", uri, ["--version", str(found.version), "--files"]),
+        "Python": python_line(
+            uri,
+            "import explorer.inspect as look\n"
+            f"look.{call}(table.snapshot(version={found.version})).sentence",
+        ),
+    }
+    return html(
+        '<p class="dx-lead">{}</p>{}{}{}{}{}',
+        visible(found.sentence),
+        NOTHING if has_read or not found.num_files else _OFFER,
+        render_table(
+            "Files that hold each column", PRESENCE_COLUMNS, [*map(build_presence_row, shown)]
+        ),
+        pages.render(total),
+        _render_details(found),
+        render_ways("presence", ways),
+    )
+
+
+def _export_fields(asked: AtVersion, facts: SchemaFacts) -> Export:
+    return Export.of(f"schema-{asked.version}", facts.fields)
+
+
+def _export_presence(_: _Presence, found: ColumnPresence) -> Export:
+    return Export.of(f"columns-{found.version}", found.columns)
 
 
 def _render_details(found: ColumnPresence) -> Markup:
@@ -213,24 +195,41 @@ def _render_listed(
     return render_table(title, columns, rows, empty=empty) + note
 
 
-def _render_head(version: int) -> Markup:
-    return html(
-        '<div class="dx-head"><h3>Schema of version {}</h3><span class="dx-hint"></span>{}</div>',
-        format_count(version),
-        EXPORT_BUTTONS,
-    )
-
-
-_STATISTICS = "Reading the statistics of the files"
-_FOOTERS = "Reading the footers of the files"
-_RULES = html("<h3>What writers must keep</h3>")
-_PRESENCE = html(
-    '<div class="dx-head"><h3>Which files hold each column</h3>'
-    '<span class="dx-hint">why values are NULL or names are strange</span>{}</div>',
-    EXPORT_BUTTONS,
-)
+_RULES_HEAD = html("<h3>What writers must keep</h3>")
 _OFFER = html(
     '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="footers" '
     'data-value="">Read the footers of the files</button></div>'
     '<p class="dx-muted">A thousand files at most are opened; of each only its end is read.</p>'
+)
+
+
+def _presence(service: TableService, state: PageState) -> _Presence | None:
+    return None if state.version is None else _Presence(service, state.version)
+
+
+def _read_presence(asked: _Presence, watch: Watch, _: object) -> ColumnPresence:
+    read = read_presence_of_files if asked.has_footers else read_presence
+    return read(asked.service, asked.version, watch)
+
+
+def _presence_words(asked: _Presence) -> Words:
+    of = "footers" if asked.has_footers else "statistics"
+    return Words(
+        label=f"Reading the {of} of the files",
+        stopped=f"Stopped before the {of} of all files were read.",
+        again=f"Read the {of}",
+    )
+
+
+_FACTS: Request[AtVersion, SchemaFacts] = Request(
+    question=at_version,
+    read=lambda asked, _, __: read_schema_facts(asked.service, asked.version),
+    words=Words(
+        label="Reading the schema",
+        stopped="Stopped before the schema was read.",
+        again="Read the schema",
+    ),
+)
+_PRESENCE: Request[_Presence, ColumnPresence] = Request(
+    question=_presence, read=_read_presence, words=_presence_words
 )

@@ -3,89 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from explorer.errors import Problem
-from explorer.progress import Progress
-from widgets.markup import NOTHING, html
+from explorer.inspect import StatisticsReport
+from widgets.markup import Markup, html
 from widgets.screens.rows.ask_spark import ExactColumn, profile_column
 from widgets.screens.rows.spark_parts import profile_figures, render_profile
-from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
-from widgets.ui.boxes import build_filled_card
-from widgets.ui.live_html import LiveHtml
-from widgets.ui.pieces import render_problem
-from widgets.ui.progress import render_progress
+from widgets.state import PageState
+from widgets.ui.paging import Pages
+from widgets.ui.pending import Words
+from widgets.ui.records import read_records
+from widgets.ui.view import AtVersion, Offer, Pane, Request, View
 from widgets.ui.ways import python_line, render_ways
 
 
-class ProfilePart:
-    """A card below the ranges of a column."""
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of a version; `estimate` is its row of `column_statistics`."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._question = Question(desk.runner)
-        self._asked: tuple[TableService, int, str] | None = None
-        self._estimate: Mapping[str, Any] = {}
-        self._html = LiveHtml(margin=0)
-        self.panel = build_filled_card(self._html)
-        self._html.on("profile", lambda _: self._ask())
-        self._html.on("cancel", lambda _: self._offer())
+    service: TableService
+    version: int
+    path: str
+    estimate: Mapping[str, Any]
 
-    def clear(self) -> None:
-        """No column is selected."""
-        self._question.drop()
-        self._asked, self._html.html = None, NOTHING
 
-    def show(
-        self, service: TableService, version: int, column: str, estimate: Mapping[str, Any]
-    ) -> None:
-        """A column is selected; `estimate` is its row of `column_statistics`."""
-        if self._asked != (service, version, column):
-            self._asked, self._estimate = (service, version, column), estimate
-            self._offer()
+def build_profile(
+    desk: Desk, state: PageState, report: View[AtVersion, StatisticsReport]
+) -> tuple[View[_Column, ExactColumn], Pane[_Column, ExactColumn]]:
+    """The selected column, as far as the report knows it."""
 
-    def _offer(self) -> None:
-        self._question.drop()
-        self._html.html = html(
-            '{}<p class="dx-muted">Statistics may be cut, missing, or count deleted rows. '
-            "Every row of this column is read for the exact figures, on Spark in this machine.</p>"
-            '<div class="dx-buttons"><button type="button" class="dx-outlined" '
-            'data-do="profile" data-value="">Profile this column exactly</button></div>',
-            _HEAD,
-        )
+    def column(service: TableService, state: PageState) -> _Column | None:
+        if report.answer is None or state.version is None:
+            return None
+        rows = read_records(report.answer.columns)
+        known = next((row for row in rows if row["path"] == state.column), None)
+        return None if known is None else _Column(service, state.version, state.column, known)
 
-    def _ask(self) -> None:
-        if self._asked is None:
-            return
-        service, version, column = self._asked
+    request = Request(
+        question=column,
+        read=lambda asked, watch, _: profile_column(
+            asked.service, asked.version, asked.path, watch
+        ),
+        words=_WORDS,
+        follows=("column",),
+        offer=Offer(action="profile", render=lambda _: _OFFER),
+    )
+    pane = Pane(_render_profile, head=_HEAD)
+    return View(desk, state, "statistics", request, pane, after=(report,)), pane
 
-        def report(progress: Progress) -> None:
-            self._html.html = _HEAD + render_progress(progress)
 
-        def failed(problem: Problem) -> None:
-            self._html.html = _HEAD + render_problem(problem)
-
-        report(Progress(done=0, total=None, label="Starting Spark"))
-        self._question.ask(
-            lambda watch: profile_column(service, version, column, watch),
-            self._draw, failed, report,
-        )  # fmt: skip
-
-    def _draw(self, found: ExactColumn) -> None:
-        if self._asked is None:
-            return
-        service, version, _ = self._asked
-        estimate = {**self._estimate, "num_rows": found.num_rows}
-        call = f"pipeline.profile(table.snapshot(version={version}), [{found.profile.column!r}])"
-        ways = {"Python": python_line(service.uri, f"from explorer import pipeline\n{call}")}
-        self._html.html = html(
-            "{}{}{}{}",
-            _HEAD,
-            profile_figures(found.profile),
-            render_profile(found.profile, estimate),
-            render_ways("profile", ways),
-        )
+def _render_profile(asked: _Column, found: ExactColumn, _: Pages) -> Markup:
+    estimate = {**asked.estimate, "num_rows": found.num_rows}
+    column = found.profile.column
+    call = f"pipeline.profile(table.snapshot(version={asked.version}), [{column!r}])"
+    ways = {"Python": python_line(asked.service.uri, f"from explorer import pipeline\n{call}")}
+    return html(
+        "{}{}{}",
+        profile_figures(found.profile),
+        render_profile(found.profile, estimate),
+        render_ways("profile", ways),
+    )
 
 
 _HEAD = html("<h3>Exact figures</h3>")
+_OFFER = html(
+    '<p class="dx-muted">Statistics may be cut, missing, or count deleted rows. '
+    "Every row of this column is read for the exact figures, on Spark in this machine.</p>"
+    '<div class="dx-buttons"><button type="button" class="dx-outlined" '
+    'data-do="profile" data-value="">Profile this column exactly</button></div>'
+)
+_WORDS = Words(
+    label="Starting Spark",
+    stopped="Stopped before every row of this column was read.",
+    again="Profile this column exactly",
+)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from explorer.inspect import StatisticsReport
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.statistics._parts import (
@@ -9,10 +11,9 @@ from widgets.screens.statistics._parts import (
     EXPORTED_COLUMNS,
     build_coverage_row,
     coverage_sentence,
-    example_conditions,
     render_ranges,
 )
-from widgets.screens.statistics._profile_view import ProfilePart
+from widgets.screens.statistics._profile_view import build_profile
 from widgets.screens.statistics._scan_view import ScanPart
 from widgets.screens.statistics.ask import ColumnRanges, read_coverage, read_ranges
 from widgets.session.desk import Desk
@@ -20,15 +21,24 @@ from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import cut, format_count
 from widgets.ui.boxes import build_card, build_filled_card, build_stack
-from widgets.ui.exporting import Export, Exports
+from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
-from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Pending, Words, untold
+from widgets.ui.pending import Words
 from widgets.ui.pieces import render_detail_head, render_problems
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
+from widgets.ui.view import AtVersion, Pane, Request, View, at_version
 from widgets.ui.ways import command_line, python_line, render_ways
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """The selected column of a version."""
+
+    service: TableService
+    version: int
+    path: str
 
 
 class StatisticsView:
@@ -36,143 +46,112 @@ class StatisticsView:
 
     def __init__(self, desk: Desk, state: PageState) -> None:
         self._state = state
-        self._service: TableService | None = None
-        self._version: int | None = None
-        self._column: str | None = None
-        self._report: StatisticsReport | None = None
-        self._coverage, self._ranges = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._report_question = Pending(desk, self._coverage)
-        self._range_question = Pending(desk, self._ranges)
-        self._scan, self._profile = ScanPart(desk, state), ProfilePart(desk)
-        self._pages = Pages(self._coverage, "columns", self._draw)
-        self.panel = build_stack(
-            self._scan.panel, build_card(self._coverage), build_filled_card(self._ranges),
-            self._profile.panel,
+        coverage = Pane(
+            self._render_coverage, head=_render_head, noun="columns", start=self._find_selected,
+            export=_export_coverage,
         )  # fmt: skip
-        self._coverage.on("column", self._choose)
-        self._exports = Exports(desk, state, self._coverage, self._chosen)
-        self._ranges.on("close", lambda _: self._choose(""))
-        state.param.watch(lambda *_: self._refresh(), ["version", "where", "column", "view"])
+        ranges = Pane(_render_column, head=_render_column_head)
+        report = View(desk, state, "statistics", _COVERAGE, coverage)
+        scan = ScanPart(desk, state, report)
+        profile, exact = build_profile(desk, state, report)
+        self._views = (report, scan.view, View(desk, state, "statistics", _RANGES, ranges), profile)
+        self.panel = build_stack(
+            scan.panel, build_card(coverage.live), build_filled_card(ranges.live),
+            build_filled_card(exact.live),
+        )  # fmt: skip
+        coverage.live.on("column", self._choose)
+        ranges.live.on("close", lambda _: self._choose(""))
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._service, self._version = service, None
-        self._refresh()
-
-    def _refresh(self) -> None:
-        service, version = self._service, self._state.version
-        if service is None or version is None or self._state.view != "statistics":
-            return
-        if self._version != version:
-            self._version, self._report, self._column = version, None, None
-            self._profile.clear()
-            self._pages.rewind()
-            self._report_question.ask(
-                _COVERAGE,
-                lambda watch, tell: read_coverage(service, version, watch, tell),
-                self._cover,
-                head=_render_head(version),
-            )
-        self._scan.show(service, version)
-        if self._column != self._state.column:
-            self._column = self._state.column
-            self._draw()
-            self._offer_profile()
-            self._read_ranges(service, version, self._column)
-
-    def _cover(self, report: StatisticsReport) -> None:
-        self._report = report
-        self._scan.offer(example_conditions(read_records(report.columns.slice(0, 100))))
-        names = report.columns.column("path").to_pylist()
-        if self._column in names:
-            self._pages.reach(names.index(self._column))
-        self._draw()
-        self._offer_profile()
-
-    def _offer_profile(self) -> None:
-        report, service, version = self._report, self._service, self._version
-        if report is None or service is None or version is None:
-            return
-        entries = [row for row in read_records(report.columns) if row["path"] == self._column]
-        if entries:
-            self._profile.show(service, version, str(self._column), entries[0])
-        else:
-            self._profile.clear()
-
-    def _draw(self) -> None:
-        report, service, version = self._report, self._service, self._version
-        if report is None or service is None or version is None:
-            return
-        entries = read_records(report.columns)
-        offset, limit = self._pages.span(len(entries))
-        rows = [
-            build_coverage_row(entry, self._column or "")
-            for entry in entries[offset : offset + limit]
-        ]
-        table = render_table(
-            "Columns and their statistics", COVERAGE_COLUMNS, rows,
-            empty="No column has statistics.",
-        )  # fmt: skip
-        ways = {
-            "a command": command_line("stats", service.uri, ["--version", str(version)]),
-            "Python": python_line(
-                service.uri,
-                "import explorer.inspect as look\n"
-                f"look.column_statistics(table.snapshot(version={version})).columns",
-            ),
-        }
-        self._coverage.html = html(
-            '{}<p class="dx-lead">{}</p>{}{}{}{}',
-            _render_head(version),
-            coverage_sentence(report, entries),
-            render_problems(report.problems),
-            table,
-            self._pages.render(len(entries)),
-            render_ways("statistics", ways),
-        )
+        for view in self._views:
+            view.show(service)
 
     def _choose(self, column: str) -> None:
         self._state.column = "" if column == self._state.column else column
 
-    def _read_ranges(self, service: TableService, version: int, column: str) -> None:
-        self._range_question.drop()
-        if not column:
-            self._ranges.html = NOTHING
-            return
-        head = render_detail_head(
-            column, html("<h3>Ranges of a column</h3>"), html("<code>{}</code>", cut(column, 200))
-        )
+    def _find_selected(self, _: AtVersion, report: StatisticsReport) -> int:
+        names = report.columns.column("path").to_pylist()
+        return names.index(self._state.column) if self._state.column in names else 0
 
-        def done(ranges: ColumnRanges) -> None:
-            self._ranges.html = head + render_ranges(column, ranges)
+    def _render_coverage(self, asked: AtVersion, report: StatisticsReport, pages: Pages) -> Markup:
+        entries = read_records(report.columns)
+        offset, limit = pages.span(len(entries))
+        rows = [
+            build_coverage_row(entry, self._state.column)
+            for entry in entries[offset : offset + limit]
+        ]
+        uri = asked.service.uri
+        ways = {
+            "a command": command_line("stats", uri, ["--version", str(asked.version)]),
+            "Python": python_line(
+                uri,
+                "import explorer.inspect as look\n"
+                f"look.column_statistics(table.snapshot(version={asked.version})).columns",
+            ),
+        }
+        return html(
+            '<p class="dx-lead">{}</p>{}{}{}{}',
+            coverage_sentence(report, entries),
+            render_problems(report.problems),
+            render_table(
+                "Columns and their statistics", COVERAGE_COLUMNS, rows,
+                empty="No column has statistics.",
+            ),
+            pages.render(len(entries)),
+            render_ways("statistics", ways),
+        )  # fmt: skip
 
-        work = untold(lambda watch: read_ranges(service, version, column, watch))
-        self._range_question.ask(_RANGES, work, done, head=head)
 
-    def _chosen(self) -> Export | None:
-        if self._report is None:
-            return None
-        frame = self._report.columns.select(list(EXPORTED_COLUMNS))
-        return Export.of(f"statistics-{self._version}", frame)
+def _export_coverage(asked: AtVersion, report: StatisticsReport) -> Export:
+    return Export.of(f"statistics-{asked.version}", report.columns.select(list(EXPORTED_COLUMNS)))
 
 
-_COVERAGE = Words(
-    label="Reading the statistics",
-    stopped="Stopped before the statistics of all files were read.",
-    again="Read the statistics",
-)
-_RANGES = Words(
-    label="Reading the ranges of this column",
-    stopped="Stopped before the ranges of all files were read.",
-    again="Read the ranges",
-)
-
-
-def _render_head(version: int) -> Markup:
+def _render_head(asked: AtVersion, report: StatisticsReport | None) -> Markup:
     return html(
         '<div class="dx-head"><h3>Statistics of version {}</h3>'
         '<span class="dx-hint">click a column for its ranges</span>'
         "{}</div>",
-        format_count(version),
-        EXPORT_BUTTONS,
+        format_count(asked.version),
+        NOTHING if report is None else EXPORT_BUTTONS,
     )
+
+
+def _column(service: TableService, state: PageState) -> _Column | None:
+    if state.version is None or not state.column:
+        return None
+    return _Column(service, state.version, state.column)
+
+
+def _render_column_head(asked: _Column, _: ColumnRanges | None) -> Markup:
+    return render_detail_head(
+        asked.path,
+        html("<h3>Ranges of a column</h3>"),
+        html("<code>{}</code>", cut(asked.path, 200)),
+    )
+
+
+def _render_column(asked: _Column, ranges: ColumnRanges, _: Pages) -> Markup:
+    return render_ranges(asked.path, ranges)
+
+
+_COVERAGE: Request[AtVersion, StatisticsReport] = Request(
+    question=at_version,
+    read=lambda asked, watch, tell: read_coverage(asked.service, asked.version, watch, tell),
+    words=Words(
+        label="Reading the statistics",
+        stopped="Stopped before the statistics of all files were read.",
+        again="Read the statistics",
+    ),
+    follows=("version", "column"),
+)
+_RANGES: Request[_Column, ColumnRanges] = Request(
+    question=_column,
+    read=lambda asked, watch, _: read_ranges(asked.service, asked.version, asked.path, watch),
+    words=Words(
+        label="Reading the ranges of this column",
+        stopped="Stopped before the ranges of all files were read.",
+        again="Read the ranges",
+    ),
+    follows=("version", "column"),
+)

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from pyroaring import BitMap64
 
 import explorer.inspect as look
-from explorer.cli.row_values import row_objects
 from explorer.errors import DeltaError, InvalidArgumentError, Problem
 from explorer.files.events import ADD, CHANGE, read_events
 from explorer.progress import UNWATCHED, Watch
@@ -23,6 +22,7 @@ from explorer.rows.data_file.deletion_vectors import read_deletion_vector
 from explorer.rows.data_file.read_file import open_rows
 from explorer.rows.layout import layout_of
 from explorer.rows.request import build_request
+from explorer.rows.row_values import row_objects
 from explorer.scan.live_file_reads import read_live_files
 from explorer.table.frames import sum_of
 from explorer.table.snapshot import Snapshot

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pyroaring import BitMap64
 
-from explorer.errors import Problem
-from explorer.progress import Progress, Watch
+from explorer.progress import Watch
 from widgets.markup import NOTHING, Markup, html, join
 from widgets.screens.vectors._ask import (
     FileVector,
@@ -27,27 +26,17 @@ from widgets.screens.vectors._parts import (
     render_hidden_rows,
     render_strip,
 )
-from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState, parse_version
 from widgets.text import UNKNOWN, cut, format_count
 from widgets.ui.boxes import build_card
-from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Pending, Words, untold
-from widgets.ui.pieces import render_detail_head, render_problem
-from widgets.ui.progress import render_progress
-from widgets.ui.table import render_table
+from widgets.ui.pending import Words
+from widgets.ui.pieces import render_detail_head
+from widgets.ui.table import PAGE_ROWS, render_pager, render_table
+from widgets.ui.view import Offer, Pane, Request, View
 from widgets.ui.ways import command_line, python_line, render_ways
-
-_COMMITS = "By which commit"
-_ROWS = "The rows as they were"
-_WORDS = Words(
-    label="Reading the deletion vector",
-    stopped="Stopped before the deletion vector was read.",
-    again="Read the deletion vector",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,94 +52,134 @@ class _Window:
         return self.last - self.first + 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """A file of a version, by its path."""
+
+    service: TableService
+    version: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Vector:
+    """The deletion vector of a file, which hides at least one row."""
+
+    service: TableService
+    file: FileVector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    """A page of the hidden rows at `positions` within a window of a file."""
+
+    file: FileVector
+    positions: BitMap64
+    window: _Window
+    offset: int = 0
+
+    @property
+    def total(self) -> int:
+        """How many there are on all pages."""
+        return count_below(self.positions, self.window.last + 1) - self._before
+
+    @property
+    def page(self) -> list[int]:
+        """The positions of those on this page, ascending."""
+        start = self._before + self.offset
+        end = self._before + min(self.offset + PAGE_ROWS, self.total)
+        return list(self.positions[start:end])
+
+    @property
+    def _before(self) -> int:
+        return count_below(self.positions, self.window.first)
+
+
+_Read = tuple[list[str], list[dict[str, Any]]]
+"""Names of columns, and rows."""
+
+
 class FilePart:
     """The card of the selected file; hidden while none is."""
 
     def __init__(self, desk: Desk, state: PageState) -> None:
-        self._state = state
-        self._asked: tuple[TableService, int, str] | None = None
-        self._file: FileVector | None = None
-        self._window = _Window(first=0, last=0)
-        self._commits: tuple[HiddenBy, ...] | None = None
+        self._window: _Window | None = None
         self._by: int | None = None
-        self._questions = [Question(desk.runner) for _ in range(2)]
-        self._head, self._strip = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._vector_question = Pending(desk, self._head)
-        self._commit_html, self._row_html = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._pages = Pages(self._row_html, "hidden rows", self._read_rows)
-        self.panel = build_card(self._head, self._strip, self._commit_html, self._row_html)
+        head, strip = Pane(_render_vector, head=_render_head), Pane(self._render_strip)
+        self._vector = View(desk, state, "vectors", _VECTOR, head, strip)
+        commits = Pane(self._render_commits, head=_COMMITS_HEAD)
+        self._commits = View(
+            desk, state, "vectors", self._commits_request(), commits, after=(self._vector,)
+        )
+        rows = Pane(self._render_rows, head=_ROWS_HEAD)
+        self._rows = View(
+            desk, state, "vectors", self._rows_request(), rows, after=(self._vector, self._commits)
+        )
+        self.panel = build_card(head.live, strip.live, commits.live, rows.live)
         self.panel.visible = False
-        self._head.on("close", self._close)
-        self._strip.on("zoom", self._zoom)
-        self._commit_html.on("find", lambda _: self._find_commits())
-        self._commit_html.on("cancel", lambda _: self._offer_commits())
-        self._commit_html.on("by", self._choose_commit)
-        self._row_html.on("rows", lambda _: self._read_rows())
-        self._row_html.on("cancel", lambda _: self._offer_rows())
+        self._vector.listen(self._fit_card)
+        head.live.on("close", lambda _: state.param.update(file=""))
+        strip.live.on("zoom", self._zoom)
+        commits.live.on("by", self._choose_commit)
+        rows.live.on("page", self._turn)
 
-    def show(self, service: TableService, version: int) -> None:
-        """The view is in front, on this version, with the file of the page."""
-        path = self._state.file
-        if self._asked == (service, version, path):
-            return
-        self._asked, self._file, self._commits, self._by = (
-            (service, version, path),
-            None,
-            None,
-            None,
-        )
-        self._vector_question.drop()
-        for question in self._questions:
-            question.drop()
-        for part in (self._strip, self._commit_html, self._row_html):
-            part.html = NOTHING
-        self.panel.visible = bool(path)
-        if path:
-            work = untold(lambda watch: read_file_vector(service, version, path, watch))
-            self._vector_question.ask(_WORDS, work, self._answer, head=_render_head(path))
+    def show(self, service: TableService) -> None:
+        """A table has been opened."""
+        for view in (self._vector, self._commits, self._rows):
+            view.show(service)
 
-    def _close(self, _: str) -> None:
-        self._state.file = ""
+    def _fit_card(self) -> None:
+        self.panel.visible = self._vector.question is not None
+        if self._vector.answer is None:
+            self._window = self._by = None
 
-    def _answer(self, file: FileVector) -> None:
-        service, version, path = self._asked or (None, 0, "")
-        if service is None:
-            return
-        self._file = file
-        self._window = _Window(first=0, last=max(file.num_positions - 1, 0))
-        ways = {
-            "a command": command_line(
-                "dv", service.uri, ["--version", str(version), "--file", path]
+    def _commits_request(self) -> Request[_Vector, tuple[HiddenBy, ...]]:
+        def vector(service: TableService, _: PageState) -> _Vector | None:
+            file = self._vector.answer
+            return None if file is None or not file.positions else _Vector(service, file)
+
+        return Request(
+            question=vector,
+            read=lambda asked, watch, _: read_hiding_commits(asked.service, asked.file, watch),
+            words=Words(
+                label="Reading the commits",
+                stopped="Stopped before every commit was read.",
+                again="Find the commits",
             ),
-            "Python": python_line(
-                service.uri,
-                "import explorer.inspect as look\n"
-                f"look.hidden_rows(table.snapshot(version={version}), {path!r}).ranges",
-            ),
-        }
-        sentence = file_sentence(len(file.positions), file.num_records)
-        self._head.html = html(
-            '{}<p class="dx-lead">{}</p>{}',
-            _render_head(path),
-            sentence,
-            render_ways("vector", ways),
+            offer=Offer(action="find", render=lambda _: _COMMITS_OFFER),
         )
-        if file.positions:
-            self._draw_strip()
-            self._offer_commits()
-            self._offer_rows()
 
-    @property
-    def _shown(self) -> BitMap64:
+    def _rows_request(self) -> Request[_Rows, _Read]:
+        def hidden(*_: object) -> _Rows | None:
+            file = self._vector.answer
+            if file is None or not file.positions:
+                return None
+            return _Rows(file=file, positions=self._shown(file), window=self._within(file))
+
+        return Request(
+            question=hidden,
+            read=_read_rows,
+            words=Words(
+                label="Reading rows",
+                stopped="Stopped before the rows were read.",
+                again="Show the hidden rows of this window",
+            ),
+            offer=Offer(action="rows", render=lambda _: _ROWS_OFFER),
+        )
+
+    def _within(self, file: FileVector) -> _Window:
+        return self._window or _Window(first=0, last=max(file.num_positions - 1, 0))
+
+    def _shown(self, file: FileVector) -> BitMap64:
         """The positions that are drawn: all, or those of the selected commit."""
-        chosen = [found.hidden for found in self._commits or () if found.version == self._by]
-        return chosen[0] if chosen else (BitMap64() if self._file is None else self._file.positions)
+        chosen = [one.hidden for one in self._commits.answer or () if one.version == self._by]
+        return chosen[0] if chosen else file.positions
 
-    def _draw_strip(self) -> None:
-        file, window = self._file, self._window
-        if file is None:
-            return
-        bins = build_bins(self._shown, window.first, window.last)
+    def _render_strip(self, _: _Path, file: FileVector, __: Pages) -> Markup:
+        if not file.positions:
+            return NOTHING
+        window = self._within(file)
+        bins = build_bins(self._shown(file), window.first, window.last)
         inside = sum(part.hidden for part in bins)
         by = "" if self._by is None else f" by version {format_count(self._by)}"
         text = (
@@ -158,7 +187,7 @@ class FilePart:
             f"{format_count(inside)} hidden{by}"
         )
         whole = window.count >= file.num_positions
-        self._strip.html = html(
+        return html(
             '<div class="dx-head dx-below"><h4>Which rows</h4><span class="dx-hint">{}'
             "</span><span>{}</span></div>"
             "{}{}",
@@ -169,9 +198,10 @@ class FilePart:
         )
 
     def _zoom(self, wish: str) -> None:
-        file, window = self._file, self._window
+        file = self._vector.answer
         if file is None:
             return
+        window = self._within(file)
         first, _, last = wish.partition("-")
         count, step = window.count, max(window.count // 4, 1)
         moves = {
@@ -185,110 +215,71 @@ class FilePart:
         if wanted[0] is None or wanted[1] is None:
             return
         self._window = _fit(wanted[0], wanted[1], file.num_positions)
-        self._draw_strip()
-        self._offer_rows()
+        self._vector.refresh()
+        self._rows.refresh()
 
-    def _offer_commits(self) -> None:
-        self._questions[0].drop()
-        self._commit_html.html = _render_offer(
-            _COMMITS, "find", "Find the commits",
-            "Every commit of the log is read for it, and each vector that the file had.",
-        )  # fmt: skip
+    def _choose_commit(self, version: str) -> None:
+        chosen = parse_version(version)
+        self._by = None if chosen == self._by else chosen
+        for view in (self._vector, self._commits, self._rows):
+            view.refresh()
 
-    def _find_commits(self) -> None:
-        file, service = self._file, self._asked[0] if self._asked else None
-        if file is None or service is None:
-            return
-        self._ask(
-            self._questions[0],
-            self._commit_html,
-            _COMMITS,
-            lambda watch: read_hiding_commits(service, file, watch),
-            self._tell_commits,
-        )
-
-    def _tell_commits(self, found: tuple[HiddenBy, ...]) -> None:
-        self._commits = found
-        self._draw_commits()
-
-    def _draw_commits(self) -> None:
-        file, commits = self._file, self._commits
-        if file is None or commits is None:
-            return
-        total = len(file.positions)
+    def _render_commits(self, asked: _Vector, commits: tuple[HiddenBy, ...], _: Pages) -> Markup:
+        total = len(asked.file.positions)
         rows = [build_commit_row(found, total, self._by) for found in reversed(commits)]
         table = render_table(
             "Commits that hid rows of the file", COMMIT_COLUMNS, rows,
             empty="No commit of the log that is left tells of it.",
         )  # fmt: skip
-        note = (
-            html('<p class="dx-muted">Click a commit to see its rows alone.</p>')
-            if rows
-            else NOTHING
-        )
-        self._commit_html.html = html("<h4>{}</h4>{}{}", _COMMITS, note, table)
+        return (_CLICK if rows else NOTHING) + table
 
-    def _choose_commit(self, version: str) -> None:
-        chosen = parse_version(version)
-        self._by = None if chosen == self._by else chosen
-        self._draw_commits()
-        self._draw_strip()
-        self._offer_rows()
+    def _turn(self, offset: str) -> None:
+        at, asked = parse_version(offset), self._rows.question
+        if at is not None and asked is not None:
+            last = max(asked.total - 1, 0)
+            self._rows.ask(replace(asked, offset=min(at, last) // PAGE_ROWS * PAGE_ROWS))
 
-    def _offer_rows(self) -> None:
-        self._questions[1].drop()
-        self._pages.rewind()
-        self._row_html.html = _render_offer(
-            _ROWS, "rows", "Show the hidden rows of this window",
-            "They are still in the data file, which is read from its start as far as they lie.",
-        )  # fmt: skip
-
-    def _read_rows(self) -> None:
-        file, shown, window = self._file, self._shown, self._window
-        if file is None:
-            return
-        before = count_below(shown, window.first)
-        total = count_below(shown, window.last + 1) - before
-        if not total:
-            self._row_html.html = html(
-                '<h4>{}</h4><p class="dx-muted">No row of this window is hidden.</p>', _ROWS
-            )
-            return
-        offset, limit = self._pages.span(total)
-        positions = list(shown[before + offset : before + min(offset + limit, total)])
-        facts = [(position, self._hidden_by(position)) for position in positions]
-
-        def work(watch: Watch) -> Markup:
-            names, rows = read_rows_at(file, positions, watch)
-            return render_hidden_rows(names, rows, facts)
-
-        def done(table: Markup) -> None:
-            self._row_html.html = html("<h4>{}</h4>{}{}", _ROWS, table, self._pages.render(total))
-
-        self._ask(self._questions[1], self._row_html, _ROWS, work, done)
+    def _render_rows(self, asked: _Rows, found: _Read, _: Pages) -> Markup:
+        if not asked.total:
+            return html('<p class="dx-muted">No row of this window is hidden.</p>')
+        facts = [(position, self._hidden_by(position)) for position in asked.page]
+        pager = render_pager("hidden rows", asked.offset, asked.total)
+        return render_hidden_rows(*found, facts) + pager
 
     def _hidden_by(self, position: int) -> str:
-        if self._commits is None:
+        if self._commits.answer is None:
             return "\N{EN DASH}"
-        found = [one.version for one in self._commits if position in one.hidden]
+        found = [one.version for one in self._commits.answer if position in one.hidden]
         return f"version {format_count(found[0])}" if found else UNKNOWN
 
-    def _ask(
-        self,
-        question: Question,
-        part: LiveHtml,
-        title: str,
-        work: Callable[[Watch], object],
-        done: Callable[..., None],
-    ) -> None:
-        def report(progress: Progress) -> None:
-            part.html = html("<h4>{}</h4>{}", title, render_progress(progress))
 
-        def failed(problem: Problem) -> None:
-            part.html = html("<h4>{}</h4>{}", title, render_problem(problem))
+def _path(service: TableService, state: PageState) -> _Path | None:
+    if state.version is None or not state.file:
+        return None
+    return _Path(service, state.version, state.file)
 
-        report(Progress(done=0, total=None, label="Reading"))
-        question.ask(work, done, failed, report)
+
+def _render_vector(asked: _Path, file: FileVector, _: Pages) -> Markup:
+    uri = asked.service.uri
+    ways = {
+        "a command": command_line(
+            "dv", uri, ["--version", str(asked.version), "--file", asked.path]
+        ),
+        "Python": python_line(
+            uri,
+            "import explorer.inspect as look\n"
+            f"look.hidden_rows(table.snapshot(version={asked.version}), {asked.path!r}).ranges",
+        ),
+    }
+    return html(
+        '<p class="dx-lead">{}</p>{}',
+        file_sentence(len(file.positions), file.num_records),
+        render_ways("vector", ways),
+    )
+
+
+def _read_rows(asked: _Rows, watch: Watch, _: object) -> _Read:
+    return read_rows_at(asked.file, asked.page, watch) if asked.total else ([], [])
 
 
 def _fit(first: int, last: int, count: int) -> _Window:
@@ -330,17 +321,39 @@ def _render_key(key: str) -> Markup:
     return html(' data-key="{}"', key) if key else NOTHING
 
 
-def _render_offer(title: str, action: str, label: str, cost: str) -> Markup:
+def _render_offer(action: str, label: str, cost: str) -> Markup:
     return html(
-        '<h4>{}</h4><p class="dx-muted">{}</p><div class="dx-buttons"><button '
+        '<p class="dx-muted">{}</p><div class="dx-buttons"><button '
         'type="button" class="dx-outlined" data-do="{}" data-value="">{}</button></div>',
-        title,
         cost,
         action,
         label,
     )
 
 
-def _render_head(path: str) -> Markup:
-    hint = html("<code>{}</code>", cut(path, 300))
-    return render_detail_head(path, html("<h3>Hidden rows of a file</h3>"), hint)
+def _render_head(asked: _Path, _: FileVector | None) -> Markup:
+    hint = html("<code>{}</code>", cut(asked.path, 300))
+    return render_detail_head(asked.path, html("<h3>Hidden rows of a file</h3>"), hint)
+
+
+_COMMITS_HEAD = html("<h4>By which commit</h4>")
+_COMMITS_OFFER = _render_offer(
+    "find", "Find the commits",
+    "Every commit of the log is read for it, and each vector that the file had.",
+)  # fmt: skip
+_ROWS_HEAD = html("<h4>The rows as they were</h4>")
+_ROWS_OFFER = _render_offer(
+    "rows", "Show the hidden rows of this window",
+    "They are still in the data file, which is read from its start as far as they lie.",
+)  # fmt: skip
+_CLICK = html('<p class="dx-muted">Click a commit to see its rows alone.</p>')
+_VECTOR: Request[_Path, FileVector] = Request(
+    question=_path,
+    read=lambda asked, watch, _: read_file_vector(asked.service, asked.version, asked.path, watch),
+    words=Words(
+        label="Reading the deletion vector",
+        stopped="Stopped before the deletion vector was read.",
+        again="Read the deletion vector",
+    ),
+    follows=("version", "file"),
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from widgets.markup import Markup, html
+from widgets.markup import NOTHING, Markup, html
 from widgets.screens.vectors._ask import Vectors, read_vectors
 from widgets.screens.vectors._file_view import FilePart
 from widgets.screens.vectors._parts import (
@@ -19,14 +19,14 @@ from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import format_count
 from widgets.ui.boxes import build_card, build_stack
-from widgets.ui.exporting import Export, Exports
+from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
-from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Pending, Words
+from widgets.ui.pending import Words
 from widgets.ui.pieces import render_key_figures
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
+from widgets.ui.view import AtVersion, Pane, Request, View, at_version
 from widgets.ui.ways import command_line, python_line, render_ways
 from widgets.ui.wishes import render_wish
 from widgets.ui.wishing import follow_wish
@@ -34,120 +34,97 @@ from widgets.ui.wishing import follow_wish
 _SORTABLE = {column.key for column in DENSITY_COLUMNS if column.sortable}
 
 
+_DEFAULT_SORT = ("fraction_deleted", True)
+
+
 class VectorsView:
     """The files with a vector, and below them the one that is selected."""
 
     def __init__(self, desk: Desk, state: PageState) -> None:
         self._state = state
-        self._service: TableService | None = None
-        self._version: int | None = None
-        self._vectors: Vectors | None = None
-        self._sort = ("fraction_deleted", True)
-        self._html = LiveHtml(margin=0)
-        self._question = Pending(desk, self._html)
-        self._pages = Pages(self._html, "files", self._draw)
+        self._sort = _DEFAULT_SORT
+        answer = Pane(self._render_vectors, head=_render_head, noun="files", export=_export)
+        self._vectors = View(desk, state, "vectors", _VECTORS, answer)
         self._file = FilePart(desk, state)
-        self.panel = build_stack(build_card(self._html), self._file.panel)
-        self._html.on("file", self._choose)
-        self._html.on("sort", self._set_sort)
-        self._html.on("wish", partial(follow_wish, state))
-        self._exports = Exports(desk, state, self._html, self._chosen)
-        state.param.watch(lambda *_: self._refresh(), ["version", "file", "view"])
+        self.panel = build_stack(build_card(answer.live), self._file.panel)
+        self._vectors.listen(self._forget_sort)
+        answer.live.on("file", self._choose)
+        answer.live.on("sort", self._set_sort)
+        answer.live.on("wish", partial(follow_wish, state))
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._service, self._version = service, None
-        self._refresh()
-
-    def _refresh(self) -> None:
-        service, version = self._service, self._state.version
-        if service is None or version is None or self._state.view != "vectors":
-            return
-        if self._version != version:
-            self._version, self._vectors = version, None
-            self._pages.rewind()
-            self._question.ask(
-                _WORDS,
-                lambda watch, tell: read_vectors(service, version, watch, tell),
-                self._answer,
-                head=_render_head(version),
-            )
-        else:
-            self._draw()
-        self._file.show(service, version)
-
-    def _answer(self, vectors: Vectors) -> None:
-        self._vectors = vectors
-        self._draw()
-
-    def _draw(self) -> None:
-        vectors, service, version = self._vectors, self._service, self._version
-        if vectors is None or service is None or version is None:
-            return
-        lead = html('<p class="dx-lead">{}</p>', vectors_sentence(vectors))
-        if not vectors.frame.num_rows:
-            self._html.html = html(
-                "<h3>Deletion vectors of version {}</h3>{}", format_count(version), lead
-            )
-            return
-        total = vectors.frame.num_rows
-        offset, limit = self._pages.span(total)
-        entries = read_records(vectors.frame.slice(offset, limit))
-        rows = [build_density_row(entry, self._state.file) for entry in entries]
-        table = render_table("Files with a deletion vector", DENSITY_COLUMNS, rows, sort=self._sort)
-        ways = {
-            "a command": command_line("dv", service.uri, ["--version", str(version)]),
-            "Python": python_line(
-                service.uri,
-                "import explorer.inspect as look\n"
-                f"look.deletion_vectors(table.snapshot(version={version}))",
-            ),
-        }
-        self._html.html = html(
-            '{}{}{}{}{}<div class="dx-buttons">{}</div>{}',
-            _render_head(version),
-            lead,
-            render_key_figures(vector_figures(vectors)),
-            table,
-            self._pages.render(total),
-            _PURGE,
-            render_ways("vectors", ways),
-        )
+        self._vectors.show(service)
+        self._file.show(service)
 
     def _choose(self, path: str) -> None:
         self._state.file = "" if path == self._state.file else path
 
+    def _forget_sort(self) -> None:
+        if self._vectors.answer is None:
+            self._sort = _DEFAULT_SORT
+
     def _set_sort(self, key: str) -> None:
-        vectors = self._vectors
+        vectors = self._vectors.answer
         if key not in _SORTABLE or vectors is None:
             return
         descending = not self._sort[1] if key == self._sort[0] else key != "path"
         self._sort = (key, descending)
         order = "descending" if descending else "ascending"
-        self._vectors = vectors.sorted([(key, order), ("path", "ascending")])
-        self._pages.rewind()
-        self._draw()
+        self._vectors.change(vectors.sorted([(key, order), ("path", "ascending")]))
 
-    def _chosen(self) -> Export | None:
-        if self._vectors is None:
-            return None
-        frame = self._vectors.frame.select(list(EXPORTED))
-        return Export.of(f"deletion-vectors-{self._version}", frame)
+    def _render_vectors(self, asked: AtVersion, vectors: Vectors, pages: Pages) -> Markup:
+        lead = html('<p class="dx-lead">{}</p>', vectors_sentence(vectors))
+        total = vectors.frame.num_rows
+        if not total:
+            return lead
+        entries = read_records(vectors.frame.slice(*pages.span(total)))
+        rows = [build_density_row(entry, self._state.file) for entry in entries]
+        uri, version = asked.service.uri, asked.version
+        ways = {
+            "a command": command_line("dv", uri, ["--version", str(version)]),
+            "Python": python_line(
+                uri,
+                "import explorer.inspect as look\n"
+                f"look.deletion_vectors(table.snapshot(version={version}))",
+            ),
+        }
+        return html(
+            '{}{}{}{}<div class="dx-buttons">{}</div>{}',
+            lead,
+            render_key_figures(vector_figures(vectors)),
+            render_table("Files with a deletion vector", DENSITY_COLUMNS, rows, sort=self._sort),
+            pages.render(total),
+            _PURGE,
+            render_ways("vectors", ways),
+        )
 
 
-_WORDS = Words(
-    label="Reading the log",
-    stopped="Stopped before the deletion vectors of all files were found.",
-    again="Find the deletion vectors",
-)
-_PURGE = render_wish("Plan a purge", "optimize", {"what": "purge"})
+def _export(asked: AtVersion, vectors: Vectors) -> Export:
+    return Export.of(f"deletion-vectors-{asked.version}", vectors.frame.select(list(EXPORTED)))
 
 
-def _render_head(version: int) -> Markup:
+def _render_head(asked: AtVersion, vectors: Vectors | None) -> Markup:
+    hint, buttons = "", NOTHING
+    if vectors is not None and vectors.frame.num_rows:
+        hint, buttons = "click a file for its rows", EXPORT_BUTTONS
     return html(
         '<div class="dx-head"><h3>Deletion vectors of version {}</h3>'
-        '<span class="dx-hint">click a file for its rows</span>'
-        "{}</div>",
-        format_count(version),
-        EXPORT_BUTTONS,
+        '<span class="dx-hint">{}</span>{}</div>',
+        format_count(asked.version),
+        hint,
+        buttons,
     )
+
+
+_PURGE = render_wish("Plan a purge", "optimize", {"what": "purge"})
+_VECTORS: Request[AtVersion, Vectors] = Request(
+    question=at_version,
+    read=lambda asked, watch, tell: read_vectors(asked.service, asked.version, watch, tell),
+    words=Words(
+        label="Reading the log",
+        stopped="Stopped before the deletion vectors of all files were found.",
+        again="Find the deletion vectors",
+    ),
+    follows=("version", "file"),
+)

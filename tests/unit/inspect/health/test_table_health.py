@@ -477,9 +477,10 @@ def test_whoever_looks_for_missing_files_is_told_how_far_it_is_and_can_stop_it(l
     look.files_health(lake.table, now=NOW, progress=seen.append)
     labels = list(dict.fromkeys(step.label for step in seen))
     reading = "Reading the files of the newest version"
-    assert labels[-2:] == [reading, "Comparing them with the listing"]
+    comparing = "Comparing them with the listing"
+    assert labels[-3:] == [reading, comparing, "Reading the footers of the files"]
     assert Progress(done=1, total=1, label=reading) in seen
-    for label in labels[-2:]:
+    for label in labels[-3:]:
         cancel = Cancel()
 
         def stop(step: Progress, at: str = label, cancel: Cancel = cancel) -> None:

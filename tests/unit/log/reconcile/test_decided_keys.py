@@ -7,8 +7,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from explorer.log.reconcile import _decided_keys as decided_keys
-from explorer.log.reconcile._decided_keys import DecidedKeys, Decider
+from explorer.log.reconcile import replay
+from explorer.log.reconcile.replay import DecidedKeys, Decider
 
 
 @pytest.mark.parametrize("different", [2**61, 50, 1], ids=["hashes", "few hashes", "one hash"])
@@ -17,7 +17,7 @@ def test_each_key_is_decided_by_the_first_that_spoke_of_it(
     seed: int, different: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # texts with one hash must not pass for each other
-    monkeypatch.setattr(decided_keys, "hash", lambda text: hash(text) % different, raising=False)
+    monkeypatch.setattr(replay, "hash", lambda text: hash(text) % different, raising=False)
     dice = random.Random(seed)
     keys, expected = DecidedKeys(), dict[str, Decider]()
     for number in range(60):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.maintenance.documents.leftovers import Leftovers, leftovers_of
+from explorer.maintenance.documents.leftovers import leftovers_of
 from explorer.maintenance.documents.receipt import MAX_EXCEPTIONS, parse_receipt
+from explorer.writing.files.leftovers import Leftovers
 from tests.unit.maintenance.vain import receipt_of
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from explorer.errors import CancelledError
 from explorer.maintenance import plan_add_constraint, plan_set_properties
-from explorer.maintenance.documents.leftovers import Leftovers
 from explorer.maintenance.documents.receipt import StepReceipt
 from explorer.maintenance.documents.step_words import words_of_steps
 from explorer.maintenance.features import validation_steps
 from explorer.pipeline.reading.row_conditions import Violations
+from explorer.writing.files.leftovers import Leftovers
 from tests.tables import FEATURE_PROTOCOL, metadata
 from tests.unit.maintenance.lake import Lake
 from tests.unit.maintenance.vain import receipt_of

@@ -17,7 +17,7 @@ from explorer.files.listed import ListedFiles
 from explorer.files.name_index import NameIndex
 from explorer.files.reachable import lacking_files
 from explorer.files.unkept import rows_kept_by_commits
-from explorer.maintenance.vacuum._compared_listing import compare_listing, events_missing_files
+from explorer.maintenance.vacuum._vacuum_files import compare_listing, events_missing_files
 from tests.unit.maintenance.lake import Lake, planned, start, vacuum
 
 _PATHS = ["a", "b", "c%20d", "e", "/root/f", "/other/g", "/root/a"]

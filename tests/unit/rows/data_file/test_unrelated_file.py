@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ import explorer
 import explorer.inspect as look
 from explorer.cli.main import run
 from explorer.errors import CorruptDataError
+from explorer.inspect.health._unrelated_files import judge_unrelated
 from explorer.maintenance import Approval, execute, plan_optimize
 from explorer.rows.data_file.data_file import data_files
 from explorer.rows.data_file.read_file import read_file
 from explorer.rows.stored_rows import stored_request
+from explorer.rows.unrelated_files import find_unrelated_of, not_shown
 from tests.data_tables import DataTable, array, field, map_of, mapped, struct
 
 TOLD = "no column in common with the table"
@@ -55,6 +58,7 @@ def told(root: Path, schema: dict[str, Any], rows: pa.Table, **options: Any) -> 
     by_footers = look.columns_by_files(snapshot).unrelated.column("file").to_pylist()
     by_rows = any(TOLD in problem.problem for problem in snapshot.problems)
     assert by_footers == (["a.parquet"] if by_rows else [])
+    assert list(find_unrelated_of(snapshot).paths) == by_footers
     return by_rows
 
 
@@ -198,6 +202,54 @@ def test_preview_and_schema_tell_of_such_files(
     found = json.loads(capsys.readouterr().out)
     assert found["unrelated"] == ["0.parquet"]
     assert "1 file has no column in common" in found["sentence"]
+
+
+def test_health_tells_of_such_files_by_their_footers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = DataTable(tmp_path / "t", PLAIN)
+    table.add("own.parquet", pa.table({"ID": pa.array([1], pa.int64())}))
+    table.add("torn.parquet").write_bytes(b"PAR1 no more")
+    for number in range(3):
+        table.add(f"{number}.parquet", pa.table(FOREIGN))
+    place = str(table.write())
+    assert run(["health", place, "--files", "--json", "--limit", "2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    (finding,) = (row for row in found["findings"] if "without a column" in row["finding"])
+    assert finding["severity"] == "error"
+    assert finding["problem"].startswith("3 data files have no column in common")
+    assert finding["evidence"] == "0.parquet"
+    assert (found["num_unrelated"], found["unrelated"]) == (3, ["0.parquet", "1.parquet"])
+    assert found["footers_read"] == 5
+    assert run(["health", place, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["num_unrelated"], found["unrelated"], found["footers_read"]) == (None,) * 3
+    assert run(["health", place, "--files"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "no column of the table 0.parquet 1.parquet 2.parquet" in shown
+
+
+def test_files_whose_statistics_show_no_value_of_the_table_are_looked_at_first(
+    tmp_path: Path,
+) -> None:
+    table = DataTable(tmp_path / "t", PLAIN)
+    said = {
+        "bounds": {"numRecords": 2, "minValues": {"id": 1}, "maxValues": {"id": 2}},
+        "counts": {"numRecords": 2, "nullCount": {"name": 1}},
+        "nulls": {"numRecords": 2, "nullCount": {"id": 2, "name": 2}},
+        "others": {"numRecords": 2, "minValues": {"x": 1}, "nullCount": {"x": 0}},
+        "nothing": {"numRecords": 2},
+    }
+    for name, stats in said.items():
+        table.add(name, pa.table(FOREIGN), stats=json.dumps(stats))
+    snapshot = explorer.open_table(table.write()).snapshot()
+    files = snapshot.files(["path", "size"])
+    assert not_shown(snapshot, files).column("path").to_pylist() == ["nulls", "others", "nothing"]
+    found = find_unrelated_of(snapshot, most=4)
+    assert found.paths == ("nulls", "others", "nothing", "bounds")
+    assert (found.num_read, found.num_left) == (4, 1)
+    (note,) = judge_unrelated(0, replace(found, paths=()))
+    assert (note.severity, note.problem[:17]) == ("note", "Whether 1 file ha")
 
 
 def test_rows_of_such_a_file_are_never_written_again_as_nulls(tmp_path: Path) -> None:

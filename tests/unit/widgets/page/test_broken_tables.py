@@ -4,6 +4,7 @@ tables that are deleted while they are open."""
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -51,14 +52,15 @@ def test_newest_version_that_can_be_read_is_shown_below_the_error(
         assert "Version 4 is the newest that can be read" in page.html
     # who chooses the latest is told why it cannot be shown
     page.state.param.update(view="files", version=6)
-    assert "4.parquet" not in page.html
+    # a sidecar's random name may end like that, too
+    assert not re.search(r"(?<![0-9a-f])4\.parquet", page.html)
 
 
 def test_json_address_answers_with_the_version_that_can_be_read(log: LogFolder) -> None:
     UNREADABLE[0](log)
     desk = Desk(runner=InlineRunner(), tables=OpenTables(), access=Access(), recents=Recents())
-    verb, table, chosen = read_question("inspect", {"table": [str(log.root).encode()]}, [])
-    document = json.loads(answer(verb, table, chosen, desk))
+    question, table = read_question("inspect", {"table": [str(log.root).encode()]}, [])
+    document = json.loads(answer(question, table, desk))
     assert (document["version"], document["unreadable_version"]) == (4, 6)
 
 

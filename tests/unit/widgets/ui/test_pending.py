@@ -247,7 +247,7 @@ def test_what_the_log_said_comes_back_when_the_look_at_the_files_is_stopped(
     said = part.html
     gate.close()
     part._handle_msg({"action": "files", "value": ""})
-    page.runner.until(lambda: "Reading the whole checkpoint" in part.html)
+    page.runner.until(lambda: "dx-waiting" in part.html)
     assert "opens from the checkpoint of version 0 and 3 commits" in part.html
     part._handle_msg({"action": "cancel", "value": ""})
     assert part.html == said

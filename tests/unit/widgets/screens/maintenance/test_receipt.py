@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from explorer.maintenance import StateFolder
-from explorer.maintenance.documents.leftovers import Leftovers
 from explorer.maintenance.documents.receipt import Status, StepReceipt
-from explorer.maintenance.run._run_problems import files_that_stayed
+from explorer.maintenance.run.executor import files_that_stayed
+from explorer.writing.files.leftovers import Leftovers
 from tests.unit.maintenance.vain import HOSTILE, receipt_of
 from tests.unit.widgets.maintenance_page import Page
 from tests.unit.widgets.orders import Orders

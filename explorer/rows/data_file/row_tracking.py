@@ -1,4 +1,5 @@
-"""What is known of a row beside its columns (spec: Row Tracking)."""
+"""What is known of a row beside its columns: its id, its commit version, its file and place
+(spec: Reader Requirements for Row Tracking)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,153 @@
+"""A new data file while it is written, and what is told of it afterwards
+(spec: Data Files, Per-file Statistics).
+
+A task may be tried again, or twice at once: each attempt writes under names of its own, and only
+those that it tells the driver can become part of a table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from explorer.log.actions.columns import int32_column, int64_column, string_column
+from explorer.protocol.statistics import RunningStatistics
+from explorer.storage.parquet.writer import ROWS_PER_GROUP, ParquetOutput, WriterSettings
+from explorer.storage.ports import OutputStore, WriteStore, offers
+from explorer.writing.files.file_form import FileForm
+
+WRITTEN: Final = pa.schema(
+    [
+        ("group", pa.int32()),
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("modified", pa.int64()),
+        ("num_rows", pa.int64()),
+        ("num_read", pa.int64()),
+        ("stats", pa.string()),
+        ("attempt", pa.int32()),
+    ]
+)
+"""What tasks tell: one row for each new file, by its path below the table's root; `modified`
+in milliseconds; `num_read` are the rows that the group was read to have, on one row of it.
+A group without rows has one row without a path."""
+
+_ROW_GROUP_BYTES: Final = 128 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    """A new data file: its path below the table's root, bytes, modification time in
+    milliseconds, rows by its own footer, and statistics."""
+
+    path: str
+    size: int
+    modified_ms: int
+    num_rows: int
+    stats: str
+
+
+class NewFile:
+    """One data file while it is written; there is none before it is whole, and none without
+    rows."""
+
+    def __init__(self, store: WriteStore, path: str, form: FileForm) -> None:
+        self._store = store
+        self._path = path
+        self._form = form
+        self._statistics = RunningStatistics(form.statistics, form.string_prefix)
+        self._held: list[pa.Table] = []
+        self._held_rows = self._held_bytes = 0
+        self._open: contextlib.ExitStack | None = None
+        self._file: ParquetOutput | None = None
+
+    def __enter__(self) -> NewFile:
+        """Nothing is written before there are rows."""
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        """Whole, or not at all."""
+        if error[0] is None:
+            self._flush()
+        if self._open is not None:
+            self._open.__exit__(*error)
+
+    def add(self, rows: pa.Table) -> None:
+        """Further rows, in this order."""
+        for start in range(0, rows.num_rows, ROWS_PER_GROUP):
+            part = rows.slice(start, ROWS_PER_GROUP)
+            self._held.append(part)
+            self._held_rows += part.num_rows
+            self._held_bytes += part.nbytes
+            if self._held_rows >= ROWS_PER_GROUP or self._held_bytes >= _ROW_GROUP_BYTES:
+                self._flush()
+
+    def written(self) -> WrittenFile:
+        """What became of it, after the block."""
+        if self._file is None:
+            return WrittenFile(path="", size=0, modified_ms=0, num_rows=0, stats="")
+        found = self._store.stat(self._path)
+        return WrittenFile(
+            path=self._path,
+            size=found.size,
+            modified_ms=found.modified_ms,
+            num_rows=self._file.num_rows,
+            stats=self._statistics.render(),
+        )
+
+    def _flush(self) -> None:
+        if not self._held_rows:
+            return
+        rows = pa.concat_tables(self._held)
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
+        self._statistics.add(rows)
+        file = self._file or self._begin()
+        file.write(rows)
+
+    def _begin(self) -> ParquetOutput:
+        self._open = stack = contextlib.ExitStack()
+        sink = stack.enter_context(_output(self._store, self._path))
+        settings = WriterSettings(
+            codec=self._form.codec,
+            page_version=self._form.page_version,
+            decimals_as_integers=True,
+            page_checksums=True,
+        )
+        self._file = stack.enter_context(ParquetOutput(sink, self._form.schema, settings))
+        return self._file
+
+
+@contextlib.contextmanager
+def _output(store: WriteStore, path: str) -> Iterator[Any]:
+    """What a file is written through; it is there once the block has ended well."""
+    if offers(store, OutputStore):
+        with store.open_output(path) as sink:
+            yield sink
+        return
+    buffer = io.BytesIO()
+    yield buffer
+    store.write(path, buffer.getvalue())
+
+
+def told(
+    group: int, attempt: int, files: Sequence[WrittenFile], num_read: int | None
+) -> pa.RecordBatch:
+    """What a task says of one group, with the schema `WRITTEN`."""
+    count = max(1, len(files))
+    empty = [None] if not files else []
+    arrays = [
+        int32_column([group] * count),
+        string_column([*(file.path for file in files), *empty]),
+        int64_column([*(file.size for file in files), *empty]),
+        int64_column([*(file.modified_ms for file in files), *empty]),
+        int64_column([*(file.num_rows for file in files), *([0] * len(empty))]),
+        int64_column([num_read, *([None] * (count - 1))]),
+        string_column([*(file.stats for file in files), *empty]),
+        int32_column([attempt] * count),
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=WRITTEN)
