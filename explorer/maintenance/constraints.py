@@ -8,12 +8,19 @@ it is committed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID, uuid4, uuid5
 
 from explorer.errors import InvalidArgumentError
+from explorer.maintenance.features.waking_rules import (
+    WakingRule,
+    conditions_of,
+    judge_waking,
+    shown_rules,
+    waking_rules,
+)
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
@@ -35,6 +42,7 @@ from explorer.scan.sql.expressions import check_expression
 from explorer.table.counts import count
 from explorer.table.table import Table
 from explorer.table.times import Clock, system_clock
+from explorer.transaction.rules.change import Described
 from explorer.transaction.staged import ValidatedRule
 
 _FEATURE: Final = "checkConstraints"
@@ -70,12 +78,18 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
     changed = replace(metadata, configuration=configuration)
     actions = (changed,) if after == protocol else (changed, after)
     made_with = seed or uuid4()
+    described = (
+        Described(protocol=protocol, metadata=metadata),
+        Described(protocol=after, metadata=changed),
+    )
+    # the protocol may bring others to bear that stood in the metadata without effect
+    waking = waking_rules(*described)
     validation = ValidateRows(
         id="validation",
         reason="A constraint applies to existing rows too.",
         num_files=look.snapshot.num_files,
         num_bytes=look.snapshot.size_in_bytes,
-        expressions={name: expression},
+        expressions={name: expression, **conditions_of(waking)},
     )
     commit = Commit(
         id="commit",
@@ -88,12 +102,15 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
         basis=CommitBasis(
             reads="every row",
             upon=validation,
-            validated=(ValidatedRule(key=key, expression=expression),),
+            validated=(
+                ValidatedRule(key=key, expression=expression),
+                *(found.rule for found in waking if found.condition is not None),
+            ),
         ),
         actions=actions,
     )
     steps = (validation, *with_checksum_and_checkpoint(commit, configuration, made_with))
-    summary = _added(name, expression, look, changes_protocol=after != protocol)
+    summary = _added(name, expression, look, waking, changes_protocol=after != protocol)
     effect = {
         "before": None,
         "after": expression,
@@ -101,7 +118,8 @@ def plan_add_constraint(  # noqa: PLR0913  # what is added, who looks on, what m
         "undo": f"drop the constraint {name}",
     }
     plan = _plan(look, {"action": "add", "name": name, "expression": expression}, summary, effect)
-    plan = replace(plan, steps=steps)
+    verdicts = (*plan.verdicts, *judge_waking(*described, guard="constraint"))
+    plan = replace(plan, steps=steps, verdicts=verdicts)
     if plan.refusals:
         return plan
     verdicts = (*plan.verdicts, judge_commit(plan, table, commit))
@@ -227,7 +245,14 @@ def _no_such(name: str, held: Mapping[str, str]) -> InvalidArgumentError:
     )
 
 
-def _added(name: str, expression: str, look: Look, *, changes_protocol: bool) -> str:
+def _added(
+    name: str,
+    expression: str,
+    look: Look,
+    waking: Sequence[WakingRule],
+    *,
+    changes_protocol: bool,
+) -> str:
     first = (
         "Engines that do not support checkConstraints can no longer write the table. "
         if changes_protocol
@@ -237,6 +262,12 @@ def _added(name: str, expression: str, look: Look, *, changes_protocol: bool) ->
         f"{first}Adds the constraint {name}: rows where {expression[:200]} is false or null can no "
         f"longer be written. First the rows of {count(look.snapshot.num_files, 'file')} are "
         "checked; a violation refuses the change."
+        + (
+            f" They are also checked for {shown_rules(waking)}, which had no effect so far and has "
+            "one from then on."
+            if waking
+            else ""
+        )
     )
 
 

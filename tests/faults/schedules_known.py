@@ -34,7 +34,6 @@ from explorer.log.folder import listing
 from explorer.log.reconcile import key_columns, replay
 from explorer.log.state import reconciled_files as state
 from explorer.log.statistics import statistics_text
-from explorer.maintenance.steps import commit_step
 from explorer.protocol.filenames import parse_log_file_name
 from explorer.protocol.last_checkpoint import parse_last_checkpoint
 from explorer.storage.parquet import file_bytes as parquet_bytes
@@ -42,6 +41,7 @@ from explorer.storage.parquet._page_headers import read_claims
 from explorer.storage.parquet.file_bytes import ParquetBytes, ParquetSource
 from explorer.storage.parquet.reader import ParquetReader
 from explorer.storage.ports import ReadStore
+from explorer.writing.commits import provenance
 
 _MOST_FILES = 1000
 """Of some ten thousand bytes each; those of all pasts are among them."""
@@ -339,5 +339,5 @@ def answers_kept() -> Iterator[None]:
         patch.setattr(key_columns, "keys_of", _of_objects(key_columns.keys_of))
         patch.setattr(file_events, "_parse", _events_once(file_events._parse))
         patch.setattr(statistics_text, "_read", _texts_once(statistics_text._read))
-        patch.setattr(commit_step, "version", lru_cache(commit_step.version))
+        patch.setattr(provenance, "version", lru_cache(provenance.version))
         yield

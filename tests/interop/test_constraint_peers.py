@@ -3,6 +3,7 @@ and the same properties, and delta-spark keeps to what we set."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -152,6 +153,63 @@ def test_rows_that_came_after_they_were_looked_at_stop_the_commit_and_are_looked
     sql(spark, place, "delete from T where amount < 0")
     assert carry_out(plan, tmp_path, spark=spark).status == "completed"
     assert asked(place)["properties"] == {"delta.constraints.fine": "amount >= 0"}
+
+
+def put_to_sleep(place: Path, constraint: str, generated: dict[str, str]) -> None:
+    """Metadata with rules that the table's protocol (1, 2) does not support, as another writer
+    commits them."""
+    log = place / "_delta_log"
+    first = [json.loads(line) for line in (log / f"{0:020}.json").read_text().splitlines()]
+    (body,) = (line["metaData"] for line in first if "metaData" in line)
+    schema = json.loads(body["schemaString"])
+    for field in schema["fields"]:
+        if field["name"] in generated:
+            field["metadata"]["delta.generationExpression"] = generated[field["name"]]
+    body["schemaString"] = json.dumps(schema)
+    body["configuration"] |= {"delta.constraints.low": constraint}
+    (log / f"{3:020}.json").write_text(json.dumps({"metaData": body}) + "\n")
+
+
+@pytest.mark.rule("column-check-add-validates")
+@pytest.mark.parametrize(
+    ("constraint", "generated", "says"),
+    [
+        ("amount <= 12", "(id % 10) * 1.5D", "2 rows of the table break the condition delta.c"),
+        ("amount <= 99", "id * 1.5D", "10 rows of the table break the condition amount delta.gen"),
+    ],
+    ids=["constraint", "generated column"],
+)
+def test_rows_that_break_a_rule_stop_the_upgrade_that_would_wake_it(
+    spark: SparkSession, tmp_path: Path, constraint: str, generated: str, says: str
+) -> None:
+    place = make(spark, tmp_path / "table")
+    put_to_sleep(place, constraint, {"amount": generated})
+    table, before = explorer.open_table(place), asked(place)
+    plan = maintenance.plan_upgrade(table, writer_version=4)
+    receipt = carry_out(plan, tmp_path, spark=spark)
+    assert receipt.status == "refused"
+    assert receipt.problem is not None
+    assert receipt.problem.problem.startswith(says)
+    assert asked(place) == before
+    assert table.latest_version() == 3
+
+
+@pytest.mark.rule("column-check-add-validates", "column-generated-enforce")
+def test_rules_that_an_upgrade_wakes_are_kept_by_the_reference(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    place = make(spark, tmp_path / "table")
+    put_to_sleep(place, "amount <= 99", {"part": "if(id % 2 = 0, 'a', 'b')"})
+    sql(spark, place, "delete from T where id = 3")
+    plan = maintenance.plan_upgrade(explorer.open_table(place), writer_version=4)
+    done(plan, tmp_path, spark=spark)
+    assert asked(place)["versions"] == (1, 4)
+    agrees(spark, place)
+    for broken in ("98, 'a', 100D", "98, 'b', 1D"):
+        with pytest.raises(REFUSED, match=r"(?i)constraint"):
+            sql(spark, place, f"insert into T select {broken}, null")
+    sql(spark, place, "insert into T select 98, 'a', 1D, null")
+    agrees(spark, place)
 
 
 def test_every_function_that_is_let_through_is_one_of_sparks_own(spark: SparkSession) -> None:

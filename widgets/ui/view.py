@@ -2,30 +2,65 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
-from explorer.errors import Problem
-from explorer.progress import Watch
-from widgets.markup import NOTHING, Markup, html
+from explorer.errors import ErrorKind, Problem
+from explorer.progress import Progress, Watch
+from widgets.markup import NOTHING, Markup, esc, html
+from widgets.session.asking import Question
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
-from widgets.text import visible
+from widgets.text import cut, format_count, visible
 from widgets.ui.exporting import Export, Exports
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Pending, Tell, Words
 from widgets.ui.pieces import render_problem
+from widgets.ui.table import PAGE_ROWS
+
+QUIET_SECONDS = 0.4
+"""What takes less replaces the answer before it without a sign in between."""
+
+_FINAL: frozenset[ErrorKind] = frozenset(
+    {
+        "catalog_managed",
+        "change_feed_unavailable",
+        "invalid_argument",
+        "missing_dependency",
+        "store_unsupported",
+        "timestamp_out_of_range",
+        "unsupported_feature",
+        "version_not_found",
+    }
+)
+"""The same question to the same table has the same answer again."""
+
+_RETRY = html(
+    '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="again" '
+    'data-value="">Retry</button></div>'
+)
 
 Q = TypeVar("Q")
 A = TypeVar("A")
+Tell = Callable[[str], None]
+"""Takes what is known already: a sentence, as plain text."""
 
 Status = Literal["empty", "offered", "loading", "shown", "stopped", "failed"]
 """What a view shows: nothing, as there is no question; a button that asks; how far the answer is;
 the answer; that it was stopped; what went wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What is being done, what is said once it was stopped, and the button that asks again."""
+
+    label: str
+    stopped: str
+    again: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +97,8 @@ class Request(Generic[Q, A]):
 
     `read` is called beside the page. It reports its progress to the watch, which may also cancel
     it, and may tell a first sentence. `top` gives the HTML above the answer that stays while the
-    answer is read, such as a field to type in; `failed` gives that of a problem.
+    answer is read, such as a field to type in; `failed` gives that of a problem, which is left out
+    where that is empty.
     """
 
     question: Callable[[TableService, PageState], Q | None]
@@ -88,6 +124,7 @@ class Pane(Generic[Q, A]):
         *,
         head: Markup | Callable[[Q, A | None], Markup] = NOTHING,
         noun: str = "rows",
+        limit: int = PAGE_ROWS,
         start: Callable[[Q, A], int] = lambda *_: 0,
         export: Callable[[Q, A], Export | None] | None = None,
     ) -> None:
@@ -97,7 +134,7 @@ class Pane(Generic[Q, A]):
         self._start = start
         self._export = export
         self._shown: tuple[Q, A] | None = None
-        self._pages = Pages(self.live, noun, self._draw)
+        self._pages = Pages(self.live, noun, self._draw, limit)
 
     def head_of(self, question: Q, answer: A | None = None) -> Markup:
         """The HTML above the answer, or above what is shown while there is none."""
@@ -164,23 +201,29 @@ class View(Generic[Q, A]):
         self._state = state
         self._screen = screen
         self._request = request
-        self._main, self._others = panes[0], panes[1:]
+        self._runner = desk.runner
+        self._panes = panes
+        self._live = panes[0].live
+        self._work = Question(desk.runner)
         self._service: TableService | None = None
         self._asked: tuple[Q | None] | None = None
+        self._status: Status = "empty"
         self._question: Q | None = None
         self._answer: A | None = None
         self._before: tuple[Q, A] | None = None
-        self._known = NOTHING
-        self._status: Status = "empty"
+        self._problem: Problem | None = None
+        self._progress: Progress | None = None
+        self._known = self._told = NOTHING
+        self._is_quiet = False
+        self._waiting: Callable[[], None] | None = None
         self._listeners: list[Callable[[], object]] = []
-        self._pending = Pending(desk, self._main.live)
-        self._exports = self._main.answer_exports(desk, state, self.top)
+        self._exports = panes[0].answer_exports(desk, state, self.top)
         for pane in panes:
             self._exports += pane.answer_exports(desk, state, pane.live)
-        self._main.live.on("cancel", lambda _: self.stop())
-        self._main.live.on("again", lambda _: self._read_again())
+        self._live.on("cancel", lambda _: self.stop())
+        self._live.on("again", lambda _: self._read_again())
         if request.offer is not None and request.offer.action is not None:
-            self._main.live.on(request.offer.action, lambda _: self._read_again())
+            self._live.on(request.offer.action, lambda _: self._read_again())
         for other in after:
             other.listen(self.refresh)
         state.param.watch(lambda *_: self.refresh(), [*request.follows, "view"])
@@ -207,7 +250,7 @@ class View(Generic[Q, A]):
     def show(self, service: TableService) -> None:
         """A table has been opened or refreshed: whatever was asked before is asked again."""
         self._service, self._asked = service, None
-        self._pending.drop()
+        self._drop()
         self.refresh()
 
     def refresh(self) -> None:
@@ -220,7 +263,7 @@ class View(Generic[Q, A]):
         if asked == self._asked:
             self._draw()
         else:
-            self._asked, self._before = asked, None
+            self._asked = asked
             self._begin(*asked)
 
     def ask(self, question: Q, known: str = "") -> None:
@@ -231,7 +274,7 @@ class View(Generic[Q, A]):
         """
         if self._question is not None and self._answer is not None:
             self._before = (self._question, self._answer)
-        self._known = html('<p class="dx-lead">{}</p>', visible(known)) if known else NOTHING
+        self._known = _render_lead(known)
         self._read(question, keeps=True)
 
     def change(self, answer: A) -> None:
@@ -241,24 +284,24 @@ class View(Generic[Q, A]):
 
     def stop(self) -> None:
         """Stop reading: return to the answer or the offer before it, or say that it was stopped."""
-        self._pending.drop()
+        self._drop()
         if self._before is not None:
             self._question, self._answer = self._before
             self._enter("shown")
-        elif self._offered() is not None:
-            self._enter("offered")
         else:
-            self._pending.stop()
-            self._enter("stopped")
+            self._enter("stopped" if self._offered() is None else "offered")
+
+    def _drop(self) -> None:
+        self._waiting = None
+        self._work.drop()
 
     def _begin(self, question: Q | None) -> None:
-        self._pending.drop()
-        self._question, self._answer, self._known = question, None, NOTHING
-        self._main.leave()
-        for pane in self._others:
+        self._drop()
+        self._question, self._answer, self._before, self._known = question, None, None, NOTHING
+        self._panes[0].leave()
+        for pane in self._panes[1:]:
             pane.clear()
         if question is None:
-            self._main.clear()
             self._enter("empty")
             return
         if self._request.top is not None:
@@ -273,32 +316,65 @@ class View(Generic[Q, A]):
             self._read(self._question)
 
     def _read(self, question: Q, *, keeps: bool = False) -> None:
-        self._question, self._answer = question, None
-        self._main.leave()
+        self._question, self._answer, self._told = question, None, NOTHING
+        self._panes[0].leave()
+        self._progress = Progress(done=0, total=None, label=self._words(question).label)
+        self._is_quiet = keeps and bool(self._live.html) and self._runner.is_background
+        self._waiting = None
         self._enter("loading")
-        words = self._request.words
-        self._pending.ask(
-            words if isinstance(words, Words) else words(question),
+        if self._is_quiet:
+            self._speak_up_later()
+        self._work.ask_in_steps(
             partial(self._request.read, question),
+            self._tell,
             partial(self._arrive, question),
-            head=self._main.head_of(question) + self._known,
-            failed=self._fail,
-            keeps=keeps,
+            self._fail,
+            self._report,
         )
 
+    def _speak_up_later(self) -> None:
+        def speak_up() -> None:
+            if self._waiting is speak_up:
+                self._is_quiet = False
+                self._draw()
+
+        self._waiting = speak_up
+        timer = threading.Timer(QUIET_SECONDS, lambda: self._runner.post(speak_up))
+        timer.daemon = True
+        timer.start()
+
+    def _tell(self, sentence: str) -> None:
+        self._told = _render_lead(sentence)
+        self._draw()
+
+    def _report(self, progress: Progress) -> None:
+        self._progress = progress
+        self._draw()
+
     def _arrive(self, question: Q, answer: A) -> None:
-        self._answer, self._before = answer, None
-        for pane in (self._main, *self._others):
+        self._waiting = self._before = None
+        self._answer = answer
+        for pane in self._panes:
             pane.turn(question, answer)
         self._enter("shown")
 
-    def _fail(self, problem: Problem) -> Markup:
-        self._answer = None
-        self._main.leave()
-        for pane in self._others:
+    def _fail(self, problem: Problem) -> None:
+        self._waiting = self._answer = None
+        self._problem = problem
+        self._panes[0].leave()
+        for pane in self._panes[1:]:
             pane.clear()
         self._enter("failed")
-        return self._request.failed(problem)
+
+    def _enter(self, status: Status) -> None:
+        self._status = status
+        self._draw()
+        for listener in self._listeners:
+            listener()
+
+    def _words(self, question: Q) -> Words:
+        words = self._request.words
+        return words if isinstance(words, Words) else words(question)
 
     def _offered(self) -> Markup | None:
         offer = self._request.offer
@@ -309,15 +385,58 @@ class View(Generic[Q, A]):
     def _draw(self) -> None:
         question, answer = self._question, self._answer
         if question is None:
-            return
-        if answer is not None:
-            for pane in (self._main, *self._others):
+            self._panes[0].clear()
+        elif answer is not None:
+            for pane in self._panes:
                 pane.show(question, answer)
-        elif self._status == "offered":
-            self._main.live.html = self._main.head_of(question) + (self._offered() or NOTHING)
+        elif not (self._status == "loading" and self._is_quiet):
+            self._live.html = self._panes[0].head_of(question) + self._render_status(question)
 
-    def _enter(self, status: Status) -> None:
-        self._status = status
-        self._draw()
-        for listener in self._listeners:
-            listener()
+    def _render_status(self, question: Q) -> Markup:
+        """What is shown while there is no answer."""
+        if self._status == "offered":
+            return self._offered() or NOTHING
+        if self._status == "stopped":
+            return self._known + self._told + _render_stopped(self._words(question))
+        if self._problem is not None and self._status == "failed":
+            said = self._request.failed(self._problem)
+            again = NOTHING if self._problem.kind in _FINAL or not said else _RETRY
+            return self._known + said + (self._offered() or again)
+        bar = NOTHING if self._progress is None else _render_progress(self._progress)
+        return self._known + self._told + bar
+
+
+def _render_lead(sentence: str) -> Markup:
+    return html('<p class="dx-lead">{}</p>', visible(sentence)) if sentence else NOTHING
+
+
+def _render_stopped(words: Words) -> Markup:
+    return html(
+        '<p class="dx-muted" role="status">{}</p>'
+        '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="again" '
+        'data-value="">{}</button></div>',
+        words.stopped,
+        words.again,
+    )
+
+
+def _render_progress(progress: Progress) -> Markup:
+    """A bar where the total is known, and a button that does `cancel`."""
+    label = esc(cut(progress.label, 200))
+    bar = NOTHING
+    if progress.total:
+        done = min(progress.done, progress.total)
+        bar = html(
+            '<span>{} of {}</span><progress max="{}" value="{}" aria-label="{}"></progress>',
+            format_count(done),
+            format_count(progress.total),
+            progress.total,
+            done,
+            label,
+        )
+    return html(
+        '<div class="dx-foot" role="status"><span class="dx-waiting">{}</span>{}'
+        '<button type="button" data-do="cancel" data-value="">Cancel</button></div>',
+        label,
+        bar,
+    )

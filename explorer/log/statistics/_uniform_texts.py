@@ -2,7 +2,13 @@
 
 Where the commas of a text stand, or its quotes, tells where its values stand, if all the
 rest of it is that of the shape; and that is compared byte by byte. Then the values are cut
-out for all texts at once, which is several times faster than parsing each of them.
+out for all texts at once.
+
+Measured against pyarrow 26's reader of JSON, in processor time for up to four leaves: on the
+statistics of 98 tables that others wrote, each text repeated to 40,000, 1.5 times as fast in the
+median, between 0.4 (many decimals, or several shapes in turn) and 2.8 times. To parse all
+statistics of a checkpoint of 100,000 files, reading it included, takes 1.4 times as long without
+this module.
 """
 
 from __future__ import annotations

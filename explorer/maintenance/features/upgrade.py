@@ -18,18 +18,20 @@ import orjson
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance.features._waking_rules import (
-    WakingRule,
-    judge_row_ids,
-    judge_waking,
-    waking_features,
-    waking_rules,
-)
 from explorer.maintenance.features.upgrade_rules import (
     RULES,
     Enabling,
     check_enabled_here,
     pointing_to_upgrade,
+)
+from explorer.maintenance.features.waking_rules import (
+    WakingRule,
+    conditions_of,
+    judge_row_ids,
+    judge_waking,
+    shown_rules,
+    waking_features,
+    waking_rules,
 )
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
@@ -70,8 +72,6 @@ from explorer.transaction.staged import ValidatedRule
 
 _MOST_FILES: Final = 200_000
 """Files that get row ids in one commit: some hundred MB of it."""
-
-_SHOWN_RULES: Final = 5
 
 Asked = tuple[Protocol, Metadata]
 Losers = Callable[[Asked, Asked], str]
@@ -297,9 +297,7 @@ def _plan(look: Look, upgrade: _Upgrade, seed: UUID, losers: Losers | None) -> P
 
 def _validation(look: Look, upgrade: _Upgrade) -> ValidateRows | None:
     """The look at every row, where there are rules that nobody held rows against."""
-    expressions = {
-        found.rule.key: found.condition for found in upgrade.waking if found.condition is not None
-    }
+    expressions = conditions_of(upgrade.waking)
     if not expressions:
         return None
     return ValidateRows(
@@ -411,13 +409,10 @@ def _woken(upgrade: _Upgrade) -> Iterator[str]:
             f"The table's metadata ask for {', '.join(names)} already, without effect so far; "
             "from then on they have it."
         )
-    if checked := [found.rule.key for found in upgrade.waking if found.condition is not None]:
-        shown = ", ".join(key[:120] for key in checked[:_SHOWN_RULES])
-        more = len(checked) - _SHOWN_RULES
-        shown += f" and {more:,} more" if more > 0 else ""
+    if checked := [found for found in upgrade.waking if found.condition is not None]:
         yield (
-            f"No row was held against {shown}: all rows are checked first, and one that breaks "
-            f"{'it' if len(checked) == 1 else 'one of them'} refuses the change."
+            f"No row was held against {shown_rules(checked)}: all rows are checked first, and "
+            f"one that breaks {'it' if len(checked) == 1 else 'one of them'} refuses the change."
         )
 
 

@@ -1,4 +1,7 @@
-"""Ids and physical names for columns that have none (spec: Column Mapping)."""
+"""Ids and physical names for columns that have none (spec: Column Mapping).
+
+Elements, keys and values get none: `explorer.transaction.rules.iceberg_rules` asks for those.
+"""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ def tags_of_kept_ids(
     )
     if not kept:
         return {}
-    are_new = any(batch.column("base_row_id").null_count for batch in added_again)
-    return {"delta.rowTracking.preserved": "false" if are_new else "true"}
+    renumbered = any(batch.column("base_row_id").null_count for batch in added_again)
+    return {"delta.rowTracking.preserved": "false" if renumbered else "true"}
 
 
 def engine_info() -> str:

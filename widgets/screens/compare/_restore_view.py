@@ -13,11 +13,10 @@ from widgets.state import Notice, PageState
 from widgets.text import cut, cut_middle, format_bytes, format_count, visible
 from widgets.ui.boxes import build_card
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
 from widgets.ui.pieces import render_definitions, render_notice, render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
-from widgets.ui.view import Offer, Pane, Request, View
+from widgets.ui.view import Offer, Pane, Request, View, Words
 from widgets.ui.ways import command_line, python_line, render_ways, sql_name
 
 FILE_COLUMNS = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.errors import Problem
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.compare._ask import Files, Opened, Pair
 from widgets.screens.compare._parts import ROW_COLUMNS, build_row_rows
@@ -13,10 +12,8 @@ from widgets.screens.rows.spark_parts import render_exact_rows
 from widgets.session.desk import Desk
 from widgets.state import PageState
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
-from widgets.ui.pieces import render_problem
 from widgets.ui.table import render_table
-from widgets.ui.view import Offer, Pane, Request, View
+from widgets.ui.view import Offer, Pane, Request, View, Words
 from widgets.ui.ways import python_line, render_ways
 
 
@@ -46,7 +43,6 @@ class RowPart:
             ),
             words=_WORDS,
             offer=Offer(action="exact", render=lambda _: _OFFER),
-            failed=_render_failure,
         )
         self.pane = Pane(_render_rows, head=_render_head)
         self.view = View(desk, state, "compare", request, self.pane, after=(files,))
@@ -54,10 +50,6 @@ class RowPart:
 
 def _render_head(asked: _Rows, found: ExactRows | None) -> Markup:
     return html("<h3>Rows</h3>{}", asked.estimate if found is None else NOTHING)
-
-
-def _render_failure(problem: Problem) -> Markup:
-    return render_problem(problem) + _OFFER
 
 
 def _render_rows(asked: _Rows, found: ExactRows, _: Pages) -> Markup:

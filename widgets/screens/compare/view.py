@@ -46,11 +46,10 @@ from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
 from widgets.ui.pieces import render_key_figures, render_problem
 from widgets.ui.records import read_records
 from widgets.ui.table import Row, render_table
-from widgets.ui.view import Offer, Pane, Request, View
+from widgets.ui.view import Offer, Pane, Request, View, Words
 from widgets.ui.ways import command_line, python_line, render_ways
 
 LISTED = 500

@@ -26,11 +26,10 @@ from widgets.ui.boxes import build_card, build_split, close_side, open_side
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
 from widgets.ui.pieces import render_detail_head, render_problem_below
 from widgets.ui.records import read_records
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
-from widgets.ui.view import Pane, Request, View
+from widgets.ui.view import Pane, Request, View, Words
 from widgets.ui.ways import render_ways, view_ways
 
 EVERY_FILE = 2**31

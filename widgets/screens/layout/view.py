@@ -38,11 +38,10 @@ from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS, convert
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
 from widgets.ui.pieces import render_key_figures, render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
-from widgets.ui.view import AtVersion, Offer, Pane, Request, View, at_version
+from widgets.ui.view import AtVersion, Offer, Pane, Request, View, Words, at_version
 from widgets.ui.ways import command_line, python_line, render_ways, sql_name
 
 EFFECTS_SHOWN = 200

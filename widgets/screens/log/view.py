@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from explorer.errors import Problem
 from explorer.log.plain_arrays import read_flags
-from widgets.markup import NOTHING, Markup, html
+from widgets.markup import Markup, html
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
@@ -23,13 +23,13 @@ from widgets.text import (
     format_time,
 )
 from widgets.ui.boxes import build_card
-from widgets.ui.exporting import Export, Exports
+from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
-from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pieces import render_problem_below, render_waiting
+from widgets.ui.pieces import render_problem_below
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
+from widgets.ui.view import Pane, Request, View, Words
 from widgets.ui.ways import render_ways, view_ways
 
 COLUMNS = (
@@ -45,61 +45,39 @@ COLUMNS = (
 _DOT = "\N{MIDDLE DOT}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """The log folder of a table."""
+
+    service: TableService
+
+
 class LogView:
     """What lies in `_delta_log`."""
 
     def __init__(self, desk: Desk, state: PageState) -> None:
-        self._desk = desk
-        self._state = state
-        self._service: TableService | None = None
-        self._frame: pa.Table | None = None
         self._filter = ""
         self._sort: tuple[str, bool] = ("name", True)
-        self._head = LiveHtml(margin=0)
-        self._table, self._ways = LiveHtml(margin=0), LiveHtml(margin=0)
-        self._pages = Pages(self._table, "log files", self._draw)
-        self.panel = build_card(self._head, self._table, self._ways)
-        self._head.on("filter", self._set_filter)
-        self._exports = Exports(desk, state, self._head, self._chosen)
-        self._table.on("sort", self._set_sort)
-        state.param.watch(lambda *_: self._refresh(), "view")
+        self._table = Pane(self._render_log, noun="log files", export=self._export)
+        self._view = View(desk, state, "log", _LOG, self._table)
+        self.panel = build_card(self._view.top, self._table.live)
+        self.show = self._view.show
+        self._view.listen(self._forget_filter)
+        self._view.top.on("filter", self._set_filter)
+        self._table.live.on("sort", self._set_sort)
 
-    def show(self, service: TableService) -> None:
-        """A table has been opened."""
-        self._service, self._frame = service, None
-        self._refresh()
-
-    def _refresh(self) -> None:
-        service = self._service
-        if service is None or self._state.view != "log" or self._frame is not None:
-            return
-        self._filter = ""
-        self._pages.rewind()
-        self._head.html = _render_head(None)
-        self._table.html = render_waiting("Listing the log")
-
-        def done(frame: pa.Table) -> None:
-            if service is self._service:
-                self._frame = frame
-                self._head.html = _render_head(frame)
-                self._draw()
-
-        def failed(problem: Problem) -> None:
-            if service is self._service:
-                self._table.html = render_problem_below(problem)
-
-        self._desk.runner.run(service.read_log_files, done, failed)
+    def _forget_filter(self) -> None:
+        if self._view.answer is None:
+            self._filter = ""
 
     def _set_filter(self, text: str) -> None:
         self._filter = text.strip()
-        self._pages.rewind()
-        self._draw()
+        self._table.rewind()
 
     def _set_sort(self, key: str) -> None:
         if any(column.key == key and column.sortable for column in COLUMNS):
             self._sort = (key, not self._sort[1] if key == self._sort[0] else False)
-            self._pages.rewind()
-            self._draw()
+            self._table.rewind()
 
     def _found(self, frame: pa.Table) -> pa.Table:
         if self._filter:
@@ -111,42 +89,46 @@ class LogView:
         key, descending = self._sort
         return frame.sort_by([(key, "descending" if descending else "ascending")])
 
-    def _draw(self) -> None:
-        if self._frame is None:
-            return
-        found = self._found(self._frame)
-        rows = [
-            _row(entry) for entry in read_records(found.slice(*self._pages.span(found.num_rows)))
-        ]
-        self._table.html = render_table(
-            "Files of the log", COLUMNS, rows, sort=self._sort, empty="No file matches the filter."
-        ) + self._pages.render(found.num_rows)
-        self._ways.html = render_ways("log", view_ways("log", self._state.table, 0))
-
-    def _chosen(self) -> Export | None:
-        return None if self._frame is None else Export.of("log-files", self._found(self._frame))
-
-
-def _render_head(frame: pa.Table | None) -> Markup:
-    lead = NOTHING
-    if frame is not None:
-        size = format_bytes(pc.sum(frame["size"]).as_py() or 0)
+    def _render_log(self, asked: _Log, frame: pa.Table, pages: Pages) -> Markup:
+        found = self._found(frame)
+        shown = read_records(found.slice(*pages.span(found.num_rows)))
         kinds = Counter(frame["kind"].to_pylist()).most_common()
-        counted = f" {_DOT} ".join(f"{kind} {format_count(count)}" for kind, count in kinds)
-        lead = html(
-            '<p class="dx-lead">{} files, {}</p><p class="dx-muted">{}</p>',
+        return html(
+            '<p class="dx-lead">{} files, {}</p><p class="dx-muted">{}</p>{}{}{}',
             format_count(frame.num_rows),
-            size,
-            counted,
-        )
-    return html(
-        '<div class="dx-head"><h3>Log files</h3>'
-        '<input type="search" data-do="filter" aria-label="Filter log files" '
-        'placeholder="Filter by name, kind or note">'
-        "{}</div>{}",
-        EXPORT_BUTTONS,
-        lead,
-    )
+            format_bytes(pc.sum(frame["size"]).as_py() or 0),
+            f" {_DOT} ".join(f"{kind} {format_count(count)}" for kind, count in kinds),
+            render_table(
+                "Files of the log", COLUMNS, [*map(_row, shown)], sort=self._sort,
+                empty="No file matches the filter.",
+            ),
+            pages.render(found.num_rows),
+            render_ways("log", view_ways("log", asked.service.uri, 0)),
+        )  # fmt: skip
+
+    def _export(self, _: _Log, frame: pa.Table) -> Export:
+        return Export.of("log-files", self._found(frame))
+
+
+_TOP = html(
+    '<div class="dx-head"><h3>Log files</h3>'
+    '<input type="search" data-do="filter" aria-label="Filter log files" '
+    'placeholder="Filter by name, kind or note">'
+    "{}</div>",
+    EXPORT_BUTTONS,
+)
+_LOG: Request[_Log, pa.Table] = Request(
+    question=lambda service, _: _Log(service),
+    read=lambda asked, _, __: asked.service.read_log_files(),
+    words=Words(
+        label="Listing the log",
+        stopped="Stopped before the log was listed.",
+        again="List the log",
+    ),
+    follows=(),
+    top=lambda _: _TOP,
+    failed=render_problem_below,
+)
 
 
 def _row(entry: dict[str, object]) -> Row:

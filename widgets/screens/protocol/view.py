@@ -8,25 +8,26 @@ from typing import Any
 
 import pyarrow as pa
 
-from explorer.errors import DeltaError, Problem
+from explorer.errors import Problem
 from explorer.protocol.actions import Metadata, Protocol
 from widgets.markup import NOTHING, Markup, html
 from widgets.screens.engines.ask import EngineAnswer, read_engines
+from widgets.session.asking import attempt_fact
 from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.text import UNKNOWN, cut, format_count, format_many, format_time
-from widgets.ui.boxes import build_card, build_stack
-from widgets.ui.live_html import LiveHtml
+from widgets.ui.boxes import build_card, build_filled_card, build_stack
+from widgets.ui.paging import Pages
 from widgets.ui.pieces import (
     render_chips,
     render_definitions,
     render_problem,
     render_section,
-    render_waiting,
 )
 from widgets.ui.records import read_records
 from widgets.ui.table import Cell, Column, Row, render_table
+from widgets.ui.view import AtVersion, Pane, Request, View, Words, at_version
 
 FEATURE_COLUMNS = (
     Column(key="name", label="Feature"),
@@ -56,111 +57,49 @@ class ProtocolView:
     """Facts by version; the history of features follows when it is read."""
 
     def __init__(self, desk: Desk, state: PageState) -> None:
-        self._desk = desk
-        self._state = state
-        self._service: TableService | None = None
-        self._shown: int | None = None
-        self._protocol = LiveHtml(margin=0)
-        self._engines = LiveHtml(margin=0)
-        self._features = LiveHtml(margin=0)
-        self._state_html = LiveHtml(margin=0)
-        self.panel = build_stack(
-            build_card(self._protocol, self._engines),
-            *(build_card(part) for part in (self._features, self._state_html)),
+        protocol, settings = Pane(_render_protocol), Pane(_render_settings)
+        engines, features = Pane(_render_engines), Pane(_render_features, head=_FEATURES_HEAD)
+        self._views = (
+            View(desk, state, "protocol", _FACTS, protocol, settings),
+            View(desk, state, "protocol", _ENGINES, engines),
+            View(desk, state, "protocol", _FEATURES, features),
         )
-        self._engines.on("engines", self._show_engines)
-        state.param.watch(lambda *_: self._refresh(), ["version", "view"])
+        self.panel = build_stack(
+            build_card(protocol.live, engines.live), build_card(features.live),
+            build_filled_card(settings.live),
+        )  # fmt: skip
+        engines.live.on("engines", lambda _: state.param.update(view="engines"))
 
     def show(self, service: TableService) -> None:
         """A table has been opened."""
-        self._service, self._shown = service, None
-        self._refresh()
-
-    def _refresh(self) -> None:
-        service, version = self._service, self._state.version
-        if service is None or version is None or self._state.view != "protocol":
-            return
-        if self._shown != version:
-            self._shown = version
-            self._wait(version)
-            self._read(service, version)
-
-    def _wait(self, version: int) -> None:
-        waiting = render_waiting(f"Reading version {format_count(version)}")
-        self._engines.html = NOTHING
-        for part in (self._protocol, self._state_html):
-            part.html = waiting
-        self._features.html = _FEATURES_HEAD + render_waiting(
-            "Looking through the log for the commit that brought each feature"
-        )
-
-    def _read(self, service: TableService, version: int) -> None:
-        def is_current() -> bool:
-            return service is self._service and version == self._shown
-
-        def show_facts(facts: _Facts) -> None:
-            if is_current():
-                self._draw(facts, version)
-
-        def show_features(frame: pa.Table) -> None:
-            if is_current():
-                self._features.html = _render_features(frame)
-
-        def no_features(problem: Problem) -> None:
-            if is_current():
-                self._features.html = _FEATURES_HEAD + render_problem(problem)
-
-        runner = self._desk.runner
-        runner.run(lambda: _read_facts(service, version), show_facts, self._fail)
-        self._read_engines(service, version)
-        runner.run(lambda: service.read_features(version), show_features, no_features)
-
-    def _read_engines(self, service: TableService, version: int) -> None:
-        def done(answer: EngineAnswer) -> None:
-            if service is self._service and version == self._shown:
-                self._engines.html = _render_engines(answer)
-
-        def failed(_: Problem) -> None:
-            """The protocol's own card says what is wrong."""
-
-        self._desk.runner.run(lambda: read_engines(service, version), done, failed)
-
-    def _show_engines(self, _: str) -> None:
-        self._state.view = "engines"
-
-    def _fail(self, problem: Problem) -> None:
-        self._protocol.html = render_problem(problem)
-
-    def _draw(self, facts: _Facts, version: int) -> None:
-        self._protocol.html = _render_protocol(facts, version)
-        self._state_html.html = html(
-            "{}{}{}",
-            _render_properties(facts.metadata),
-            _render_transactions(facts.transactions),
-            _render_domains(facts.domains),
-        )
+        for view in self._views:
+            view.show(service)
 
 
 _FEATURES_HEAD = html("<h3>Table features</h3>")
 
 
-def _read_facts(service: TableService, version: int) -> _Facts:
-    def attempt(read: Any) -> Any:
-        try:
-            return read(version)
-        except DeltaError as error:
-            return Problem.of(error)
-
+def _read_facts(asked: AtVersion, *_: object) -> _Facts:
+    service, version = asked.service, asked.version
     return _Facts(
-        protocol=attempt(service.read_protocol),
-        metadata=attempt(service.read_metadata),
-        transactions=attempt(service.read_transactions),
-        domains=attempt(service.read_domains),
+        protocol=attempt_fact(lambda: service.read_protocol(version)),
+        metadata=attempt_fact(lambda: service.read_metadata(version)),
+        transactions=attempt_fact(lambda: service.read_transactions(version)),
+        domains=attempt_fact(lambda: service.read_domains(version)),
     )
 
 
-def _render_protocol(facts: _Facts, version: int) -> Markup:
-    head = html("<h3>Protocol of version {}</h3>", format_count(version))
+def _render_settings(_: AtVersion, facts: _Facts, __: Pages) -> Markup:
+    return html(
+        "{}{}{}",
+        _render_properties(facts.metadata),
+        _render_transactions(facts.transactions),
+        _render_domains(facts.domains),
+    )
+
+
+def _render_protocol(asked: AtVersion, facts: _Facts, _: Pages) -> Markup:
+    head = html("<h3>Protocol of version {}</h3>", format_count(asked.version))
     if isinstance(facts.protocol, Problem):
         return head + render_problem(facts.protocol)
     protocol = facts.protocol
@@ -178,7 +117,7 @@ def _render_protocol(facts: _Facts, version: int) -> Markup:
     )
 
 
-def _render_engines(answer: EngineAnswer) -> Markup:
+def _render_engines(_: AtVersion, answer: EngineAnswer, __: Pages) -> Markup:
     inner = html(
         "<p>{}</p>"
         '<div class="dx-buttons"><button type="button" class="dx-outlined" data-do="engines" '
@@ -202,7 +141,7 @@ def _render_identity(metadata: Metadata | Problem) -> Markup:
     return render_section("Metadata", render_definitions(pairs, code=("Table id",)))
 
 
-def _render_features(frame: pa.Table) -> Markup:
+def _render_features(_: AtVersion, frame: pa.Table, __: Pages) -> Markup:
     entries = read_records(frame)
     supported = [entry for entry in entries if entry["supported"]]
     asked = [entry for entry in entries if not entry["supported"] and entry["note"]]
@@ -229,7 +168,7 @@ def _render_features(frame: pa.Table) -> Markup:
             len(rest),
             names,
         )
-    return html('{}<p class="dx-lead">{}</p>{}{}', _FEATURES_HEAD, lead, table, others)
+    return html('<p class="dx-lead">{}</p>{}{}', lead, table, others)
 
 
 def _feature_row(entry: Mapping[str, Any]) -> Row:
@@ -336,3 +275,33 @@ def _render_domains(frame: pa.Table | Problem) -> Markup:
 
 def _render_missing(problem: Problem) -> Markup:
     return html('<p class="dx-muted">Not readable: {}</p>', cut(problem.problem, 300))
+
+
+_FACTS: Request[AtVersion, _Facts] = Request(
+    question=at_version,
+    read=_read_facts,
+    words=lambda asked: Words(
+        label=f"Reading version {format_count(asked.version)}",
+        stopped="Stopped before the protocol was read.",
+        again="Read the protocol",
+    ),
+)
+_ENGINES: Request[AtVersion, EngineAnswer] = Request(
+    question=at_version,
+    read=lambda asked, _, __: read_engines(asked.service, asked.version),
+    words=Words(
+        label="Asking what each engine is known to do",
+        stopped="Stopped before every engine was asked about.",
+        again="Ask about every engine",
+    ),
+    failed=lambda _: NOTHING,  # the facts above say what is wrong
+)
+_FEATURES: Request[AtVersion, pa.Table] = Request(
+    question=at_version,
+    read=lambda asked, _, __: asked.service.read_features(asked.version),
+    words=Words(
+        label="Looking through the log for the commit that brought each feature",
+        stopped="Stopped before the log was read.",
+        again="Look through the log",
+    ),
+)

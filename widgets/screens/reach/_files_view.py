@@ -24,11 +24,10 @@ from widgets.ui.boxes import build_card
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
 from widgets.ui.pieces import render_asked_problem, render_definitions, render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
-from widgets.ui.view import Offer, Pane, Request, View
+from widgets.ui.view import Offer, Pane, Request, View, Words
 from widgets.ui.ways import command_line, python_line, render_ways
 
 EVIDENCE_SHOWN = 200

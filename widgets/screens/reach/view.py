@@ -30,11 +30,10 @@ from widgets.ui.boxes import build_card, build_filled_card, build_stack
 from widgets.ui.exporting import Export
 from widgets.ui.exports import EXPORT_BUTTONS
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
 from widgets.ui.pieces import render_section
 from widgets.ui.records import read_records
 from widgets.ui.table import render_table
-from widgets.ui.view import Pane, Request, View
+from widgets.ui.view import Pane, Request, View, Words
 from widgets.ui.ways import command_line, python_line, render_ways
 
 RANGES_SHOWN = 200

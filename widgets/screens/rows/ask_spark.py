@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from explorer import pipeline
-from explorer.errors import InvalidArgumentError
+from explorer.errors import InvalidArgumentError, Problem
 from explorer.pipeline.diff.row_diff import RowKind
 from explorer.progress import Watch
 from explorer.protocol.schema_walk import render_path
@@ -51,10 +51,11 @@ def count_rows_exactly(service: TableService, older: int, newer: int, watch: Wat
 @dataclass(frozen=True, kw_only=True)
 class ExactColumn:
     """The exact figures of a column, and how many rows there are by statistics alone, None
-    where these do not say."""
+    where these do not say; `problems` are those of the version, and of files that were read."""
 
     profile: pipeline.ColumnProfile
     num_rows: int | None
+    problems: tuple[Problem, ...] = ()
 
 
 def profile_column(service: TableService, version: int, column: str, watch: Watch) -> ExactColumn:
@@ -72,4 +73,4 @@ def profile_column(service: TableService, version: int, column: str, watch: Watc
     (found,) = pipeline.profile(
         snapshot, [names[column]], progress=watch.progress, cancel=watch.cancel
     )
-    return ExactColumn(profile=found, num_rows=snapshot.num_rows)
+    return ExactColumn(profile=found, num_rows=snapshot.num_rows, problems=snapshot.problems)

@@ -14,9 +14,9 @@ from widgets.session.desk import Desk
 from widgets.session.tables import TableService
 from widgets.state import PageState
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
+from widgets.ui.pieces import render_problems
 from widgets.ui.records import read_records
-from widgets.ui.view import AtVersion, Offer, Pane, Request, View
+from widgets.ui.view import AtVersion, Offer, Pane, Request, View, Words
 from widgets.ui.ways import python_line, render_ways
 
 
@@ -61,7 +61,8 @@ def _render_profile(asked: _Column, found: ExactColumn, _: Pages) -> Markup:
     call = f"pipeline.profile(table.snapshot(version={asked.version}), [{column!r}])"
     ways = {"Python": python_line(asked.service.uri, f"from explorer import pipeline\n{call}")}
     return html(
-        "{}{}{}",
+        "{}{}{}{}",
+        render_problems(found.problems),
         profile_figures(found.profile),
         render_profile(found.profile, estimate),
         render_ways("profile", ways),

@@ -20,6 +20,7 @@ from explorer.protocol.deletion_vectors import DeletionVectorDescriptor
 from explorer.rows.data_file.data_file import FILE_COLUMNS, DataFile, data_files
 from explorer.rows.data_file.deletion_vectors import read_deletion_vector
 from explorer.rows.data_file.read_file import open_rows
+from explorer.rows.data_file.unrelated_file import untold_error
 from explorer.rows.layout import layout_of
 from explorer.rows.request import build_request
 from explorer.rows.row_values import row_objects
@@ -191,6 +192,8 @@ def _picked(
 ) -> Iterator[pa.RecordBatch]:
     start, left = 0, np.asarray(positions, dtype=np.int64)
     with open_rows(file.snapshot.store, bare, request) as rows:
+        if rows.is_unrelated:
+            raise untold_error(bare, file.snapshot.version)
         for batch in rows.batches():
             if not len(left):
                 return

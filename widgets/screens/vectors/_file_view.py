@@ -32,10 +32,9 @@ from widgets.state import PageState, parse_version
 from widgets.text import UNKNOWN, cut, format_count
 from widgets.ui.boxes import build_card
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Words
 from widgets.ui.pieces import render_detail_head
 from widgets.ui.table import PAGE_ROWS, render_pager, render_table
-from widgets.ui.view import Offer, Pane, Request, View
+from widgets.ui.view import Offer, Pane, Request, View, Words
 from widgets.ui.ways import command_line, python_line, render_ways
 
 

@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from explorer.maintenance import Plan, StateFolder, plan_restore, plan_upgrade
+from explorer.maintenance import (
+    Plan,
+    StateFolder,
+    plan_add_constraint,
+    plan_restore,
+    plan_upgrade,
+)
 from explorer.maintenance.plan.step_types import Commit, ValidateRows
 from explorer.transaction.staged import ValidatedRule
 from tests.data_tables import array, field, mapped, struct
@@ -85,6 +91,25 @@ def test_nothing_is_checked_where_no_rule_wakes(tmp_path: Path) -> None:
     assert [step.kind for step in plan.steps][:1] == ["commit"]
     assert plan.effect["rules_that_wake"] == {}
     assert "without effect" not in plan.summary
+
+
+def test_a_constraint_brings_no_other_rule_to_bear_unchecked(tmp_path: Path) -> None:
+    lake = lake_of(tmp_path / "sound", 2, **CHECK)
+    plan = plan_add_constraint(lake.table, "small", "id < 9", clock=lake.clock)
+    assert plan.refusals == ()
+    validation, commit = plan.steps[:2]
+    assert isinstance(validation, ValidateRows)
+    assert isinstance(commit, Commit)
+    assert validation.expressions == {"small": "id < 9", "delta.constraints.positive": "id > 0"}
+    assert {rule.key for rule in commit.basis.validated} == {
+        "delta.constraints.positive",
+        "delta.constraints.small",
+    }
+    assert "also checked for delta.constraints.positive, which had no effect" in plan.summary
+    odd = lake_of(tmp_path / "odd", 2, configuration={"delta.constraints.odd": "rand() > 0"})
+    refused = plan_add_constraint(odd.table, "small", "id < 9", clock=odd.clock)
+    assert "`delta.constraints.odd`" in refused.refusals[0].message
+    assert "constraint drop odd" in refused.refusals[0].remedy
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from explorer.errors import DeltaError, InvalidArgumentError, StorageError
 from explorer.progress import Watch
 from tests.tables import PROTOCOL, LogFolder, metadata
-from tests.unit.widgets.ui.test_pending import PATIENCE, Threads
+from tests.unit.widgets.ui.test_slow_stores import PATIENCE, Threads
 from widgets.markup import Markup, html
 from widgets.session.access import Access
 from widgets.session.desk import Desk, OpenTables
@@ -23,10 +23,9 @@ from widgets.state import PageState
 from widgets.ui.exporting import Export
 from widgets.ui.live_html import LiveHtml
 from widgets.ui.paging import Pages
-from widgets.ui.pending import Tell, Words
-from widgets.ui.view import AtVersion, Offer, Pane, Request, View, at_version
+from widgets.ui.view import AtVersion, Offer, Pane, Request, Tell, View, Words, at_version
 
-WORDS = Words(label="Counting", stopped="Stopped early.", again="Count")
+WORDS = Words(label="Counting", stopped="Stopped early.", again="Count <again>")
 ROWS = 60
 
 
@@ -178,6 +177,7 @@ def test_what_is_stopped_half_way_says_so_and_can_be_asked_again(tmp_path: Path)
     assert counting.view.status == "stopped"
     assert "Stopped early." in counting.html
     assert "About 3" in counting.html  # what was known is true still
+    assert "Count &lt;again&gt;" in counting.html
     gate.set()
     counting.runner.rest()
     assert "Stopped early." in counting.html
@@ -292,6 +292,28 @@ def test_what_is_only_offered_is_read_when_it_is_asked_for(tmp_path: Path) -> No
     assert counting.html == offered
     counting.click("count")
     counting.until("60 rows of 3")
+
+
+def test_what_was_offered_and_failed_is_offered_again_below_the_problem(tmp_path: Path) -> None:
+    counting = Counting(tmp_path, InlineRunner(), offer=Offer(action="count", render=offer))
+    counting.failures[3] = storage_error()
+    counting.state.version = 3
+    counting.click("count")
+    assert counting.html.index("The store failed.") < counting.html.index("Count 3")
+    assert 'data-do="again"' not in counting.html
+    del counting.failures[3]
+    counting.click("count")
+    assert "60 rows of 3" in counting.html
+
+
+def test_the_same_answer_in_another_order_begins_at_its_first_row(tmp_path: Path) -> None:
+    counting = Counting(tmp_path, InlineRunner())
+    counting.state.version = 3
+    counting.click("page", "50")
+    counting.view.change([7] * 40)
+    assert "40 rows of 3" in counting.html
+    assert "1\N{EN DASH}25 of 40" in counting.html
+    assert counting.asked == [3]
 
 
 def test_a_wider_question_that_is_stopped_gives_the_answer_back(tmp_path: Path) -> None:

@@ -52,3 +52,14 @@ def test_a_table_without_a_feed_leads_to_how_far_it_reaches(tmp_path: Path) -> N
     assert "delta.enableChangeDataFeed" in page.html
     page.do("reach")
     assert page.state.view == "reach"
+
+
+def test_a_file_without_any_column_of_the_table_is_told_above_the_rows(tmp_path: Path) -> None:
+    feed = Feed(tmp_path / "orders")
+    feed.file("<i>foreign", x=[1, 2])
+    feed.commit(add("<i>foreign"))
+    page = Page().open(feed.folder.root, view="feed")
+    page.do("rows")
+    assert "1 problem was found" in page.html
+    assert "no column in common with the table: its rows are all NULL" in page.html
+    assert "<i>foreign" not in page.html

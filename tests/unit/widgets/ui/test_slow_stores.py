@@ -12,20 +12,17 @@ from typing import Any
 
 import pytest
 
-from explorer.progress import Progress, Watch
 from explorer.storage.local import LocalStore
 from tests.tables import FEATURE_PROTOCOL, LogFolder, add, metadata, vector
 from tests.unit.widgets.page.test_explorer_view import Page
-from widgets.markup import html
 from widgets.page.explorer import Explorer
 from widgets.session.access import Access
 from widgets.session.desk import Desk, OpenTables
 from widgets.session.recents import Recents
-from widgets.session.work import Done, Failed, InlineRunner, T, attempt
+from widgets.session.work import Done, Failed, T, attempt
 from widgets.state import PageState
-from widgets.ui import pending
+from widgets.ui import view
 from widgets.ui.live_html import LiveHtml
-from widgets.ui.pending import Pending, Words, untold
 
 PATIENCE = 60
 NEWEST = 3
@@ -300,70 +297,17 @@ def test_pages_that_stay_below_half_a_second_do_not_flicker(
     page.runner.rest()
     table = page.showing("43 files")
     assert table is not None
-    monkeypatch.setattr(pending, "QUIET_SECONDS", PATIENCE)
+    monkeypatch.setattr(view, "QUIET_SECONDS", PATIENCE)
     gate.close()
     table._handle_msg({"action": "sort", "value": "num_records"})
     assert "43 files" in table.html
     assert "dx-waiting" not in table.html
     gate.open()
     page.runner.rest()
-    monkeypatch.setattr(pending, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(view, "QUIET_SECONDS", 0)
     gate.close()
     table._handle_msg({"action": "sort", "value": "deleted_rows"})
     page.runner.until(lambda: "dx-waiting" in table.html or "43 files" in table.html)
     gate.open()
     page.runner.rest()
     assert "43 files" in table.html
-
-
-WORDS = Words(label="Counting", stopped="Stopped early.", again="Count <again>")
-
-
-def asked(runner: Any) -> tuple[Pending, LiveHtml]:
-    part = LiveHtml()
-    desk = Desk(runner=runner, tables=OpenTables(), access=Access(), recents=Recents())
-    return Pending(desk, part), part
-
-
-def test_what_is_known_first_stands_above_the_progress_and_stays_when_it_is_stopped() -> None:
-    runner, go_on, told = Threads(), threading.Event(), threading.Event()
-    question, part = asked(runner)
-
-    def work(watch: Watch, tell: Callable[[str], None]) -> str:
-        tell("About <b>40</b> files.")
-        watch.step(3, 40, "Counting")
-        told.set()
-        assert go_on.wait(PATIENCE)
-        watch.step(4, 40, "Counting")
-        return "never shown"
-
-    def done(answer: str) -> None:
-        part.html = html("{}", answer)
-
-    question.ask(WORDS, work, done, head=html("<h3>Head</h3>"))
-    assert told.wait(PATIENCE)
-    runner.until(lambda: "3 of 40" in part.html)
-    assert part.html.startswith('<h3>Head</h3><p class="dx-lead">About &lt;b&gt;40')
-    part._handle_msg({"action": "cancel", "value": ""})
-    assert "About &lt;b&gt;40" in part.html
-    assert "Stopped early." in part.html
-    assert "Count &lt;again&gt;" in part.html
-    go_on.set()
-    runner.rest()
-    assert "Stopped early." in part.html
-
-
-def test_progress_of_work_that_tells_nothing_is_shown_and_its_answer_drawn() -> None:
-    question, part = asked(InlineRunner())
-    seen: list[str] = []
-
-    def work(watch: Watch) -> str:
-        assert watch.progress is not None
-        watch.progress(Progress(done=1, total=2, label="Counting"))
-        seen.append(part.html)
-        return "two"
-
-    question.ask(WORDS, untold(work), lambda answer: setattr(part, "html", answer))
-    assert "1 of 2" in seen[0]
-    assert 'data-do="cancel"' in seen[0]
-    assert part.html == "two"

@@ -8,7 +8,7 @@ checked before the protocol changes, or the change is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,6 +28,7 @@ from explorer.transaction.rules.change import Described
 from explorer.transaction.rules.row_rules import rules_that_wake
 from explorer.transaction.staged import ValidatedRule
 
+_SHOWN: Final = 5
 _CHECK: Final = "check"
 _CONSTRAINT: Final = "delta.constraints."
 _FEATURES: Final = {
@@ -63,6 +64,18 @@ def waking_rules(before: Described, after: Described) -> tuple[WakingRule, ...]:
     )
 
 
+def conditions_of(rules: Iterable[WakingRule]) -> dict[str, str]:
+    """The conditions of rules that rows can be checked by, each by its key in the table."""
+    return {found.rule.key: found.condition for found in rules if found.condition is not None}
+
+
+def shown_rules(rules: Sequence[WakingRule]) -> str:
+    """The keys of a few rules, and how many more there are."""
+    text = ", ".join(found.rule.key[:120] for found in rules[:_SHOWN])
+    more = len(rules) - _SHOWN
+    return f"{text} and {more:,} more" if more > 0 else text
+
+
 def waking_features(before: Described, after: Described) -> tuple[str, ...]:
     """The features that the metadata of a table ask for without effect before, and with it
     after."""
@@ -74,21 +87,21 @@ def waking_features(before: Described, after: Described) -> tuple[str, ...]:
     )
 
 
-def judge_waking(before: Described, after: Described) -> Iterator[Verdict]:
-    """What refuses the change: rules that rows cannot be checked by, and columns that would be
-    looked for under other names in the files."""
+def judge_waking(before: Described, after: Described, guard: str = "upgrade") -> Iterator[Verdict]:
+    """What refuses the change, as `guard` says it: rules that rows cannot be checked by, and
+    columns that would be looked for under other names in the files."""
     for found in waking_rules(before, after):
         if found.condition is not None:
             continue
         shown = f": {found.rule.expression[:200]}" if found.rule.expression else ""
         yield Verdict(
-            guard="upgrade",
+            guard=guard,
             outcome="refuse",
             message=f"{found.feature}: `{found.rule.key[:120]}`{shown} has had no effect so far, "
             f"and would bind every row. {found.why_not}",
             remedy=_remedy(found),
         )
-    yield from _judge_mapping(before, after)
+    yield from _judge_mapping(before, after, guard)
 
 
 def judge_row_ids(before: Described, files: pa.Table, mark: int | None) -> Iterator[Verdict]:
@@ -149,7 +162,7 @@ def _remedy(found: WakingRule) -> str:
     return f"{leave}, or have the engine that wrote the column take the rule from it first."
 
 
-def _judge_mapping(before: Described, after: Described) -> Iterator[Verdict]:
+def _judge_mapping(before: Described, after: Described, guard: str) -> Iterator[Verdict]:
     mode = COLUMN_MAPPING_MODE.value_of(before.metadata.configuration)
     if mode == "none" or before.mode != "none" or after.mode == "none":
         return
@@ -162,7 +175,7 @@ def _judge_mapping(before: Described, after: Described) -> Iterator[Verdict]:
         return  # files are read as before
     which = f"such as `{named[0][:120]}`, " if named else ""
     yield Verdict(
-        guard="upgrade",
+        guard=guard,
         outcome="refuse",
         message=f"columnMapping: `{COLUMN_MAPPING_MODE.name}` is {mode} and has had no effect so "
         f"far. From then on columns, {which}would be looked for in the files by other names or by "
