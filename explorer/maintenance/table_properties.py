@@ -265,7 +265,7 @@ def _parameters(wanted: Mapping[str, str], unset: Collection[str]) -> CommitPara
     return {"properties": orjson.dumps(sorted(unset)).decode(), "ifExists": True}
 
 
-_NAMES_AND_VALUES = "See the table properties of the documentation for names and values."
+_NAMES_AND_VALUES = "See the table properties in the Delta documentation."
 
 
 def _refused(problem: str, reason: str, remedy: str = _NAMES_AND_VALUES) -> InvalidArgumentError:

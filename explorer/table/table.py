@@ -382,7 +382,7 @@ def _no_table(store: ReadStore) -> NotFoundError:
     inside = LOG_FOLDER in store.uri.split("/")
     return NotFoundError(
         f"There is no Delta table at {store.uri}.",
-        reason="The folder is there but has no _delta_log in it.",
+        reason="The folder exists but has no _delta_log.",
         remedy="Name the folder above _delta_log."
         if inside
         else "Name the folder that holds _delta_log; plain Parquet files are not a Delta table.",

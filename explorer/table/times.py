@@ -117,7 +117,7 @@ def parse_timestamp(value: str | datetime) -> int:
     if moment.tzinfo is None:
         raise InvalidArgumentError(
             f"{value} has no time zone.",
-            reason="The same words mean different moments in different places.",
+            reason="Without a time zone the time is ambiguous.",
             remedy=f"Write {moment.isoformat()}Z for UTC, or an offset such as +02:00 behind it.",
         )
     return (moment - EPOCH) // timedelta(milliseconds=1)

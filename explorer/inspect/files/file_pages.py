@@ -145,7 +145,7 @@ class _SortedFiles:
         if sort_by not in _SORTABLE:
             raise InvalidArgumentError(
                 f"Files cannot be sorted by {sort_by[:60]!r}.",
-                reason="Only what every file says of itself gives an order.",
+                reason="Files are sorted by a fact that the log has for every file.",
                 remedy=f"Choose from {', '.join(_SORTABLE)} or {_PARTITION}NAME.",
             )
         if sort_by == "deleted_rows":

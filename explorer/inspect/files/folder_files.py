@@ -382,13 +382,13 @@ def _kinds(paths: pa.ChunkedArray, reasons: Numbers, tables: Collection[str]) ->
 _VECTOR: Final = r"(?:^|/)deletion_vector_[^/]*\.bin$"
 _STRAYS: Final = (*REASONS[:MAY_GO], UNKNOWN_AGE, UNDECIDED, YOUNG)
 _MEANINGS: Final = {
-    "live": "needed by the latest version: data files and deletion vectors",
-    "kept": "removed from the table, and kept for versions within retention",
+    "live": "data files and vectors of the latest version",
+    "kept": "removed, kept for versions within retention",
     "change data": "change data of commits within retention",
-    "deletable": "removed, or changed, before the retention began: the next vacuum deletes it",
-    "orphaned": "looks like a file of a table, but nothing in the remaining log names it",
+    "deletable": "past retention: the next vacuum deletes it",
+    "orphaned": "named nowhere in the remaining log",
     "foreign": "not Delta's: VACUUM never touches it here",
-    "log": "commits, checkpoints and everything else below _delta_log",
+    "log": "everything below _delta_log",
 }
 
 

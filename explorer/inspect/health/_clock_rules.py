@@ -153,11 +153,11 @@ def _in_commit(facts: LogFacts, active: InCommitTimes) -> Iterator[Finding]:
     if missing:
         shown = ", ".join(map(str, missing[:_NAMED]))
         more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
-        carry = "carries" if len(missing) == 1 else "carry"
+        have = "has" if len(missing) == 1 else "have"
         yield _odd_time(
             "no in-commit timestamp",
-            f"Version{'' if len(missing) == 1 else 's'} {shown}{more} {carry} no in-commit "
-            "timestamp, though they are enabled.",
+            f"Version{'' if len(missing) == 1 else 's'} {shown}{more} {have} no in-commit "
+            "timestamp, although they are enabled.",
             "The writer does not support the feature; the time of the commit is unknown.",
             missing[0],
             "error",

@@ -512,7 +512,7 @@ def _sentence(health: Health) -> str:
         cost = f"Version {health.readable_version} is the newest that can be read."
     wrong = counts["error"] + counts["warning"]
     if wrong:
-        more = {1: "", 2: " One more is below."}.get(wrong, f" {wrong - 1} more are below.")
+        more = f" {count(wrong - 1, 'more finding')} below." if wrong > 1 else ""
         return f"{rows[0]['problem']}{more} {cost}".strip()
     notes = "note" if counts["note"] == 1 else "notes"
     known = f"; {counts['note']} {notes}" if counts["note"] else ""

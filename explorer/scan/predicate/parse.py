@@ -104,8 +104,8 @@ def _parse_sql(text: str) -> Expression:
         raise InvalidArgumentError(
             "The predicate cannot be read.",
             reason=f"It is not a valid SQL condition: {_described(error)}.",
-            remedy="Write a condition such as \"region = 'emea' AND amount > 10\", with names "
-            "that are words of SQL in backticks.",
+            remedy="Write a condition such as \"region = 'emea' AND amount > 10\", and put "
+            "names that are SQL keywords in backticks.",
         ) from error
 
 

@@ -251,7 +251,7 @@ def test_files_that_another_implementation_clustered_stay(lake: Lake) -> None:
         (["nope"], "no such column"),
         (["part"], "partitions the table"),
         (["flag"], "no bounds for its type"),
-        (["late"], "No statistics are kept"),
+        (["late"], "It has no statistics"),
         (["s"], "no such column"),
         (["id", "ID"], "named twice"),
     ],
