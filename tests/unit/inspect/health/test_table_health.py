@@ -351,7 +351,7 @@ def test_in_commit_timestamps_are_there_and_grow(lake: Lake) -> None:
         lake.commit(version, [info(8.5), add(f"f{version}")], age_days=7)
     lake.commit(10, [info(8 - 9 / 10), add("same")], age_days=7)  # as late as the one before
     rows = findings(lake)
-    assert rows["no in-commit timestamp"]["problem"].startswith("Versions 2, 4 carry no")
+    assert rows["no in-commit timestamp"]["problem"].startswith("Versions 2, 4 have no")
     problem = rows["in-commit timestamps go back"]["problem"]
     assert problem.startswith("3 commits are out of order by their in-commit timestamps: ")
     assert re.findall(r"version (\d+) is of", problem) == ["6", "8", "10"]
