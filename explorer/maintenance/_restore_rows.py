@@ -215,7 +215,7 @@ def judge_rows(moves: RowMoves, newest: int) -> Verdict:
     return Verdict(
         guard="rows",
         outcome="warn",
-        message=f"{known} of version {newest} will not be in the table any more.",
+        message=f"{known} of version {newest} will no longer be in the table.",
         remedy=f"Type the table's name and give a reason. Version {newest} can be restored as "
         "long as its files are kept.",
         asks_for_name=True,
@@ -316,5 +316,5 @@ def _verb(number: int) -> str:
 
 def _difference(net: int) -> str:
     if not net:
-        return "as many in all as now"
+        return "so the number of rows stays the same"
     return f"{abs(net):,} {'more' if net > 0 else 'fewer'} in all"

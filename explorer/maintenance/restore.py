@@ -93,7 +93,7 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
     clock: Clock = system_clock,
     seed: UUID | None = None,
 ) -> Plan:
-    """Make `version`, or that of `timestamp`, the newest one again.
+    """Plan to restore `version`, or the version at `timestamp`, as the newest one.
 
     Files that it needs and that are gone refuse the plan. Raises what `Table.snapshot`
     raises, and `InvalidArgumentError` where neither is given.
@@ -375,7 +375,7 @@ def _summary(newest: int, target: int, files: _Files, moves: Moves, *, has_steps
         return f"The table is the same as at version {target}; there is nothing to do."
     back, gone = files.back.num_rows, files.gone.num_rows
     return (
-        f"{moves.sentence} Makes version {target} the newest one again: {count(back, 'file')} "
+        f"{moves.sentence} Restores version {target}: {count(back, 'file')} "
         f"{'returns' if back == 1 else 'return'}, {count(gone, 'file')} "
         f"{'is' if gone == 1 else 'are'} removed. Version {newest} can be restored as long as its "
         "files are kept."

@@ -161,7 +161,7 @@ def test_the_keyboard_alone_goes_from_choice_to_receipt(
     undo = page.get_by_role("button", name="Plan the way back to version 1")
     undo.focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".dx-consequence")).to_contain_text("Makes version 1 the newest one again")
+    expect(page.locator(".dx-consequence")).to_contain_text("Restores version 1")
     assert "Approve" in stage(page)
 
 

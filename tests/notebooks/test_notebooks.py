@@ -38,7 +38,7 @@ TOLD = {
     "maintain_a_table": [
         "Writes a classic checkpoint of version 74",
         "Permanently deletes 285 files",
-        "Makes version 60 the newest one again",
+        "Restores version 60",
         "63 files of version 12 are gone",
         "('completed', True)",
         "(77, True)",

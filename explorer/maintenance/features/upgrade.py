@@ -428,8 +428,8 @@ def _demands(upgrade: _Upgrade) -> str:
     if before == after:
         return "Changes only properties; no engine loses access."
     readers = sorted({*(after.reader_features or ())} - {*(before.reader_features or ())})
-    reads = f"know {', '.join(readers)}" if readers else "read as before"
+    reads = f"Readers must support {', '.join(readers)}" if readers else "Readers need nothing new"
     if not readers and after.min_reader_version != before.min_reader_version:
-        reads = f"know reader version {after.min_reader_version}"
+        reads = f"Readers must support reader version {after.min_reader_version}"
     writes = ", ".join(upgrade.added) or f"writer version {after.min_writer_version}"
-    return f"From then on readers have to {reads}, and writers to know {writes}."
+    return f"{reads}; writers must support {writes}."

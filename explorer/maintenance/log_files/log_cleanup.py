@@ -357,10 +357,10 @@ def _summary(
     if not number and has_gap:
         return "Nothing is deleted from the log: it has gaps."
     if not number:
-        why = f"nothing is older than {shown_time(cut.cutoff_ms)}"
+        why = f"nothing in it is older than {shown_time(cut.cutoff_ms)}"
         if cut.commit is not None and cut.checkpoint is None:
             why = f"no readable checkpoint is at or before version {cut.commit}"
-        return f"Nothing can be deleted from the log: {why}, or it is gone already."
+        return f"Nothing can be deleted from the log: {why}."
     files = f"{count(number, 'file')} of the log ({render_byte_size(size)})"
     if before.version == after.version:
         return f"Deletes {files} that nothing refers to; nothing is lost."

@@ -193,14 +193,15 @@ def _summary(aim: Aim, groups: Groups, new_files: int, version: int) -> str:
     if not files.num_rows:
         return f"{_nothing(aim, groups)} There is nothing to do."
     what = (
-        f"Writes {count(files.num_rows, 'file')} ({render_byte_size(sum_of(files.column('size')))})"
+        f"Rewrites {count(files.num_rows, 'file')} "
+        f"({render_byte_size(sum_of(files.column('size')))})"
     )
     hidden = _hidden_rows(files)
     gone = f", without {count(hidden, 'deleted row')}," if hidden else ""
     order = f", ordered by {', '.join(aim.names)}" if aim.columns else ""
     return (
-        f"{what} again as about {count(new_files, 'file')}{order}{gone} in "
-        f"{count(groups.num_batches, 'commit')}; no row changes, and nothing is lost: "
+        f"{what} as about {count(new_files, 'file')}{order}{gone} in "
+        f"{count(groups.num_batches, 'commit')}. No row changes, and nothing is lost: "
         f"version {version} stays readable until vacuum deletes the old files."
     )
 

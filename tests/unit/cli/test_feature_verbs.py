@@ -51,7 +51,7 @@ def digest_of(answer: Answer) -> str:
         ("constraint", ["drop", "old"], "Drops the constraint old"),
         ("constraint", ["drop", "young", "--if-exists"], "has no constraint young"),
         ("upgrade", ["deletionVectors"], "Can no longer read the table"),
-        ("upgrade", ["--writer-version", "4"], "writers to know"),
+        ("upgrade", ["--writer-version", "4"], "writers must support"),
         ("upgrade", ["vacuumProtocolCheck", "--only-used"], "Leaves out appendOnly, invariants"),
         ("repair", ["statistics"], "with missing statistics, and adds it again"),
     ],

@@ -130,8 +130,8 @@ def test_restore_that_removes_rows_says_how_many_and_needs_the_name(
 ) -> None:
     folder.commit(3, [add("more", stats='{"numRecords":41}')])
     out = " ".join(command("restore", "--version", "2")[1].split())
-    assert out.startswith("41 rows are removed and 0 return. Makes version 2 the newest one again")
-    assert "41 rows of version 3 will not be in the table any more" in out
+    assert out.startswith("41 rows are removed and 0 return. Restores version 2")
+    assert "41 rows of version 3 will no longer be in the table" in out
     assert "--confirm NAME --reason TEXT" in out
     plan = document(command("restore", "--version", "2", "--json"))
     moved = {key: plan["effect"][key] for key in ("rows_removed", "rows_returned", "rows_at_most")}

@@ -85,7 +85,7 @@ def test_small_files_fill_one_file_up_to_the_target(lake: Lake) -> None:
     plan = plan_of(lake, target_size="100mb")
     # from the smallest on; what is left alone in its bin stays as it is
     assert groups_of(plan) == [["a", "b"]]
-    assert plan.summary.startswith("Writes 2 files (70.0 MiB) again as about 1 file in 1 commit;")
+    assert plan.summary.startswith("Rewrites 2 files (70.0 MiB) as about 1 file in 1 commit.")
     step = plan.steps[0]
     assert (step.kind, step.num_files, step.num_bytes) == ("rewrite_files", 2, 70 * MIB)
     assert [step.kind for step in plan.steps[1:]] == ["write_checksum", "write_checkpoint"]

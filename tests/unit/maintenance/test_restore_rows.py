@@ -60,7 +60,7 @@ def test_rows_come_first_and_the_name_is_asked_for_where_some_are_removed(lake: 
     more = [lake.add("b", stats=rows(1000)), lake.add("c", stats=rows(200))]
     lake.commit(1, more, age_days=5)
     plan = restore(lake)
-    assert plan.summary.startswith("1,200 rows are removed and 0 return. Makes version 0 ")
+    assert plan.summary.startswith("1,200 rows are removed and 0 return. Restores version 0")
     assert moved(plan) == (1200, 0, False)
     assert outcome(plan, "rows") == "warn"
     assert plan.asks_for_name

@@ -160,7 +160,7 @@ def test_a_restore_names_its_way_back_and_plans_it(page: Page, orders: Orders) -
     assert page.explorer._service is not None
     assert page.explorer._service.snapshot(2).num_files == 31
     page.do("undo")
-    assert "Makes version 1 the newest one again" in page.html
+    assert "Restores version 1" in page.html
     assert ">Restore version 1</button>" in page.html
 
 
@@ -175,7 +175,7 @@ def test_a_restore_that_removes_rows_says_so_first_and_asks_for_the_name(
     page.explorer.reload()
     page.do("choose", "restore")
     page.do("plan", json.dumps({"version": "1"}))
-    assert ">41 rows are removed and 0 return. Makes version 1" in page.html
+    assert ">41 rows are removed and 0 return. Restores version 1" in page.html
     assert "<dt>Rows removed</dt><dd>41</dd>" in page.html
     assert "To approve it, type the table's name: <code>orders</code>" in page.html
     page.approve(reason="a mistake")
