@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from explorer.inspect.description import describe
     from explorer.inspect.engine_support.lost_engines import Losses, engine_losses, losses_sentence
     from explorer.inspect.engine_support.matrix import engines, engines_sentence
-    from explorer.inspect.files.file_fates import FileReason
+    from explorer.inspect.files.file_judgement import FileReason
     from explorer.inspect.files.file_pages import FilesPage, files_page
     from explorer.inspect.files.file_reasons import why_here
     from explorer.inspect.files.folder_files import Folder, foreign_files
@@ -52,7 +52,7 @@ _HOMES = {
     "ChangeTotals": "rows.feed_counts",
     "ColumnPresence": "columns.presence",
     "ConflictCheck": "conflicts.conflict_check",
-    "FileReason": "files.file_fates",
+    "FileReason": "files.file_judgement",
     "FilesPage": "files.file_pages",
     "Folder": "files.folder_files",
     "Health": "health.table_health",

@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from explorer.comparison.matched_fields import MatchedField, match_schemas
 from explorer.errors import InvalidArgumentError
-from explorer.maintenance._restore_rows import (
-    Moves,
-    column_moves,
+from explorer.maintenance._restore_effect import (
+    RestoreEffect,
     differing,
+    find_column_effect,
+    find_row_effect,
     judge_rows,
-    row_moves,
 )
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.file_list import build_files, join_files
@@ -109,9 +109,9 @@ def plan_restore(  # noqa: PLR0913  # which version, who looks on, and what make
     target = table.snapshot(version=version, timestamp=timestamp, progress=progress, cancel=cancel)
     back, gone = differing_files(look.snapshot, target, _JUDGED, watch)
     release_memory()  # the keys of all files, which are done with
-    moves = Moves(
-        rows=row_moves(look.snapshot, target, differing(back, gone), watch),
-        columns=column_moves(look.snapshot, target),
+    moves = RestoreEffect(
+        rows=find_row_effect(look.snapshot, target, differing(back, gone), watch),
+        columns=find_column_effect(look.snapshot, target),
     )
     plan = while_working(
         lambda: _plan(look, target, _Files(back=back, gone=gone), moves, seed or uuid4()),
@@ -145,7 +145,7 @@ class _Files:
     gone: pa.Table
 
 
-def _plan(look: Look, target: Snapshot, files: _Files, moves: Moves, seed: UUID) -> Plan:
+def _plan(look: Look, target: Snapshot, files: _Files, moves: RestoreEffect, seed: UUID) -> Plan:
     newest, back, gone = look.snapshot, files.back, files.gone
     actions = _actions(newest, target)
     steps: tuple[Step, ...] = ()
@@ -370,7 +370,9 @@ def _listed(files: pa.Table, action: str, reason: str) -> pa.Table:
     )
 
 
-def _summary(newest: int, target: int, files: _Files, moves: Moves, *, has_steps: bool) -> str:
+def _summary(
+    newest: int, target: int, files: _Files, moves: RestoreEffect, *, has_steps: bool
+) -> str:
     if not has_steps:
         return f"The table is the same as at version {target}; there is nothing to do."
     back, gone = files.back.num_rows, files.gone.num_rows

@@ -35,9 +35,9 @@ from explorer.transaction.attempt import (
 )
 from explorer.transaction.concurrent_commit import (
     ConcurrentCommit,
-    follow,
     newest_version,
     read_concurrent_commits,
+    version_after,
 )
 from explorer.transaction.conflicts import (
     Conflict,
@@ -242,7 +242,7 @@ def _follow_concurrent_commits(store: ReadStore, staged: StagedCommit) -> Staged
             return commit_gone(staged, concurrent)
         if (conflict := find_conflict(staged, concurrent)) is not None:
             return conflict
-        base = follow(staged.base, concurrent, _time_of(store, staged, concurrent))
+        base = version_after(staged.base, concurrent, _time_of(store, staged, concurrent))
         staged = _with_ids_since(staged.upon(base), concurrent)
     return staged
 

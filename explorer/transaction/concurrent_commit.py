@@ -326,7 +326,9 @@ def _until_gone(files: Iterable[bytes | None]) -> Iterator[bytes]:
         yield data
 
 
-def follow(base: ReadVersion, concurrent: ConcurrentCommit, timestamp: int | None) -> ReadVersion:
+def version_after(
+    base: ReadVersion, concurrent: ConcurrentCommit, timestamp: int | None
+) -> ReadVersion:
     """The version that a commit builds upon once it follows `concurrent`, made at `timestamp`."""
     domains = {**base.domains, **concurrent.known_domains}
     if ROW_TRACKING_DOMAIN in concurrent.domains - concurrent.known_domains.keys():

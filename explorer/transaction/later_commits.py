@@ -9,7 +9,11 @@ from explorer.errors import InvalidArgumentError
 from explorer.progress import UNWATCHED, Watch
 from explorer.protocol.known_properties import ISOLATION_LEVEL
 from explorer.storage.ports import ReadStore
-from explorer.transaction.concurrent_commit import ConcurrentCommit, follow, read_concurrent_commits
+from explorer.transaction.concurrent_commit import (
+    ConcurrentCommit,
+    read_concurrent_commits,
+    version_after,
+)
 from explorer.transaction.conflicts import Conflict, commit_gone, find_conflicts
 from explorer.transaction.read_set import WHOLE_TABLE, read_set_where
 from explorer.transaction.read_version import read_version_of
@@ -68,6 +72,6 @@ def conflicts_since(
                 continue
             for conflict in find_conflicts(one, concurrent):
                 yield at, conflict
-            held[at] = one.upon(follow(one.base, concurrent, concurrent.in_commit_timestamp))
+            held[at] = one.upon(version_after(one.base, concurrent, concurrent.in_commit_timestamp))
         if not isinstance(concurrent, ConcurrentCommit):
             return

@@ -17,9 +17,9 @@ from explorer.files.store_paths import NOWHERE, data_places
 from explorer.inspect.answer import LIMIT, Answer, Document, Parameter
 from explorer.inspect.files._file_mentions import Wanted, find_mentions
 from explorer.inspect.files._log_file_reasons import reason_of_log_file
-from explorer.inspect.files.file_fates import (
+from explorer.inspect.files.file_judgement import (
     COLUMNS,
-    FileLook,
+    FileFacts,
     FileReason,
     judge_file,
     moment_in_words,
@@ -72,7 +72,7 @@ def why_here(
     as_numbers = every.column("deletion_timestamp").cast(pa.int64())
     removed = _matching(every.set_column(2, "deletion_timestamp", as_numbers), wanted)
     is_unknown = info is not None and not (live or removed or mentions)
-    look = FileLook(
+    look = FileFacts(
         snapshot=snapshot,
         listing=listing,
         wanted=wanted,

@@ -1,5 +1,5 @@
-"""The fate of one file, from what the log and the store say of it (spec: Add File and Remove
-File, Data Files, Deletion Vector File Storage Format, Change Data Files).
+"""Why one file is in the folder, by what the log and the store say about it (spec: Add File and
+Remove File, Data Files, Deletion Vector File Storage Format, Change Data Files).
 
 No I/O but the times of commits: rows and lines that name the file in, the answer out.
 """
@@ -79,7 +79,7 @@ class FileReason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileLook:
+class FileFacts:
     """What was found of a file: the live rows and tombstones that name it (times as in the log,
     in milliseconds, which no calendar need have), and every line;
     `is_behind_link` says of one that nothing names whether a link leads to such a name."""
@@ -133,7 +133,7 @@ class FileLook:
         return int(reference_begins(modified_ms, removed_ms)) + self.own_ms
 
 
-def judge_file(look: FileLook) -> FileReason:
+def judge_file(look: FileFacts) -> FileReason:
     """The answer."""
     if look.live:
         return _live(look)
@@ -145,7 +145,7 @@ def judge_file(look: FileLook) -> FileReason:
     return _unknown(look)
 
 
-def _live(look: FileLook) -> FileReason:
+def _live(look: FileFacts) -> FileReason:
     row = look.live[0]
     since = _since(look)
     newest = look.snapshot.version
@@ -172,7 +172,7 @@ def _live(look: FileLook) -> FileReason:
     return _reason(look, kind, text)
 
 
-def _removal_of_live(look: FileLook) -> Mention | None:
+def _removal_of_live(look: FileFacts) -> Mention | None:
     """The commit that removes a file that is live all the same, where every commit after it is
     there."""
     row = look.live[0]
@@ -189,19 +189,19 @@ def _removal_of_live(look: FileLook) -> Mention | None:
     return own[-1]
 
 
-def _follow_all(look: FileLook, found: Mention) -> bool:
+def _follow_all(look: FileFacts, found: Mention) -> bool:
     """Whether every commit after one is there, up to the latest version."""
     newest = look.snapshot.version
     return not missing_versions(look.listing.commits, found.version, newest)
 
 
-def _is_whole(look: FileLook) -> bool:
+def _is_whole(look: FileFacts) -> bool:
     """Whether the log still has every commit from the first one on."""
     commits = look.listing.commits
     return bool(commits) and not missing_versions(commits, 0, look.snapshot.version)
 
 
-def _contradicting(look: FileLook) -> str:
+def _contradicting(look: FileFacts) -> str:
     checkpoint = look.snapshot.segment.checkpoint
     if checkpoint is None:
         return "the log contradicts itself"
@@ -215,7 +215,7 @@ def _place(found: Mention) -> str:
     return f"version {found.version} ({found.log_file}, line {found.line})"
 
 
-def _since(look: FileLook) -> str:
+def _since(look: FileFacts) -> str:
     spans = _spans(look)
     first = spans[-1][0]
     if look.mentions and look.mentions[-1].action == "remove" and look.mentions[-1].version < first:
@@ -235,7 +235,7 @@ def _since(look: FileLook) -> str:
     return f"since version {first} ({place.log_file}, line {place.line})"
 
 
-def _removed(look: FileLook) -> FileReason:
+def _removed(look: FileFacts) -> FileReason:
     """A file that no live row names, and that tombstones or commits do."""
     removals = [found for found in look.mentions if found.action == "remove"]
     if not (removals or look.removed):
@@ -270,13 +270,13 @@ def _removed(look: FileLook) -> FileReason:
     return _reason(look, kind, f"{text}{_in_reference(look, frees, theirs)}.", frees, theirs)
 
 
-def _remover(look: FileLook, removals: Sequence[Mention]) -> str:
+def _remover(look: FileFacts, removals: Sequence[Mention]) -> str:
     if removals:
         return _place(removals[-1])
     return "an unknown version" if _is_whole(look) else "a version that is no longer in the log"
 
 
-def _added_alone(look: FileLook) -> FileReason:
+def _added_alone(look: FileFacts) -> FileReason:
     """A file that commits add, that no line removes, and that the latest version does not have."""
     last = look.mentions[-1]
     thing = "data file" if last.role == "data" else "deletion vector"
@@ -300,7 +300,7 @@ def _added_alone(look: FileLook) -> FileReason:
     return _reason(look, kind, f"{text}; {does}.", frees, theirs)
 
 
-def _untouched(look: FileLook) -> tuple[str, str] | None:
+def _untouched(look: FileFacts) -> tuple[str, str] | None:
     """What to add to the kind of a removed file that no vacuum will delete, and why."""
     if look.is_outside:
         return (
@@ -319,7 +319,7 @@ def _untouched(look: FileLook) -> tuple[str, str] | None:
     return None
 
 
-def _change(look: FileLook, found: Mention) -> FileReason:
+def _change(look: FileFacts, found: Mention) -> FileReason:
     active = in_commit_times(look.snapshot.protocol, look.snapshot.metadata)
     upto = [number for number in look.listing.commits if number <= found.version]
     made = commit_times(look.snapshot.store, look.listing, upto, active)[-1]
@@ -343,7 +343,7 @@ def _change(look: FileLook, found: Mention) -> FileReason:
     return _reason(look, kind, f"{text}{_in_reference(look, frees, theirs)}.", frees, theirs)
 
 
-def _unknown(look: FileLook) -> FileReason:
+def _unknown(look: FileFacts) -> FileReason:
     """A file that nothing in the log names."""
     name = _shown(look)
     if look.is_outside:
@@ -394,7 +394,7 @@ def _unknown(look: FileLook) -> FileReason:
     return _reason(look, kind, f"{text}.", frees, theirs)
 
 
-def _in_reference(look: FileLook, frees: int, theirs: int) -> str:
+def _in_reference(look: FileFacts, frees: int, theirs: int) -> str:
     """When the reference's vacuum deletes a file that ours does from `frees` on, where that is
     another time, and why."""
     if look.info is None or theirs == frees:
@@ -407,12 +407,12 @@ def _in_reference(look: FileLook, frees: int, theirs: int) -> str:
     return f" (in Delta Spark from {moment_in_words(theirs)})"
 
 
-def _undecided(look: FileLook) -> str:
+def _undecided(look: FileFacts) -> str:
     """How a sentence ends where the retention cannot be read."""
     return f"; when it may be deleted is unknown: {look.unread}."
 
 
-def _foreign(look: FileLook, reason: str, theirs: int | None) -> str:
+def _foreign(look: FileFacts, reason: str, theirs: int | None) -> str:
     why = reason.partition(": ")[2]
     text = f"{_shown(look)} is not Delta's ({why}): VACUUM never touches it here"
     if theirs is None and look.unread is not None and not look.is_hidden:
@@ -424,7 +424,7 @@ def _foreign(look: FileLook, reason: str, theirs: int | None) -> str:
     return f"{text}; in Delta Spark it is deletable now."
 
 
-def _spans(look: FileLook) -> list[tuple[int, int]]:
+def _spans(look: FileFacts) -> list[tuple[int, int]]:
     """The versions in which the file was in use, as far as commits tell; what is live stays
     to the latest version."""
     spans: list[tuple[int, int]] = []
@@ -445,7 +445,7 @@ def _spans(look: FileLook) -> list[tuple[int, int]]:
     return _merged(spans)
 
 
-def _revived(look: FileLook, first: int) -> int:
+def _revived(look: FileFacts, first: int) -> int:
     """Since when a file is live that no remaining commit adds without another removing it:
     the version of the checkpoint that has it, and `first` where none removes it."""
     last = max((found.version for found in look.mentions), default=first)
@@ -466,7 +466,7 @@ def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _reason(
-    look: FileLook, kind: str, text: str, frees: int | None = None, theirs: int | None = None
+    look: FileFacts, kind: str, text: str, frees: int | None = None, theirs: int | None = None
 ) -> FileReason:
     spans = _spans(look)
     if spans and not look.live:
@@ -499,7 +499,7 @@ def _reason(
     )
 
 
-def _shown(look: FileLook) -> str:
+def _shown(look: FileFacts) -> str:
     return look.wanted.name if len(look.wanted.name) <= 200 else look.wanted.name[:197] + "..."
 
 
