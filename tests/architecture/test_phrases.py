@@ -76,6 +76,11 @@ PHRASES = {
     "becomes impossible": (r"[Nn]othing becomes impossible", "nothing is lost"),
     "to be done": (r"[Nn]othing is to be done", "there is nothing to do"),
     "carried on": (r"carr(y|ies) the table on", "versions from 4 on can be read"),
+    "newest again": (r"Makes version [^\"\n]{1,20} the newest one", "Restores version 12"),
+    "again as": (r"Writes [^\"\n]{1,80} again as", "Rewrites 6 files as about 2 files"),
+    "two ways": (r"independent ways", "independent computations of the kept files"),
+    "broken off": (r"\bbroken off\b", "interrupted"),
+    "must know": (r"([Rr]eaders|[Ww]riters) (must|have to) know\b", "readers must support"),
     "that is left names": (r"that is left (names|adds)", "nothing in the remaining log names it"),
     "numbers": (
         r":,\} (\w+ )?(files|rows|commits|versions|columns|actions) (have|are|do|were|name)\b",

@@ -44,7 +44,7 @@ def build_needs(protocol: Protocol, metadata: Metadata) -> tuple[Needs, Needs]:
 
     A version that names no features stands for those of its number, also where the
     specification gives the table less (column mapping by writer version 5 with reader
-    version 1): an engine goes by the number. A writer has to know what readers must know.
+    version 1): an engine goes by the number. A writer has to support what readers must support.
     """
     schema = readable_schema(metadata)
     in_use = None if schema is None else frozenset(active_features(protocol, metadata, schema))

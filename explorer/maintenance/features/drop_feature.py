@@ -1,9 +1,9 @@
 """Planning to drop a feature (spec: Table Features, Protocol Evolution; Checkpoint
 Protection, proposed).
 
-A feature for writers alone goes in one commit. One that readers must know goes in two
+A feature for writers alone goes in one commit. One that readers must support goes in two
 steps: first nobody uses it any more, then the protocol no longer asks for it. Old versions
-still need it, and there are two ways to keep readers who do not know it away from these:
+still need it, and there are two ways to keep readers that do not support it away from these:
 checkpoints that nobody may remove alone, or waiting until those versions are gone.
 """
 
@@ -102,7 +102,7 @@ def _check(look: Look, name: str, *, truncate_history: bool) -> None:
     if truncate_history and not DROP_RULES[name].protects_history:
         raise _refused(
             f"The history need not be cut for {name}.",
-            "Readers do not have to know it, so that old versions stay what they are.",
+            "Readers need not support it, so old versions stay as they are.",
         )
 
 

@@ -2,7 +2,7 @@
 are those of the reference).
 
 A rule says what of the feature may be left nowhere, what a commit can switch off, and
-whether the history has to be kept from readers who do not know the feature.
+whether the history has to be kept from readers that do not support the feature.
 """
 
 from __future__ import annotations
