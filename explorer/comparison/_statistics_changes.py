@@ -57,7 +57,7 @@ class ColumnSummary:
 
 
 def statistics_changes(older: Snapshot, newer: Snapshot, watch: Watch = UNWATCHED) -> pa.Table:
-    """One row per column of either schema that statistics may speak of, in the order of
+    """One row per column of either schema that can have statistics, in the order of
     the newer one.
 
     - `path`; `type_before` and `type_after`, null where the version lacks the column

@@ -51,7 +51,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedActions:
-    """The newest word of a run of commits on each file that they speak of, with the columns
+    """The last action of a run of commits on each file that they mention, with the columns
     of `Snapshot.files` and `tombstones`; partition values by physical names."""
 
     adds: pa.Table

@@ -1,4 +1,4 @@
-"""Lines of commits that speak of files, as columns, by pyarrow's reader of JSON."""
+"""Lines of commits with file actions, as columns, parsed by pyarrow's JSON reader."""
 
 from __future__ import annotations
 

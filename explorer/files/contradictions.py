@@ -2,8 +2,8 @@
 they were removed, and other settings; and log compactions that do (spec: Checkpoints, Log
 Compaction Files, Action Reconciliation).
 
-Whoever begins with such a checkpoint reads other rows than whoever reads the commits, and
-nothing about the file itself is broken. What it holds is worked out a second time, from the
+Readers that use such a checkpoint see other rows than readers of the commits, although
+the file itself is intact. Its content is computed a second time, from the
 commits and from older checkpoints that do not contradict them.
 """
 
@@ -163,7 +163,7 @@ def forgotten_removals(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongCompaction:
-    """A log compaction that is not what its commits come to; `reason` names a file, and what is
+    """A log compaction that differs from its commits; `reason` names a file, and what is
     said of it."""
 
     compaction: Compaction

@@ -94,7 +94,7 @@ class NameIndex:
 
 
 def codes_of(names: pa.ChunkedArray) -> Numbers:
-    """A number for each text, none of which is null: the same for the same, and for no other."""
+    """A number for each text, none of which is null: only equal texts get equal numbers."""
     index = NameIndex(names)
     return np.arange(len(names)) if index.is_distinct else index.positions_of(names)
 

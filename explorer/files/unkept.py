@@ -150,8 +150,8 @@ def judge_unkept(
     ages: Ages,
     tables: Sequence[str] = (),
 ) -> UnkeptFiles:
-    """The fate of `files`, none of which a kept version references; what lies below the folders
-    `tables` belongs to others.
+    """Why each of `files`, which no kept version needs, may be deleted or not. Files in the folders
+    `tables` belong to other tables.
 
     `removals` say what left the table and when: tables with path, deletion_vector and
     deletion_timestamp.

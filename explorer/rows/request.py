@@ -1,4 +1,4 @@
-"""Which columns of which rows somebody asked for."""
+"""A request for rows: columns, predicate, limit."""
 
 from __future__ import annotations
 

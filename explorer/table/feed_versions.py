@@ -36,7 +36,7 @@ def feeding_versions(
 
 
 def feed_set_in(name: str, data: bytes) -> bool | None:
-    """Whether the commit `data` with that name enables the change feed, None where it does not
+    """Whether the commit `data` with that name enables the change feed; None where it does not
     speak of it; raises `CorruptLogError` for a metadata action that cannot be read."""
     if not may_name(data, "metaData"):
         return None

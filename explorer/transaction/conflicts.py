@@ -138,7 +138,7 @@ def commit_gone(staged: StagedCommit, version: int) -> Conflict:
 
 
 def version_replaced(staged: StagedCommit) -> Conflict:
-    """The conflict with whoever removed the log, put an older one back or began another."""
+    """The conflict where the log was removed, replaced by an older one, or created again."""
     version = staged.base.version
     return Conflict(
         version=version,

@@ -1,4 +1,4 @@
-"""What was committed since a version was read, held against a transaction that read it."""
+"""The conflicts of a transaction with the commits since the version that it read."""
 
 from __future__ import annotations
 

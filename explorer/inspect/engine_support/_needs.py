@@ -1,4 +1,4 @@
-"""What a table asks of whoever reads or writes it (spec: Reader Version Requirements,
+"""What a table requires of its readers and writers (spec: Reader Version Requirements,
 Writer Version Requirements, Table Features)."""
 
 from __future__ import annotations

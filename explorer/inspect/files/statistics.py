@@ -67,7 +67,7 @@ def column_statistics(
     progress: ProgressCallback | None = None,
     cancel: Cancel | None = None,
 ) -> StatisticsReport:
-    """One row per column that statistics may speak of (none that partitions the table).
+    """One row per column that can have statistics (partition columns have none).
 
     - `path`: the way to the field, as in ``address.`zip code` ``; `type`
     - `num_files`; `files_with_bounds`: those with a least or greatest value;

@@ -1,5 +1,5 @@
-"""What the properties of a table tell about its health: values that nobody can read, names that
-nobody reads, and retentions that work against each other (spec: Table Properties).
+"""Findings about the properties of a table: values that cannot be read, names that
+no reader uses, and retentions that contradict each other (spec: Table Properties).
 
 No I/O: facts in, findings out.
 """

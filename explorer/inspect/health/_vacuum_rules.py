@@ -1,4 +1,4 @@
-"""What the log says of vacuums, held against itself and against the folder (spec: Add File and
+"""What the log says about vacuums, checked against the commits and the folder (spec: Add File and
 Remove File).
 
 A vacuum commits `VACUUM START` before it deletes and `VACUUM END` afterwards, each with a number of

@@ -1,4 +1,4 @@
-"""Which log compaction files spare reading commits (spec: Log Compaction Files).
+"""Which log compaction files are read instead of commits (spec: Log Compaction Files).
 
 A compaction file stands for exactly its range of commits: the actions that are
 left when they are reconciled. It is used where all of that range is wanted. One

@@ -1,4 +1,4 @@
-"""The hint to the newest checkpoint, held against the listing (spec: Last Checkpoint File).
+"""The hint to the newest checkpoint, checked against the listing (spec: Last Checkpoint File).
 
 The listing tells which checkpoints there are. What the hint repeats of a V2
 checkpoint is used where the listing has that very checkpoint and the hint's checksum

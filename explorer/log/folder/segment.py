@@ -43,7 +43,7 @@ def build_segment(listing: LogListing, version: int | None = None) -> LogSegment
     """The segment of `version`, or of the latest version where it is None.
 
     It begins at the newest complete checkpoint that is not newer than `version`.
-    Raises `NotFoundError` for a version that the log does not speak of,
+    Raises `NotFoundError` for a version that is not in the log,
     `CorruptLogError` where commits that it needs are missing.
     """
     latest = listing.latest_version

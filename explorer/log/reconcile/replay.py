@@ -301,7 +301,7 @@ class Replay:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the files and did not stand in the way."""
+        """Problems of the log files that did not prevent reading them."""
         twice = [_told_twice(found, name) for name, found in self._twice.items()]
         for (kind, name), found in self._paths_twice.items():
             twice.append(_told_path_twice(found, kind, name))

@@ -63,7 +63,7 @@ class Tail:
 
     @property
     def decides_files(self) -> bool:
-        """Whether it speaks of any file."""
+        """Whether it adds or removes any file."""
         return bool(self.add_rows.num_rows or self.remove_rows.num_rows)
 
 

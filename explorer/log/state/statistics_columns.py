@@ -159,7 +159,7 @@ def unknown_columns(metadata: Metadata, named: str) -> list[str]:
 
 
 def all_statistics(protocol: Protocol, metadata: Metadata) -> StatisticsStruct:
-    """For every column that statistics may speak of."""
+    """For every column that can have statistics."""
     mode = column_mapping_mode(protocol, metadata.configuration)
     return StatisticsStruct(_places(metadata), mode)
 

@@ -42,7 +42,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two values held against each other in a domain that both fit into."""
+    """A comparison of two values in a domain that both fit into."""
 
     operator: Operator
     left: Value
@@ -153,7 +153,7 @@ class Predicate:
 
     @property
     def references(self) -> tuple[ColumnReference, ...]:
-        """Every column and field it speaks of, once, in order."""
+        """Every column and field that it uses, once, in order."""
         return tuple(dict.fromkeys(references_of(self.condition)))
 
     @property
@@ -239,7 +239,7 @@ def _quoted(text: str) -> str:
 
 
 def references_of(condition: Condition) -> Iterator[ColumnReference]:
-    """Every column and field that a condition speaks of, in order."""
+    """Every column and field that a condition uses, in order."""
     stack: list[Condition | Value] = [condition]
     while stack:
         match stack.pop():

@@ -1,4 +1,4 @@
-"""What a commit may do to the files that are live, where somebody has these at hand (spec: Add
+"""What a commit may do to live files, where the caller gives them (spec: Add
 File and Remove File, Action Reconciliation)."""
 
 from __future__ import annotations

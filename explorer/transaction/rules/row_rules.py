@@ -1,4 +1,4 @@
-"""What new rows must have been held against (spec: CHECK Constraints, Column Invariants,
+"""The rules that new rows must satisfy (spec: CHECK Constraints, Column Invariants,
 Generated Columns, Identity Columns, `nullable` in Schema Serialization Format)."""
 
 from __future__ import annotations
