@@ -16,7 +16,7 @@ from explorer.maintenance.features.upgrade_rules import pointing_to_upgrade
 from explorer.maintenance.plan.after_commit import with_checksum_and_checkpoint
 from explorer.maintenance.plan.newest_times import judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import look_at
+from explorer.maintenance.plan.planning_context import read_planning_context
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -87,8 +87,8 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
     """
     wanted = dict(set or {})
     _check(wanted, unset)
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    metadata = look.snapshot.metadata
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    metadata = context.snapshot.metadata
     _check_formats(wanted, metadata)
     _check_columns(wanted, metadata)
     configuration = {
@@ -117,9 +117,9 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
         steps = with_checksum_and_checkpoint(commit, configuration, made_with)
     plan = Plan(
         operation="set-properties",
-        subject=look.subject,
-        anchor=look.anchor,
-        planned_at=look.now_ms,
+        subject=context.subject,
+        anchor=context.anchor,
+        planned_at=context.now_ms,
         summary=_summary(changed, wanted, unset, metadata.configuration, configuration),
         parameters={"set": wanted, "unset": sorted(unset)},
         effect={
@@ -130,19 +130,19 @@ def plan_set_properties(  # noqa: PLR0913  # what changes, who looks on, what ma
             "undo": _way_back(table.uri, changed, metadata.configuration),
         },
         verdicts=(
-            *judge_following(look, replace(metadata, configuration=configuration)),
+            *judge_following(context, replace(metadata, configuration=configuration)),
             *_warnings(changed, configuration),
         ),
         steps=steps,
         rests_on=("protocol", "metadata"),
-        promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
+        promise=Promise(versions={str(context.snapshot.version): context.snapshot.num_files}),
         table=table,
     )
     if commit is None or plan.refusals:
         return plan
     # what is set now, and not what the table asked for before
     asking = replace(metadata, configuration=dict(wanted), schema_string=None)
-    described = Described(protocol=look.snapshot.protocol, metadata=asking)
+    described = Described(protocol=context.snapshot.protocol, metadata=asking)
     verdict = pointing_to_upgrade(judge_commit(plan, table, commit), described)
     return replace(plan, verdicts=(*plan.verdicts, verdict))
 

@@ -30,7 +30,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files
 from explorer.maintenance.plan.guards import in_words
 from explorer.maintenance.plan.newest_times import judge_committing, judge_following
 from explorer.maintenance.plan.plan import Plan, Promise, Verdict
-from explorer.maintenance.plan.planning import Look, look_at
+from explorer.maintenance.plan.planning_context import PlanningContext, read_planning_context
 from explorer.maintenance.plan.step_types import (
     Commit,
     CommitBasis,
@@ -79,9 +79,11 @@ def plan_drop_feature(  # noqa: PLR0913  # what goes, who looks on, what makes i
     rest on, or that is not dropped here, with the reason.
     """
     name = check_droppable(feature)
-    look = look_at(table, clock, Watch(progress=progress, cancel=cancel))
-    _check(look, name, truncate_history=truncate_history)
-    drop = _Drop(look=look, name=name, truncate_history=truncate_history, seed=seed or uuid4())
+    context = read_planning_context(table, clock, Watch(progress=progress, cancel=cancel))
+    _check(context, name, truncate_history=truncate_history)
+    drop = _Drop(
+        context=context, name=name, truncate_history=truncate_history, seed=seed or uuid4()
+    )
     plan = drop.plan()
     commits = (step for step in plan.steps if isinstance(step, Commit))
     commit = next((step for step in commits if step.actions), None)
@@ -90,8 +92,8 @@ def plan_drop_feature(  # noqa: PLR0913  # what goes, who looks on, what makes i
     return replace(plan, verdicts=(*plan.verdicts, judge_commit(plan, table, commit)))
 
 
-def _check(look: Look, name: str, *, truncate_history: bool) -> None:
-    protocol = look.snapshot.protocol
+def _check(context: PlanningContext, name: str, *, truncate_history: bool) -> None:
+    protocol = context.snapshot.protocol
     if not is_supported(protocol, name):
         raise _refused(f"The table does not have the feature {name}.", "There is nothing to drop.")
     if others := dependents(protocol, name):
@@ -119,14 +121,14 @@ def _refused(problem: str, reason: str) -> InvalidArgumentError:
 class _Drop:
     """One feature of one table, about to go."""
 
-    look: Look
+    context: PlanningContext
     name: str
     truncate_history: bool
     seed: UUID
 
     def plan(self) -> Plan:
         """The step that comes next."""
-        snapshot = self.look.snapshot
+        snapshot = self.context.snapshot
         rule = DROP_RULES[self.name]
         off = rule.switched_off(snapshot.metadata.configuration)
         obstacles = list(rule.obstacles(snapshot))
@@ -134,7 +136,7 @@ class _Drop:
             return self._at_once(obstacles)
         if off and not obstacles:
             return self._first_step()
-        trace = find_newest_trace(self.look, self.name) if self.truncate_history else None
+        trace = find_newest_trace(self.context, self.name) if self.truncate_history else None
         if trace is not None:
             configuration = snapshot.metadata.configuration
             least = in_words(DROP_FEATURE_RETENTION.value_of(configuration))
@@ -153,7 +155,7 @@ class _Drop:
 
     def _at_once(self, obstacles: list[Obstacle]) -> Plan:
         """A feature for writers alone: one commit, with everything that goes with it."""
-        snapshot = self.look.snapshot
+        snapshot = self.context.snapshot
         rule = DROP_RULES[self.name]
         off = rule.switched_off(snapshot.metadata.configuration)
         files = self._files_with_row_ids()
@@ -200,7 +202,7 @@ class _Drop:
 
     def _first_step(self) -> Plan:
         """Nobody uses the feature from now on."""
-        snapshot = self.look.snapshot
+        snapshot = self.context.snapshot
         off = DROP_RULES[self.name].switched_off(snapshot.metadata.configuration)
         metadata = switched_off(snapshot.metadata, off)
         told = {item: value for item, value in off.items() if value is not None}
@@ -234,7 +236,7 @@ class _Drop:
 
     def _second_step(self, obstacles: list[Obstacle], trace: Trace | None) -> Plan:
         """The protocol no longer asks for the feature."""
-        snapshot = self.look.snapshot
+        snapshot = self.context.snapshot
         protects = not self.truncate_history
         before: list[Step] = []
         if protects:
@@ -277,7 +279,7 @@ class _Drop:
         )
 
     def _without_domains(self) -> Commit | None:
-        domains = DROP_RULES[self.name].domains(self.look.snapshot)
+        domains = DROP_RULES[self.name].domains(self.context.snapshot)
         if not domains:
             return None
         return Commit(
@@ -311,7 +313,7 @@ class _Drop:
     def _tombstones(self) -> list[Step]:
         if self.name != "deletionVectors":
             return []
-        number = vector_tombstones(self.look.snapshot, self.look.now_ms).num_rows
+        number = vector_tombstones(self.context.snapshot, self.context.now_ms).num_rows
         if not number:
             return []
         return [
@@ -350,7 +352,7 @@ class _Drop:
 
     def _files_with_row_ids(self) -> pa.Table:
         columns = ["path", "size", "base_row_id", "default_row_commit_version"]
-        live = self.look.snapshot.physical_files("add", columns)
+        live = self.context.snapshot.physical_files("add", columns)
         if self.name != "rowTracking":
             return live.slice(0, 0)
         held = pc.or_(
@@ -369,7 +371,7 @@ class _Drop:
         )
 
     def _plan(self, summary: str, steps: tuple[Step, ...], obstacles: list[Obstacle]) -> Plan:
-        look = self.look
+        context = self.context
         refusals = (
             Verdict(guard="traces", outcome="refuse", message=found.message, remedy=found.remedy)
             for found in obstacles
@@ -377,9 +379,9 @@ class _Drop:
         commits = [step for step in steps if isinstance(step, Commit)]
         return Plan(
             operation="drop-feature",
-            subject=look.subject,
-            anchor=look.anchor,
-            planned_at=look.now_ms,
+            subject=context.subject,
+            anchor=context.anchor,
+            planned_at=context.now_ms,
             summary=summary,
             parameters={"feature": self.name, "truncate_history": self.truncate_history},
             effect={
@@ -388,11 +390,11 @@ class _Drop:
                 "undo": f"enable {self.name} again with upgrade, where it can be enabled",
             },
             verdicts=(
-                *(judge_committing if self._needs_ages(steps) else judge_following)(look),
+                *(judge_committing if self._needs_ages(steps) else judge_following)(context),
                 *refusals,
             ),
             steps=steps,
             rests_on=("protocol", "metadata"),
-            promise=Promise(versions={str(look.snapshot.version): look.snapshot.num_files}),
-            table=look.table,
+            promise=Promise(versions={str(context.snapshot.version): context.snapshot.num_files}),
+            table=context.table,
         )

@@ -164,10 +164,10 @@ def _look_at(snapshot: Snapshot, aim: Aim, watch: Watch) -> _Seen:
     predicate = None if aim.where is None else parse_predicate(aim.where, snapshot.schema)
     question = Question() if predicate is None else question_of(predicate, snapshot)
 
-    def look(files: FileColumns) -> _Seen:
+    def context(files: FileColumns) -> _Seen:
         return _seen(plan_piece(predicate, question, files).kept.select(list(COLUMNS)), aim)
 
-    pieces = reduce_live_files(snapshot, _STORED, question.leaves, look, watch, "Choosing files")
+    pieces = reduce_live_files(snapshot, _STORED, question.leaves, context, watch, "Choosing files")
     if not pieces:
         return _seen(snapshot.physical_files("add", list(COLUMNS)), aim)
     return _Seen(

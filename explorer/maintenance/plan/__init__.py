@@ -3,5 +3,5 @@
 In: the newest version of a table. Out: a `Plan`, which is plain data, and the verdicts of its
 guards. Nothing here changes a table.
 
-Read first: `plan` and `step_types`, then `planning` and `guards`.
+Read first: `plan` and `step_types`, then `planning_context` and `guards`.
 """

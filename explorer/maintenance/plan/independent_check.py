@@ -22,7 +22,7 @@ from explorer.log.plain_arrays import Numbers, build_array
 from explorer.maintenance.plan.file_list import build_files
 from explorer.maintenance.plan.guards import judge_failed_check, judge_independent_check
 from explorer.maintenance.plan.plan import Verdict
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.maintenance.plan.used_features import every_metadata
 from explorer.protocol.known_properties import DELETED_FILE_RETENTION
 from explorer.table.retention import milliseconds
@@ -45,7 +45,7 @@ class IndependentCheck:
 
 
 def check_independently(
-    look: Look, kept: NameIndex, cutoff_ms: int, tombstones_expire_ms: int
+    context: PlanningContext, kept: NameIndex, cutoff_ms: int, tombstones_expire_ms: int
 ) -> IndependentCheck:
     """Compute the kept files from all commits and compare them with `kept`, those of the
     checkpoint and the commits after it.
@@ -55,7 +55,7 @@ def check_independently(
     that was written while the retention was shorter has left out more, and rightly so.
     """
     try:
-        events = read_events(look.store, look.listing, look.watch)
+        events = read_events(context.store, context.listing, context.watch)
         rows = rows_kept_by_commits(events, cutoff_ms)
         every = events.places(rows)
         strict = every
@@ -63,7 +63,7 @@ def check_independently(
             strict = kept_by_commits(events, tombstones_expire_ms)
         only_first, further = _differences(kept, every.inside)
         only_second = _those_in(strict, further)
-        if len(only_second) and (expired_ms := _ever_expired(look)) > tombstones_expire_ms:
+        if len(only_second) and (expired_ms := _ever_expired(context)) > tombstones_expire_ms:
             only_second = _those_in(kept_by_commits(events, expired_ms), only_second)
     except DeltaError as error:
         verdict = judge_failed_check(f"{error.problem} {error.reason}")
@@ -90,13 +90,14 @@ def _those_in(kept: Places, names: pa.Array) -> pa.Array:
     return names.filter(pc.is_in(names, value_set=kept.inside)) if len(names) else names
 
 
-def _ever_expired(look: Look) -> int:
+def _ever_expired(context: PlanningContext) -> int:
     """The time before which tombstones were expired by the shortest retention that the table
     ever had: nobody says under which of them a checkpoint was written."""
     had = (
-        DELETED_FILE_RETENTION.value_of(metadata.configuration) for metadata in every_metadata(look)
+        DELETED_FILE_RETENTION.value_of(metadata.configuration)
+        for metadata in every_metadata(context)
     )
-    return look.now_ms - milliseconds(min(had))
+    return context.now_ms - milliseconds(min(had))
 
 
 def _differences(one: NameIndex, two: pa.ChunkedArray) -> tuple[pa.Array, pa.Array]:

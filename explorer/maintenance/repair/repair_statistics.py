@@ -24,7 +24,7 @@ from explorer.maintenance.plan.file_list import build_files, join_files, of_acti
 from explorer.maintenance.plan.guards import judge_rules
 from explorer.maintenance.plan.newer_commits import find_own_commit, stale
 from explorer.maintenance.plan.plan import Plan, Verdict
-from explorer.maintenance.plan.planning import Look
+from explorer.maintenance.plan.planning_context import PlanningContext
 from explorer.maintenance.plan.step_types import RepairStatistics, Step
 from explorer.maintenance.steps.commit_files import as_they_are
 from explorer.maintenance.steps.commit_step import FILES_OF_THE_TABLE
@@ -59,11 +59,11 @@ _OPERATION: Final = "COMPUTE STATS"
 
 
 def statistics_repair(
-    look: Look, seed: UUID, batch_size: int
+    context: PlanningContext, seed: UUID, batch_size: int
 ) -> tuple[str, tuple[Step, ...], list[pa.Table]]:
     """What is done, in a sentence; the steps; and the files that are added again, each
     `batch_size` bytes of them by a commit of their own."""
-    lacking = _lacking(look.snapshot)
+    lacking = _lacking(context.snapshot)
     if not lacking.num_rows:
         return "Every file says how many rows and nulls it has.", (), []
     files = join_files(
@@ -83,7 +83,7 @@ def statistics_repair(
         f"Reads {count(files.num_rows, 'file')} ({size}) {_too_little(files.num_rows)}{several}; "
         "no row changes, and nothing is lost."
     )
-    return text, _steps(look.snapshot.metadata.configuration, files, batches, seed), [files]
+    return text, _steps(context.snapshot.metadata.configuration, files, batches, seed), [files]
 
 
 def _too_little(number: int) -> str:
