@@ -35,7 +35,7 @@ _LINK = Entry(kind="Do", label="Copy the link to this place", action="link", hin
 class Palette:
     """Keeps the entries of a page's tools right, and does what is chosen.
 
-    `open_table` opens another table, `reload` looks at this one anew.
+    `open_table` opens another table, `reload` refreshes this one.
     """
 
     def __init__(

@@ -59,7 +59,7 @@ def render_notice(notice: Notice) -> Markup:
 
 
 def render_dismissible_notice(notice: Notice) -> Markup:
-    """The same with a button that does `dismiss`."""
+    """A sentence with its reason and remedy, and a button that does `dismiss`."""
     return _render_notice(
         notice,
         html(

@@ -174,7 +174,7 @@ def check_statistics_columns(metadata: Metadata, named: str) -> None:
 
 
 def all_statistics(protocol: Protocol, metadata: Metadata) -> StatisticsStruct:
-    """For every column that statistics may speak of."""
+    """For every column that can have statistics."""
     mode = column_mapping_mode(protocol, metadata.configuration)
     return StatisticsStruct(_places(metadata), mode)
 

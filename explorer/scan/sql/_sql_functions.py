@@ -86,13 +86,13 @@ TIME_FUNCTIONS: Final = names_in(_TIMES)
 """Those of them that make a time of a text, too."""
 
 _CODE: Final = "it runs code of the machine that Spark works on"
-_CHANCE: Final = "its answer is another one each time"
-_PLACE: Final = "its answer depends on where and by whom the row is looked at"
-_FILES: Final = "it looks at files, and not at the row alone"
+_CHANCE: Final = "its result differs from call to call"
+_PLACE: Final = "its result depends on where and by whom the row is read"
+_FILES: Final = "it reads files, not only the row"
 _SECRET: Final = "it reaches beyond the row"
-_LAMBDA: Final = "functions inside of functions are not looked through in a condition"
-_EXISTS: Final = "subqueries, and functions inside of functions, are not looked through"
-_ROWS: Final = "it looks at other rows, or makes several of one"
+_LAMBDA: Final = "lambda functions are not checked"
+_EXISTS: Final = "subqueries and lambda functions are not checked"
+_ROWS: Final = "it reads other rows, or turns one row into several"
 
 _WHY_NOT: Final[dict[str, str]] = {
     "exists": _EXISTS,

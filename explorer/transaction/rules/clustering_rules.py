@@ -110,7 +110,9 @@ def _joined(
     before = clustering_in(change.staged.base.domains)
     names = [".".join(item.path) for item in columns if item.physical not in before]
     found = statistics_found(written) in change.staged.promises.validated
-    known = change.creates or change.every_live_file_goes or (found and change.looked_at_every_row)
+    known = (
+        change.creates or change.removes_every_live_file or (found and change.has_read_every_row)
+    )
     if names and not known:
         yield problem(
             f"{shown(names)} would join the clustering columns, and not every file of the table "

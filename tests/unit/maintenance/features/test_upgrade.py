@@ -236,10 +236,10 @@ def test_versions_are_raised_and_never_lowered(lake: Lake) -> None:
 def test_summary_says_first_who_can_no_longer_use_the_table(lake: Lake) -> None:
     plan = upgrade(lake, "deletionVectors", losers=losses_sentence)
     assert plan.summary.startswith("Can no longer read the table: ")
-    assert "readers have to know deletionVectors" in plan.summary
+    assert "Readers must support deletionVectors" in plan.summary
     assert "Switches on deletionVectors" in plan.summary
     alone = upgrade(lake, "vacuumProtocolCheck")
-    assert "readers have to know vacuumProtocolCheck" in alone.summary
+    assert "Readers must support vacuumProtocolCheck" in alone.summary
     assert "Switches on" not in alone.summary
 
 
