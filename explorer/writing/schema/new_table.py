@@ -97,7 +97,7 @@ class NewTable:
             return Promises(kept_domains=names)
         table = Described(protocol=self.protocol, metadata=self.metadata)
         validated = frozenset(rule for rule, _ in rules_for_rows(table))
-        return Promises(kept_domains=names, every_live_file_goes=True, validated=validated)
+        return Promises(kept_domains=names, removes_every_live_file=True, validated=validated)
 
 
 def build_new_table(  # noqa: PLR0913  # what a table is described by

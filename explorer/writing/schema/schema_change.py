@@ -156,7 +156,7 @@ def overwrite_schema(
     change = _with_protocol(base, table, metadata, domains)
     if change.metadata == table.metadata and not domains:
         return None
-    promises = Promises(every_live_file_goes=True, kept_domains=change.kept_domains)
+    promises = Promises(removes_every_live_file=True, kept_domains=change.kept_domains)
     check_later(base, change.actions, promises)
     return change
 

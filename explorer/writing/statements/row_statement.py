@@ -224,7 +224,7 @@ class RowStatement:
             removes=tuple(removes.to_batches()),
             promises=Promises(
                 validated=self.gate.rules(),
-                every_live_file_goes=self.replaces_all and snapshot is not None,
+                removes_every_live_file=self.replaces_all and snapshot is not None,
                 kept_domains=self.kept_domains,
                 holds_partition_columns=self.form.holds_partitions,
             ),

@@ -464,7 +464,7 @@ def test_a_replaced_table_keeps_what_older_versions_rest_on():
     }
     assert table.schema.fields[0] == before.schema.fields[0]
     assert orjson.loads(table.domains[0].configuration)["clusteringColumns"] == []
-    assert table.promises.every_live_file_goes
+    assert table.promises.removes_every_live_file
 
 
 def test_rules_and_descriptions_go_with_a_replaced_table():
