@@ -149,7 +149,7 @@ _CONFLICTS: Request[_Transaction, ConflictAnswers] = Request(
     question=_transaction,
     read=_read,
     words=Words(
-        label="Looking at the commits since",
+        label="Reading the commits since",
         stopped="Stopped before every commit was looked at.",
         again="Look at the commits since",
     ),
