@@ -44,10 +44,38 @@ def test_a_port_that_is_taken_ends_in_one_clear_error() -> None:
 
 def test_help_of_serve_shows_an_example_and_loads_no_panel() -> None:
     code = (
+        "import sys, typer\n"
+        "from typer.testing import CliRunner\n"
+        "from widgets.verbs import register_serve\n"
+        "app = typer.Typer()\n"
+        "app.callback()(lambda: None)\n"
+        "register_serve(app)\n"
+        "result = CliRunner().invoke(app, ['serve', '--help'])\n"
+        "assert result.exit_code == 0, result.output\n"
+        "assert 'Example' in result.output\n"
+        "heavy = {'panel', 'bokeh', 'pandas'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_storage_option_without_a_value_is_refused() -> None:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    register_serve(app)
+    result = CliRunner().invoke(app, ["serve", "--option", "anon"])
+    assert isinstance(result.exception, InvalidArgumentError)
+
+
+def test_importing_the_front_door_loads_no_panel() -> None:
+    code = (
         "import sys, widgets; assert not {'panel', 'bokeh'} & set(sys.modules); "
         "print([name for name in dir(widgets) if name in widgets.__all__])"
     )
-done = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "['TableExplorer', 'serve']"
