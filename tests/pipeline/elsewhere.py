@@ -22,7 +22,7 @@ from typing import Any
 import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from explorer.pipeline.writing.spark_gate import given_schema_of, take_through
+from explorer.pipeline.writing._spark_gate import given_schema_of, take_through
 from pyspark.sql import SparkSession
 
 import explorer

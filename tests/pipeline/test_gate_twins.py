@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from explorer.pipeline.writing.spark_gate import apply_gate, given_schema_of
+from explorer.pipeline.writing._spark_gate import apply_gate, given_schema_of
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession

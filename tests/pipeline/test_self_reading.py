@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 from deltalake import DeltaTable
-from explorer.pipeline.writing.self_reading import reads_table
+from explorer.pipeline.writing._self_reading import reads_table
 from pyspark.sql import DataFrame, SparkSession
 
 import explorer

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from explorer.pipeline.writing.spark_gate import apply_gate, given_schema_of, take_through
+from explorer.pipeline.writing._spark_gate import apply_gate, given_schema_of, take_through
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
