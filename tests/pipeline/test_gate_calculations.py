@@ -7,9 +7,9 @@ from __future__ import annotations
 from random import Random
 
 import pyarrow as pa
-from explorer.pipeline.writing._spark_gate import given_schema_of
 from pyspark.sql import SparkSession
 
+from explorer.pipeline.writing._spark_gate import given_schema_of
 from explorer.protocol.schema import StructField, StructType, parse_type_name, render_type
 from explorer.scan.predicate.calculations import parse_calculation
 from explorer.scan.predicate.predicate import Constant

@@ -9,12 +9,12 @@ from pathlib import Path
 import orjson
 import pytest
 from deltalake import DeltaTable
-from explorer.pipeline.writing._self_reading import reads_table
 from pyspark.sql import DataFrame, SparkSession
 
 import explorer
 from explorer import pipeline
 from explorer.errors import ConflictError
+from explorer.pipeline.writing._self_reading import reads_table
 from explorer.progress import Progress
 from explorer.storage.open import open_write_store
 

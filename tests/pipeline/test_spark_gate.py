@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from explorer.pipeline.writing._spark_gate import apply_gate, given_schema_of, take_through
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
@@ -16,6 +15,7 @@ from explorer import pipeline
 from explorer.errors import DeltaError, InvalidArgumentError
 from explorer.pipeline.jobs.failures import translate
 from explorer.pipeline.tasks.task_failures import raise_refusal, render_refusal, render_row
+from explorer.pipeline.writing._spark_gate import apply_gate, given_schema_of, take_through
 from explorer.protocol.schema import ArrayType, MapType, StructType, parse_type_name
 from explorer.writing.gate.refusals import not_null
 from tests.gate_tables import GateTable, column
