@@ -8,7 +8,8 @@
 pyspark is loaded when rows are asked for, not before.
 
 Rooms: `reading` chooses between `native` (Spark's own Parquet reader) and `tasks` (file by file);
-`column_profile`, `diff` and `rewrite` work on what it reads; `writing` writes rows of users;
+`column_profile`, `diff` and `rewrite` work on what it reads; `writing` writes rows of users,
+`planned_writes` those that somebody approves of first; `source` is Spark's format of this package;
 `large` keeps the log itself on Spark; `jobs` watches what runs, on the session of `session`.
 """
 
