@@ -6,7 +6,7 @@ rows are written, `explorer.pipeline` runs the same functions in its tasks.
 
 Rooms: `schema` says what a table is to become; `gate` holds each row to the table's rules;
 `files` is what a written file is; `commits` makes the version, and what follows it; `statements`
-puts these together for each kind of write.
+puts these together.
 
-Read first: `schema`.
+Read first: `statements`, then `gate` and `files`.
 """

@@ -6,6 +6,7 @@ understand in several ways. Which leaf columns get statistics is decided here al
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from types import TracebackType
@@ -78,8 +79,13 @@ class ParquetOutput:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Write the footer."""
-        self._writer.close()
+        """Write the footer. Where the block failed, a file that cannot be closed says no more than
+        that."""
+        if error is None:
+            self._writer.close()
+            return
+        with contextlib.suppress(Exception):
+            self._writer.close()
 
     def write(self, rows: pa.Table) -> None:
         """Further rows, in row groups of up to `ROWS_PER_GROUP`."""

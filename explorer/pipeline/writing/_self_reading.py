@@ -52,28 +52,25 @@ def _sources(plan: Any) -> Iterator[tuple[list[str], list[str]]]:
                 yield [str(node.alias())], []
             case "LogicalRelation":
                 yield [], _places_of_relation(node.relation())
-            case "DataSourceV2Relation" | "DataSourceV2ScanRelation" | "StreamingRelationV2":
+            case "DataSourceV2Relation":
                 yield [], _places_of_v2(node)
-        for inner in (node.children(), node.subqueries(), node.innerChildren()):
-            for at in range(inner.size()):
-                found = inner.apply(at)
-                if hasattr(found, "children"):
-                    waiting.append(found)
+        for inner in (node.children(), node.subqueries()):
+            waiting += [inner.apply(at) for at in range(inner.size())]
 
 
 def _places_of_relation(relation: Any) -> list[str]:
     """The folders or files of a relation of files; nothing of others, such as a database's."""
-    if str(relation.getClass().getSimpleName()) != "HadoopFsRelation":
-        return []
-    return str(relation.location().rootPaths().mkString(_LINE)).split(_LINE)
+    kind = relation.getClass()
+    while kind is not None:  # the reference has a kind of its own
+        if str(kind.getSimpleName()) == "HadoopFsRelation":
+            return str(relation.location().rootPaths().mkString(_LINE)).split(_LINE)
+        kind = kind.getSuperclass()
+    return []
 
 
-def _places_of_v2(node: Any) -> list[str]:
-    relation = node.relation() if hasattr(node, "relation") else node
-    found = relation.options().get("path")
-    places = [] if found is None else [str(found)]
-    location = relation.table().properties().get("location")
-    return places if location is None else [*places, str(location)]
+def _places_of_v2(relation: Any) -> list[str]:
+    found = [relation.options().get("path"), relation.table().properties().get("location")]
+    return [str(place) for place in found if place is not None]
 
 
 def _reads_on_connect(frame: Any, mark: str, root: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -17,15 +17,17 @@ import pyarrow.compute as pc
 
 from explorer.pipeline.jobs.visibility import check_visible, check_visible_place
 from explorer.pipeline.jobs.watching_jobs import watched
+from explorer.pipeline.native.pushdown import quoted
 from explorer.pipeline.session import choose_watched, is_connect
 from explorer.pipeline.tasks.spark_types import spark_schema
 from explorer.pipeline.writing._arrow_frame import arrow_frame
-from explorer.pipeline.writing._write_tasks import WriteRows
+from explorer.pipeline.writing._spark_gate import apply_gate
+from explorer.pipeline.writing._write_tasks import TOLD, WriteRows
 from explorer.pipeline.writing.given_data import ArrowRows, SparkRows
-from explorer.pipeline.writing.spark_gate import apply_gate
 from explorer.progress import Watch
 from explorer.writing.files.leftovers import raise_with, remove_files_named
 from explorer.writing.files.row_files import WRITTEN_ROWS, names_of
+from explorer.writing.gate.plan import GatePlan, IdentityValue
 from explorer.writing.statements.row_statement import RowStatement
 
 if TYPE_CHECKING:
@@ -40,9 +42,10 @@ killed after two."""
 
 def write_on_spark(
     statement: RowStatement, rows: ArrowRows | SparkRows, spark: Any, watch: Watch
-) -> pa.Table:
-    """Write rows by tasks: new files, with the schema `WRITTEN_ROWS`. A frame is worked on by its
-    own session, rows of Arrow by `spark`, the active or a local one.
+) -> tuple[pa.Table, Mapping[str, int]]:
+    """Write rows by tasks: new files, with the schema `WRITTEN_ROWS`, and the last numbers that
+    identity columns got. A frame is worked on by its own session, rows of Arrow by `spark`, the
+    active or a local one.
 
     Raises what the gate raises for a row, `StorageError` and `CancelledError`; then the files of
     the statement are removed as far as the store allows.
@@ -56,33 +59,48 @@ def write_on_spark(
         return _write(statement, frame, watch)
 
 
-def _write(statement: RowStatement, frame: DataFrame, watch: Watch) -> pa.Table:
-    session, store = frame.sparkSession, statement.target.store
-    task = WriteRows(store=store, form=statement.form, statement=statement.id)
+def _write(
+    statement: RowStatement, frame: DataFrame, watch: Watch
+) -> tuple[pa.Table, Mapping[str, int]]:
+    session, store, name = frame.sparkSession, statement.target.store, str(statement.id)
+    task = WriteRows(
+        store=store,
+        form=statement.form,
+        statement=statement.id,
+        numbered=tuple(_numbered(statement.gate)),
+    )
     try:
         with watched(session, watch, _LABEL):
-            gated = _in_order(apply_gate(frame, statement.gate), statement)
-            told = gated.mapInArrow(task.__call__, spark_schema(WRITTEN_ROWS)).toArrow()
-            written = told.cast(WRITTEN_ROWS)
+            rows = _in_order(apply_gate(frame, statement.gate), statement)
+            told = rows.mapInArrow(task.__call__, spark_schema(TOLD)).toArrow().cast(TOLD)
     except BaseException as error:
         _await_tasks(session)
         # a task that ended well before the job failed told nobody
-        raise_with(remove_files_named(store, str(statement.id)), error)
+        raise_with(remove_files_named(store, name), error)
         raise
-    if pc.max(written.column("attempt")).as_py():  # a task was tried again
-        remove_files_named(store, str(statement.id), keep=frozenset(names_of(written)))
-    return written
+    if pc.max(told.column("attempt")).as_py():  # a task was tried again
+        remove_files_named(store, name, keep=frozenset(names_of(told)))
+    return told.select(WRITTEN_ROWS.names), task.marks_of(told)
+
+
+def _numbered(plan: GatePlan) -> Iterator[tuple[str, int]]:
+    for item in plan.identity_columns:
+        if isinstance(item.source, IdentityValue):
+            yield item.field.name, item.source.identity.step or 1
 
 
 def _in_order(rows: DataFrame, statement: RowStatement) -> DataFrame:
     """The rows of each partition of the table one after the other, so that a task has one file
-    open at a time however many there are."""
+    open at a time however many there are; and within one in the order in which they came."""
     names = [name for name, _ in statement.form.partitions]
     if not names:
         return rows
-    from explorer.pipeline.native.pushdown import quoted  # noqa: PLC0415
+    from pyspark.sql import functions as fn
 
-    return rows.sortWithinPartitions(*map(quoted, names))
+    # Spark drops a sort that the caller made below another one, unless something is in between
+    # that it cannot look through
+    kept = rows.filter(fn.monotonically_increasing_id() >= fn.lit(0))
+    return kept.sortWithinPartitions(*map(quoted, names))
 
 
 def _check_place(session: SparkSession, statement: RowStatement) -> None:
