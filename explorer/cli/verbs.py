@@ -16,6 +16,7 @@ from explorer.cli import printing
 from explorer.cli.answering import answer, ask, open_named, print_answer
 from explorer.cli.changes_verb import changes
 from explorer.cli.conflicts_verb import conflicts
+from explorer.cli.create_verb import create
 from explorer.cli.demo import demo
 from explorer.cli.diff_verb import diff
 from explorer.cli.doctor_verb import doctor
@@ -45,6 +46,7 @@ from explorer.cli.terminal import ignore_closed_pipe, show_progress
 from explorer.cli.vector_verb import dv
 from explorer.cli.version_option import about
 from explorer.cli.why_verb import why
+from explorer.cli.write_verb import write
 
 SortBy = Annotated[
     str,
@@ -262,7 +264,7 @@ _VERBS: Mapping[Group, Mapping[str, Callable[..., None]]] = {
         "why": why,
         "foreign": foreign,
     },
-    "Change a table": CHANGING_VERBS,
+    "Change a table": {"create": create, "write": write, **CHANGING_VERBS},
     "Plans and receipts": DOCUMENT_VERBS,
     "Page and installation": {"demo": demo, "doctor": doctor},
 }

@@ -8,10 +8,10 @@
 pyspark is imported when a function here is first used.
 
 Folders: `reading` chooses between `native` (Spark's Parquet reader) and `tasks` (file by file);
-`column_profile`, `diff` and `rewrite` work on the rows; `writing` writes rows of users, and
-`source` is the format `delta_explorer`; `large` keeps the state of a long log on Spark; `jobs`
-reports progress, cancels jobs and translates errors of Spark. `session` finds or starts the
-session.
+`column_profile`, `diff` and `rewrite` work on the rows; `writing` writes rows of users,
+`planned_writes` those that are approved of first, and `source` is the format `delta_explorer`;
+`large` keeps the state of a long log on Spark; `jobs` reports progress, cancels jobs and translates
+errors of Spark. `session` finds or starts the session.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OPENERS = {
     "explorer/demo/write.py": "a demo table, in a folder that is empty",
     "explorer/maintenance/run/executor.py": "a plan that was approved",
-    "explorer/pipeline/writing/places.py": "a statement of a person's own program",
+    "explorer/pipeline/writing/places.py": "a statement, or a plan of one that was approved",
 }
 """And what they do with it."""
 

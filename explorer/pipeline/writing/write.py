@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 
 from explorer.errors import InvalidArgumentError, UnsupportedError
-from explorer.pipeline.writing._given_data import ArrowRows, SparkRows, rows_given
 from explorer.pipeline.writing._self_reading import reads_table
+from explorer.pipeline.writing.given_data import ArrowRows, SparkRows, rows_given
 from explorer.pipeline.writing.places import open_place
 from explorer.progress import UNWATCHED, Cancel, ProgressCallback, Watch
 from explorer.storage.ports import WriteStore
@@ -25,6 +25,9 @@ from explorer.writing.statements.options import Mode, PartitionOverwrite, WriteO
 from explorer.writing.statements.row_statement import RowStatement, Target, open_target
 
 Engine: TypeAlias = Literal["auto", "local", "spark"]
+
+Approve: TypeAlias = Callable[[Target, RowStatement | WriteResult], None]
+"""Given the table and what would be done to it."""
 
 _TRIES: Final = 3
 """Of a statement whose files have to be made again: another changed what the table is."""
@@ -104,7 +107,7 @@ def write(  # noqa: PLR0913  # the options of a write are Delta's
     )
 
 
-def write_to(  # where, what, how, and who looks on
+def write_to(  # noqa: PLR0913  # where, what, how, and who looks on
     store: WriteStore,
     rows: ArrowRows | SparkRows,
     options: WriteOptions,
@@ -112,15 +115,26 @@ def write_to(  # where, what, how, and who looks on
     engine: Engine = "auto",
     spark: Any = None,
     watch: Watch = UNWATCHED,
+    approve: Approve | None = None,
 ) -> WriteResult:
-    """`write` through a store that is open already."""
+    """`write` through a store that is open already. `approve` raises where the statement is not
+    the one that somebody approved of; it is asked before a row is written, each time that the
+    statement is made."""
     if engine not in get_args(Engine):
         raise InvalidArgumentError(
             f"There is no engine {str(engine)[:60]!r}.",
             reason="Rows are written in this process or by Spark.",
             remedy="Use auto, local or spark.",
         )
-    job = _Job(store=store, rows=rows, options=options, engine=engine, spark=spark, watch=watch)
+    job = _Job(
+        store=store,
+        rows=rows,
+        options=options,
+        engine=engine,
+        spark=spark,
+        watch=watch,
+        approve=approve,
+    )
     for is_last in (False,) * (_TRIES - 1) + (True,):
         found = job.run()
         if isinstance(found, WriteResult):
@@ -148,6 +162,7 @@ class _Job:
     engine: Engine
     spark: Any
     watch: Watch
+    approve: Approve | None
 
     def run(self) -> WriteResult | _Lost:
         """Write the rows upon the newest version."""
@@ -156,8 +171,12 @@ class _Job:
         target = open_target(self.store)
         reads = WHOLE_TABLE if self._reads(target) else NOTHING
         statement = begin_write(target, self.options, rows.schema, reads=reads)
+        if self.approve is not None:
+            self.approve(target, statement)
         if isinstance(statement, WriteResult):
             return statement
+        if self.approve is not None:
+            statement = replace(statement, is_pinned=True)
         written, marks = self._write(statement)
         found = statement.commit(written, marks, watch=self.watch)
         if isinstance(found, WriteResult):
@@ -184,17 +203,22 @@ class _Job:
                 remedy='Write with engine="auto" or engine="spark", which need pyspark and Java.',
                 kind="missing_dependency",
             )
-        if statement.gate.identity_columns:
-            raise UnsupportedError(
-                "Rows without numbers for an identity column cannot be written by Spark.",
-                reason="Its tasks do not know which numbers other tasks give out.",
-                remedy="Write rows of Arrow or pandas, which are written in this process.",
-                spec="Identity Columns",
-            )
+        check_for_spark(statement)
         # nobody who writes rows of Arrow has to have pyspark
         from explorer.pipeline.writing._spark_write import write_on_spark  # noqa: PLC0415
 
         return write_on_spark(statement, rows, self.spark, self.watch)
+
+
+def check_for_spark(statement: RowStatement) -> None:
+    """Raise `UnsupportedError` where tasks of Spark cannot write the rows."""
+    if statement.gate.identity_columns:
+        raise UnsupportedError(
+            "Rows without numbers for an identity column cannot be written by Spark.",
+            reason="Its tasks do not know which numbers other tasks give out.",
+            remedy="Write rows of Arrow or pandas, which are written in this process.",
+            spec="Identity Columns",
+        )
 
 
 Written: TypeAlias = tuple[pa.Table, Mapping[str, int]]

@@ -94,7 +94,8 @@ class RowStatement:
     is to be, `changes` the actions that make them so. `id` is in the name of every file, and is
     the transaction id of the commit. `reads` is what the rows depend on,
     `kept_domains` are domains of the specification among `changes`. `operation` and `parameters`
-    are what `commitInfo` says, the latter None for those of a write."""
+    are what `commitInfo` says, the latter None for those of a write. `is_pinned` says that somebody
+    approved of what it does to the very version that it was made from."""
 
     target: Target
     options: WriteOptions
@@ -109,6 +110,7 @@ class RowStatement:
     clock: Clock
     operation: str = WRITE
     parameters: Mapping[str, str] | None = None
+    is_pinned: bool = False
 
     @property
     def is_dynamic(self) -> bool:
@@ -186,7 +188,12 @@ class RowStatement:
         """Whether the same files may follow what was won against: only removes depend on it,
         and these are made again."""
         snapshot = self.target.snapshot
-        if snapshot is None or self.options.mode != "overwrite" or self.reads.reads_rows:
+        if (
+            self.is_pinned
+            or snapshot is None
+            or self.options.mode != "overwrite"
+            or self.reads.reads_rows
+        ):
             return False
         same = (newest.protocol, newest.metadata) == (snapshot.protocol, snapshot.metadata)
         return same and conflict.rule in _OF_FILES
